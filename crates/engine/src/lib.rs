@@ -1,0 +1,18 @@
+//! The discrete-event engine: simulated time, units, the event queue, named random streams, a slab and the run digest.
+//!
+//! Nothing here knows what a network is. There is no I/O and no wall clock: the same calls give the same results.
+
+pub mod digest;
+pub mod queue;
+pub mod rng;
+pub mod slab;
+pub mod time;
+pub mod units;
+pub mod wakeup;
+
+pub use digest::Digest;
+pub use queue::{Order, Queue};
+pub use rng::{Rng, Streams};
+pub use slab::{Handle, Slab};
+pub use time::{Span, Time};
+pub use wakeup::Wakeup;

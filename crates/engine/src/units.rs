@@ -1,0 +1,401 @@
+//! Quantities with units, read and written as text: "2 Mbps", "250 m", "10 ms", "-82 dBm".
+//!
+//! A number without a unit is refused: the reader of a scenario should never have to guess. In serialised data a quantity is
+//! its text, so that defaults, schema and documentation all show units.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::time::{Span, Time};
+
+/// Text that is not the quantity expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found \"{found}\"")]
+pub struct UnitError {
+    expected: &'static str,
+    found: String,
+}
+
+/// Splits "2.5 Mbps" into its number and its unit; the space may be left out.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    // The longest beginning that is a number: "1e3 us" has an exponent, "1 eV" would not.
+    let (number, rest) = (1..=text.len())
+        .rev()
+        .filter_map(|end| Some((text.get(..end)?.trim_end(), text.get(end..)?)))
+        .find_map(|(head, rest)| {
+            head.ends_with(|c: char| c.is_ascii_digit() || c == '.').then_some((head.parse::<f64>().ok()?, rest))
+        })?;
+    number.is_finite().then(|| (number, rest.trim()))
+}
+
+/// Reads a number with one of `units`, each with its factor.
+fn scaled(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
+    split(text)
+        .and_then(|(number, unit)| units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor))
+        .filter(|value| value.is_finite())
+        .ok_or_else(|| UnitError { expected, found: text.to_owned() })
+}
+
+/// Writes `value` in the largest unit of which there is at least one.
+fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -> fmt::Result {
+    let (name, factor) = units
+        .iter()
+        .rev()
+        .find(|(_, factor)| value.abs() >= *factor)
+        .or_else(|| units.first())
+        .expect("a quantity has units");
+    write!(f, "{} {name}", value / factor)
+}
+
+/// Gives a quantity its text form in serde and its JSON schema.
+macro_rules! as_text {
+    ($type:ident, $expected:expr, $example:literal) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Visitor)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "description": $expected, "examples": [$example] })
+            }
+        }
+    };
+}
+
+/// Declares a non-negative quantity held as `f64` in its base unit.
+macro_rules! quantity {
+    ($(#[$doc:meta])* $type:ident, $base:ident, $expected:literal, $example:literal, [$(($unit:literal, $factor:expr)),+]) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+        pub struct $type(f64);
+
+        impl $type {
+            const UNITS: &'static [(&'static str, f64)] = &[$(($unit, $factor)),+];
+
+            #[doc = concat!("The quantity of `value` in its base unit (", stringify!($base), ").")]
+            #[must_use]
+            pub const fn new(value: f64) -> Self {
+                Self(value)
+            }
+
+            #[doc = concat!("The value in ", stringify!($base), ".")]
+            #[must_use]
+            pub const fn $base(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                let value = scaled(text, $expected, Self::UNITS)?;
+                if value < 0.0 {
+                    return Err(UnitError { expected: $expected, found: text.to_owned() });
+                }
+                Ok(Self(value))
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_scaled(f, self.0, Self::UNITS)
+            }
+        }
+
+        as_text!($type, $expected, $example);
+    };
+}
+
+quantity!(
+    /// A length in metres.
+    Distance, metres, "a distance such as \"250 m\"", "250 m", [("m", 1.0), ("km", 1e3)]
+);
+quantity!(
+    /// A speed in metres per second.
+    Speed, metres_per_second, "a speed such as \"10 m/s\"", "10 m/s", [("m/s", 1.0)]
+);
+quantity!(
+    /// A frequency in hertz.
+    Frequency, hertz, "a frequency such as \"914 MHz\"", "914 MHz", [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)]
+);
+
+/// A data rate in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    const UNITS: &'static [(&'static str, f64)] = &[("bps", 1.0), ("kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9)];
+
+    /// A rate in bits per second.
+    #[must_use]
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+
+    /// The time that `bytes` bytes take at this rate, rounded up to a nanosecond; [`Span::MAX`] at rate zero.
+    #[must_use]
+    pub const fn airtime(self, bytes: u32) -> Span {
+        if self.0 == 0 {
+            return Span::MAX;
+        }
+        Span::from_nanos((bytes as u64 * 8 * 1_000_000_000).div_ceil(self.0))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let bps = scaled(text, RATE, Self::UNITS)?;
+        if !(1.0..=1e15).contains(&bps) {
+            return Err(UnitError { expected: RATE, found: text.to_owned() });
+        }
+        Ok(Self(libm::round(bps) as u64))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.0 as f64, Self::UNITS)
+    }
+}
+
+const RATE: &str = "a rate above zero such as \"2 Mbps\"";
+as_text!(Rate, RATE, "2 Mbps");
+
+/// A power in watts.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
+pub struct Power(f64);
+
+impl Power {
+    /// A power in watts.
+    #[must_use]
+    pub const fn from_watts(watts: f64) -> Self {
+        Self(watts)
+    }
+
+    /// The power of `dbm` decibels over a milliwatt.
+    #[must_use]
+    pub fn from_dbm(dbm: f64) -> Self {
+        Self(1e-3 * libm::pow(10.0, dbm / 10.0))
+    }
+
+    /// Watts.
+    #[must_use]
+    pub const fn watts(self) -> f64 {
+        self.0
+    }
+
+    /// Decibels over a milliwatt.
+    #[must_use]
+    pub fn dbm(self) -> f64 {
+        10.0 * libm::log10(self.0 * 1e3)
+    }
+}
+
+const POWER: &str = "a power above zero such as \"15 dBm\" or \"0.28 W\"";
+
+impl FromStr for Power {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let error = || UnitError { expected: POWER, found: text.to_owned() };
+        let (number, unit) = split(text).ok_or_else(error)?;
+        let power = match unit {
+            "dBm" => Self::from_dbm(number),
+            _ => Self(scaled(text, POWER, &[("W", 1.0), ("mW", 1e-3), ("uW", 1e-6), ("nW", 1e-9), ("pW", 1e-12)])?),
+        };
+        (power.0 > 0.0 && power.0.is_finite()).then_some(power).ok_or_else(error)
+    }
+}
+
+impl fmt::Display for Power {
+    /// Writes watts, in full precision, so that reading the text back gives the same power.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:e} W", self.0)
+    }
+}
+
+as_text!(Power, POWER, "15 dBm");
+
+/// A ratio of powers, held as a plain factor and written in decibels.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Ratio(f64);
+
+impl Ratio {
+    /// A ratio given as a factor.
+    #[must_use]
+    pub const fn from_factor(factor: f64) -> Self {
+        Self(factor)
+    }
+
+    /// A ratio given in decibels.
+    #[must_use]
+    pub fn from_db(db: f64) -> Self {
+        Self(libm::pow(10.0, db / 10.0))
+    }
+
+    /// The ratio as a factor.
+    #[must_use]
+    pub const fn factor(self) -> f64 {
+        self.0
+    }
+}
+
+const RATIO: &str = "a ratio in decibels such as \"10 dB\"";
+
+impl FromStr for Ratio {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        scaled(text, RATIO, &[("dB", 1.0)]).map(Self::from_db)
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dB", 10.0 * libm::log10(self.0))
+    }
+}
+
+as_text!(Ratio, RATIO, "10 dB");
+
+/// A count of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub struct Bytes(u64);
+
+impl Bytes {
+    /// A count of bytes.
+    #[must_use]
+    pub const fn new(count: u64) -> Self {
+        Self(count)
+    }
+
+    /// The count.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.0
+    }
+}
+
+const BYTES: &str = "a whole number of bytes such as \"512 B\" or \"1 MB\"";
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let count = scaled(text, BYTES, &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)])?;
+        if !(0.0..=1e15).contains(&count) || libm::trunc(count) != count {
+            return Err(UnitError { expected: BYTES, found: text.to_owned() });
+        }
+        Ok(Self(count as u64))
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+as_text!(Bytes, BYTES, "512 B");
+
+const SPAN: &str = "a time such as \"10 ms\" or \"360 s\"";
+const SPAN_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)];
+
+impl FromStr for Span {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let nanos = scaled(text, SPAN, SPAN_UNITS)?;
+        // Five hundred years fit into 64 bits of nanoseconds; a tenth of that bounds every scenario.
+        if !(0.0..=1.6e18).contains(&nanos) {
+            return Err(UnitError { expected: SPAN, found: text.to_owned() });
+        }
+        Ok(Self::from_nanos(libm::round(nanos) as u64))
+    }
+}
+
+as_text!(Span, SPAN, "10 ms");
+
+impl FromStr for Time {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        text.parse::<Span>().map(|span| Self::ZERO + span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_with_its_unit() {
+        assert_eq!("2 Mbps".parse(), Ok(Rate::from_bps(2_000_000)));
+        assert_eq!("5.5Mbps".parse(), Ok(Rate::from_bps(5_500_000)));
+        assert_eq!("250 m".parse(), Ok(Distance::new(250.0)));
+        assert_eq!("10 ms".parse(), Ok(Span::from_millis(10)));
+        assert_eq!("1e3 us".parse(), Ok(Span::from_millis(1)));
+        assert_eq!("0 s".parse(), Ok(Span::ZERO));
+        assert_eq!("512 B".parse(), Ok(Bytes::new(512)));
+        let power: Power = "-82 dBm".parse().expect("a power");
+        assert!((power.watts() - 6.309_573e-12).abs() < 1e-17);
+        let ratio: Ratio = "10 dB".parse().expect("a ratio");
+        assert!((ratio.factor() - 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn wrong_units_and_bare_numbers_are_refused() {
+        for text in ["2", "2 m", "", "fast", "-1 Mbps", "0 bps", "nan Mbps", "1e400 Mbps"] {
+            let error = text.parse::<Rate>().expect_err(text).to_string();
+            assert!(error.contains("2 Mbps") && error.contains(text), "{error}");
+        }
+        assert!("-5 ms".parse::<Span>().is_err());
+        assert!("1.5 B".parse::<Bytes>().is_err());
+        assert!("-250 m".parse::<Distance>().is_err());
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["2 Mbps", "5.5 Mbps", "800 kbps", "1 bps"] {
+            assert_eq!(text.parse::<Rate>().map(|r| r.to_string()).as_deref(), Ok(text));
+        }
+        let power = Power::from_watts(0.281_838_15);
+        assert_eq!(power.to_string().parse(), Ok(power));
+        assert_eq!(serde_json::to_string(&Span::from_millis(2800)).ok().as_deref(), Some("\"2.8 s\""));
+        assert_eq!(serde_json::from_str::<Span>("\"2.8 s\"").ok(), Some(Span::from_millis(2800)));
+        assert!(serde_json::from_str::<Span>("3").is_err());
+    }
+
+    #[test]
+    fn airtime_rounds_up() {
+        assert_eq!(Rate::from_bps(1_000_000).airtime(14), Span::from_micros(112));
+        assert_eq!(Rate::from_bps(11_000_000).airtime(1), Span::from_nanos(728));
+    }
+}

@@ -1,0 +1,321 @@
+//! What a protocol's handler sees of the world: the time, the packets, and a list of what it wants done.
+//!
+//! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after the
+//! handler has returned. So nothing is re-entrant, and each layer is tested with a bare context.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Digest, Time};
+
+use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, RoutingMessage};
+
+/// Why a packet was lost. There is no other way for a packet to be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// The interface queue was full.
+    QueueFull,
+    /// The MAC gave up after its retry limit, and routing did not take the packet back.
+    RetryLimit,
+    /// Queued for a next hop that routing has found broken.
+    BrokenLink,
+    /// No route, and none being looked for.
+    NoRoute,
+    /// A route was looked for in vain.
+    DiscoveryFailed,
+    /// Waited too long for a route.
+    RouteTimeout,
+    /// The buffer of packets that wait for a route was full.
+    RouteBufferFull,
+    /// The time to live ran out.
+    TtlExpired,
+    /// Came back to the node that had originated it.
+    RoutingLoop,
+    /// The link address of the next hop could not be resolved.
+    ArpFailed,
+    /// Another packet took its place while the link address was being resolved.
+    ArpReplaced,
+    /// Lost on a wired link by order of the scenario.
+    ScriptedLoss,
+    /// For a flow that has ended or a port nobody listens on.
+    NoListener,
+}
+
+impl DropReason {
+    /// Every reason, in order of its place in arrays.
+    pub const ALL: [Self; 13] = [
+        Self::QueueFull,
+        Self::RetryLimit,
+        Self::BrokenLink,
+        Self::NoRoute,
+        Self::DiscoveryFailed,
+        Self::RouteTimeout,
+        Self::RouteBufferFull,
+        Self::TtlExpired,
+        Self::RoutingLoop,
+        Self::ArpFailed,
+        Self::ArpReplaced,
+        Self::ScriptedLoss,
+        Self::NoListener,
+    ];
+
+    /// The reason's name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::RetryLimit => "retry_limit",
+            Self::BrokenLink => "broken_link",
+            Self::NoRoute => "no_route",
+            Self::DiscoveryFailed => "discovery_failed",
+            Self::RouteTimeout => "route_timeout",
+            Self::RouteBufferFull => "route_buffer_full",
+            Self::TtlExpired => "ttl_expired",
+            Self::RoutingLoop => "routing_loop",
+            Self::ArpFailed => "arp_failed",
+            Self::ArpReplaced => "arp_replaced",
+            Self::ScriptedLoss => "scripted_loss",
+            Self::NoListener => "no_listener",
+        }
+    }
+}
+
+/// A route as routing announces it to whoever watches: metrics, TCP variants that use hop counts, ELFN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteChange {
+    /// Where the route leads.
+    pub destination: NodeId,
+    /// The next hop and the number of hops, or nothing when the route is lost.
+    pub route: Option<(NodeId, u8)>,
+}
+
+/// What a handler wants done.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    /// IP asks routing for the packet's way.
+    Route {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+    },
+    /// Routing sends the packet to a neighbour, or broadcasts it.
+    Send {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+        /// The neighbour, or [`NodeId::BROADCAST`].
+        next_hop: NodeId,
+    },
+    /// As `Send`, after a delay (such as a broadcast jitter).
+    SendLater {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+        /// The neighbour, or [`NodeId::BROADCAST`].
+        next_hop: NodeId,
+        /// When.
+        at: Time,
+    },
+    /// Routing takes back the packets queued for a next hop; each comes back through `Routing::on_taken_back`.
+    TakeBack {
+        /// Where.
+        node: NodeId,
+        /// The next hop.
+        next_hop: NodeId,
+    },
+    /// A route changed.
+    RouteChanged {
+        /// Where.
+        node: NodeId,
+        /// How.
+        change: RouteChange,
+    },
+    /// A packet goes up to IP from the link.
+    Receive {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+        /// The neighbour that sent it.
+        from: NodeId,
+    },
+    /// The MAC could not deliver a packet to a neighbour, and gives it back.
+    LinkFailed {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+        /// The neighbour.
+        next_hop: NodeId,
+    },
+    /// The MAC can take another packet.
+    MacReady {
+        /// Where.
+        node: NodeId,
+    },
+}
+
+/// Every packet's account: what came into being must have ended in one of the other columns, or still exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Packets made by transport, routing and address resolution.
+    pub originated: u64,
+    /// Copies made by receivers of a frame.
+    pub copied: u64,
+    /// Packets that reached the protocol they were for.
+    pub delivered: u64,
+    /// The sender's copies of frames that were acknowledged or broadcast.
+    pub handed_over: u64,
+    /// Packets dropped, for any reason.
+    pub dropped: u64,
+}
+
+impl Ledger {
+    /// How many packets must still exist.
+    #[must_use]
+    pub const fn outstanding(&self) -> u64 {
+        (self.originated + self.copied).wrapping_sub(self.delivered + self.handed_over + self.dropped)
+    }
+}
+
+/// Drops, kept apart by node, kind of packet and reason.
+#[derive(Clone, Debug, Default)]
+pub struct DropCounts(Vec<[[u64; DropReason::ALL.len()]; PacketKind::ALL.len()]>);
+
+impl DropCounts {
+    fn count(&mut self, node: NodeId, kind: PacketKind, reason: DropReason) {
+        if self.0.len() <= node.index() {
+            self.0.resize(node.index() + 1, [[0; DropReason::ALL.len()]; PacketKind::ALL.len()]);
+        }
+        self.0[node.index()][kind as usize][reason as usize] += 1;
+    }
+
+    /// How many packets of a kind a node dropped for a reason.
+    #[must_use]
+    pub fn get(&self, node: NodeId, kind: PacketKind, reason: DropReason) -> u64 {
+        self.0.get(node.index()).map_or(0, |kinds| kinds[kind as usize][reason as usize])
+    }
+}
+
+/// What a handler sees of the world.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// The time.
+    pub now: Time,
+    /// Every packet that exists.
+    pub packets: PacketPool,
+    /// What handlers want done, first in, first out.
+    pub actions: VecDeque<Action>,
+    /// The digest of all that has happened.
+    pub digest: Digest,
+    /// The account of all packets.
+    pub ledger: Ledger,
+    /// Drops by node, kind and reason.
+    pub drops: DropCounts,
+    /// Data packets of each flow that were dropped, by reason.
+    pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
+}
+
+impl Context {
+    /// Asks the world for something.
+    #[inline]
+    pub fn act(&mut self, action: Action) {
+        self.actions.push_back(action);
+    }
+
+    /// Brings a packet into being.
+    pub fn originate(&mut self, packet: Packet) -> PacketId {
+        self.ledger.originated += 1;
+        self.packets.insert(packet)
+    }
+
+    /// A new packet with a routing message; `size` counts the message, to which IP and UDP headers are added by the caller.
+    pub fn originate_routing(
+        &mut self,
+        source: NodeId,
+        destination: NodeId,
+        ttl: u8,
+        size: u32,
+        message: RoutingMessage,
+    ) -> PacketId {
+        let created = self.now;
+        self.originate(Packet {
+            created,
+            source,
+            destination,
+            flow: FlowId::NONE,
+            size,
+            ttl,
+            hops: 0,
+            body: Body::Routing(message),
+        })
+    }
+
+    /// Loses a packet, for a reason.
+    pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
+        let packet = self.packets.remove(id);
+        self.ledger.dropped += 1;
+        self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
+        let kind = packet.kind();
+        self.drops.count(node, kind, reason);
+        if kind == PacketKind::Data {
+            let flow = packet.flow.index();
+            if self.flow_drops.len() <= flow {
+                self.flow_drops.resize(flow + 1, [0; DropReason::ALL.len()]);
+            }
+            self.flow_drops[flow][reason as usize] += 1;
+        }
+    }
+
+    /// A packet has reached the protocol it was for.
+    pub fn deliver(&mut self, id: PacketId) -> Packet {
+        self.ledger.delivered += 1;
+        self.packets.remove(id)
+    }
+
+    /// The sender's copy of a packet that the next hop has, or that was broadcast, is no longer needed.
+    pub fn hand_over(&mut self, id: PacketId) {
+        self.ledger.handed_over += 1;
+        self.packets.remove(id);
+    }
+
+    /// A receiver's copy of a packet on the air.
+    pub fn copy(&mut self, id: PacketId) -> PacketId {
+        let packet = self.packets[id].clone();
+        self.ledger.copied += 1;
+        self.packets.insert(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::UdpHeader;
+
+    #[test]
+    fn the_ledger_accounts_for_every_packet() {
+        let mut cx = Context::default();
+        let packet = Packet {
+            created: Time::ZERO,
+            source: NodeId(0),
+            destination: NodeId(1),
+            flow: FlowId(0),
+            size: 100,
+            ttl: 32,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        };
+        let first = cx.originate(packet.clone());
+        let second = cx.copy(first);
+        cx.hand_over(first);
+        assert_eq!(cx.ledger.outstanding(), 1);
+        assert_eq!(cx.packets.len(), 1);
+        cx.drop_packet(NodeId(1), second, DropReason::NoRoute);
+        assert_eq!(cx.ledger.outstanding(), 0);
+        assert_eq!(cx.drops.get(NodeId(1), PacketKind::Data, DropReason::NoRoute), 1);
+        assert_eq!(cx.flow_drops[0][DropReason::NoRoute as usize], 1);
+        assert_eq!(cx.drops.get(NodeId(7), PacketKind::Data, DropReason::NoRoute), 0);
+    }
+}

@@ -1,0 +1,10 @@
+//! Network models: mobility, radio, medium access, link, IP, routing, transport, traffic, and the world that joins them.
+//!
+//! Imports point downward only: `packet`, `params` and `context` know no protocol; the protocol rooms know these and not one
+//! another; `world` knows all. `docs/life-of-a-packet.md` walks a packet's way through the rooms.
+
+pub mod context;
+pub mod mobility;
+pub mod packet;
+pub mod params;
+pub mod routing;

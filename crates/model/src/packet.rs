@@ -1,0 +1,389 @@
+//! Packets: typed headers and a payload that is a length, never bytes.
+//!
+//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. Whoever holds the id owns the packet: it is handed
+//! on, or ended by one of the pool's callers in [`crate::context::Context`], which count it. Headers that are rare sit behind
+//! a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use hopyard_engine::{Handle, Slab, Time};
+
+/// A node's number; nodes are counted from zero. Also its address, on every layer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The address of every node in reach.
+    pub const BROADCAST: Self = Self(u32::MAX);
+
+    /// The node's place in arrays over all nodes.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Whether this is the broadcast address.
+    #[inline]
+    #[must_use]
+    pub const fn is_broadcast(self) -> bool {
+        self.0 == u32::MAX
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_broadcast() { f.write_str("broadcast") } else { write!(f, "{}", self.0) }
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The number of a flow, counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// The flow of packets that belong to none: routing and address resolution.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// The flow's place in arrays over all flows.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A packet in the [`PacketPool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(Handle);
+
+/// The bytes of an IPv4 header without options (RFC 791 §3.1).
+pub const IP_HEADER: u32 = 20;
+/// The bytes of a TCP header without options (RFC 9293 §3.1).
+pub const TCP_HEADER: u32 = 20;
+/// The bytes of a UDP header (RFC 768).
+pub const UDP_HEADER: u32 = 8;
+
+/// A packet of the network layer, or an address resolution message.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// When the packet was originated; a retransmission is a new packet.
+    pub created: Time,
+    /// Source address.
+    pub source: NodeId,
+    /// Destination address.
+    pub destination: NodeId,
+    /// The flow it belongs to, or [`FlowId::NONE`].
+    pub flow: FlowId,
+    /// Size in bytes with all headers from IP up.
+    pub size: u32,
+    /// Hops it may still take.
+    pub ttl: u8,
+    /// Hops taken so far: link crossings, counted on arrival.
+    pub hops: u8,
+    /// What IP carries.
+    pub body: Body,
+}
+
+/// What IP carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A TCP segment.
+    Tcp(TcpHeader),
+    /// A UDP datagram of an application.
+    Udp(UdpHeader),
+    /// An address resolution message (RFC 826); travels in its own frame, not in IP.
+    Arp(ArpMessage),
+    /// A message of a routing protocol.
+    Routing(RoutingMessage),
+}
+
+/// The header of a UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpHeader {
+    /// The datagram's number within its flow, from zero: it lets the receiver count losses.
+    pub sequence: u64,
+    /// Payload in bytes.
+    pub len: u32,
+}
+
+/// The header of a TCP segment. Sequence numbers count bytes from zero and do not wrap; the wire format wraps them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpHeader {
+    /// The sequence number of the first byte.
+    pub seq: u64,
+    /// The next byte expected from the other side.
+    pub ack: u64,
+    /// Payload in bytes.
+    pub len: u32,
+    /// Bytes that the other side may send beyond `ack`.
+    pub window: u32,
+    /// Value of the timestamp option in milliseconds, and the value echoed (RFC 7323 §3).
+    pub timestamps: Option<(u32, u32)>,
+    /// Blocks received out of order (RFC 2018).
+    pub sack: SackBlocks,
+    /// SYN, ACK and FIN.
+    pub flags: TcpFlags,
+    /// Whether the payload was sent before: known to the simulator, not on the wire.
+    pub retransmission: bool,
+}
+
+/// The control bits that the simulator uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpFlags {
+    /// Opens a connection.
+    pub syn: bool,
+    /// The acknowledgement number counts.
+    pub ack: bool,
+    /// No more data follows.
+    pub fin: bool,
+}
+
+/// Up to four blocks of bytes received out of order, the most recent first (RFC 2018 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    /// Where each block starts and ends, in bytes beyond `base`.
+    blocks: [(u32, u32); 4],
+    base: u64,
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Blocks given as (first byte, byte after the last), most recent first; those past the fourth are left out.
+    /// `base` is a byte at or before all of them, normally the acknowledgement number.
+    ///
+    /// # Panics
+    /// When a block lies before `base` or more than 2^32 bytes beyond it: no window is that large.
+    #[must_use]
+    pub fn new(base: u64, blocks: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut sack = Self { base, ..Self::default() };
+        for (start, end) in blocks.into_iter().take(4) {
+            let offset = |byte: u64| {
+                byte.checked_sub(base)
+                    .and_then(|o| u32::try_from(o).ok())
+                    .expect("a SACK block lies within a window of its base")
+            };
+            sack.blocks[usize::from(sack.count)] = (offset(start), offset(end));
+            sack.count += 1;
+        }
+        sack
+    }
+
+    /// The blocks as (first byte, byte after the last), most recent first.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks[..usize::from(self.count)]
+            .iter()
+            .map(|&(start, end)| (self.base + u64::from(start), self.base + u64::from(end)))
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there is no block.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// An address resolution message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArpMessage {
+    /// Who has `target`?
+    Request {
+        /// The address asked for.
+        target: NodeId,
+    },
+    /// The sender of this packet has the address asked for.
+    Reply,
+}
+
+/// A routing protocol's message, whose type only that protocol knows.
+#[derive(Clone)]
+pub struct RoutingMessage(Arc<dyn Message>);
+
+/// What every routing message tells those who do not know its type.
+pub trait Message: Any + fmt::Debug + Send + Sync {
+    /// A short name for counters and traces, such as "RREQ".
+    fn kind(&self) -> &'static str;
+}
+
+impl RoutingMessage {
+    /// Wraps a protocol's message.
+    #[must_use]
+    pub fn new<M: Message>(message: M) -> Self {
+        Self(Arc::new(message))
+    }
+
+    /// The message, if it is of type `M`.
+    #[must_use]
+    pub fn get<M: Message>(&self) -> Option<&M> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+    }
+
+    /// A short name for counters and traces, such as "RREQ".
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.0.kind()
+    }
+}
+
+impl fmt::Debug for RoutingMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+impl Packet {
+    /// Whether this is a routing protocol's packet.
+    #[must_use]
+    pub const fn is_routing(&self) -> bool {
+        matches!(self.body, Body::Routing(_))
+    }
+
+    /// What kind of packet this is, for counters and traces.
+    #[must_use]
+    pub fn kind(&self) -> PacketKind {
+        match &self.body {
+            Body::Tcp(header) if header.len > 0 || header.flags.syn && !header.flags.ack => PacketKind::Data,
+            Body::Tcp(_) => PacketKind::Ack,
+            Body::Udp(_) => PacketKind::Data,
+            Body::Arp(_) => PacketKind::Arp,
+            Body::Routing(_) => PacketKind::Routing,
+        }
+    }
+}
+
+/// The kinds of packet that counters keep apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PacketKind {
+    /// A segment or datagram that carries payload, or opens a connection.
+    Data,
+    /// A segment that only acknowledges.
+    Ack,
+    /// A routing message.
+    Routing,
+    /// An address resolution message.
+    Arp,
+}
+
+impl PacketKind {
+    /// Every kind, in order of its place in arrays.
+    pub const ALL: [Self; 4] = [Self::Data, Self::Ack, Self::Routing, Self::Arp];
+
+    /// The kind's name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Routing => "routing",
+            Self::Arp => "arp",
+        }
+    }
+}
+
+/// Every packet that exists.
+#[derive(Clone, Debug, Default)]
+pub struct PacketPool(Slab<Packet>);
+
+impl PacketPool {
+    /// Puts a packet into the pool.
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        PacketId(self.0.insert(packet))
+    }
+
+    /// Takes a packet out.
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        self.0.remove(id.0)
+    }
+
+    /// How many packets exist.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no packet exists.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every packet.
+    pub fn iter(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
+        self.0.iter().map(|(handle, packet)| (PacketId(handle), packet))
+    }
+}
+
+impl std::ops::Index<PacketId> for PacketPool {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.0[id.0]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for PacketPool {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.0[id.0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_stay_small() {
+        assert!(size_of::<Packet>() <= 160, "{}", size_of::<Packet>());
+    }
+
+    #[test]
+    fn sack_blocks_keep_their_bytes() {
+        let blocks = [(5_000_000_000, 5_000_001_000), (5_000_003_000, 5_000_004_000)];
+        let sack = SackBlocks::new(4_999_999_000, blocks);
+        assert_eq!(sack.iter().collect::<Vec<_>>(), blocks);
+        assert_eq!(SackBlocks::new(0, (0..9).map(|i| (i, i + 1))).len(), 4);
+    }
+
+    #[test]
+    fn routing_messages_are_known_by_type() {
+        #[derive(Debug, PartialEq)]
+        struct Hello(u8);
+        impl Message for Hello {
+            fn kind(&self) -> &'static str {
+                "HELLO"
+            }
+        }
+        #[derive(Debug)]
+        struct Other;
+        impl Message for Other {
+            fn kind(&self) -> &'static str {
+                "OTHER"
+            }
+        }
+        let message = RoutingMessage::new(Hello(3));
+        assert_eq!(message.get::<Hello>(), Some(&Hello(3)));
+        assert!(message.get::<Other>().is_none());
+    }
+}

@@ -1,0 +1,171 @@
+//! Parameters of models: typed, with units, a default for each profile, documented in one place.
+//!
+//! A model's `Params` struct is the only source of its defaults. The scenario reader, the command line's list, the JSON
+//! schema and the documentation all come from it: field docs become descriptions, values carry their units.
+//! Parameters are plain fields without `Option` (an absent feature is a value such as `"off"`), so that every one of them
+//! shows in the list.
+
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The profile that follows the standards: the default.
+pub const RFC: &str = "rfc";
+/// The profile that behaves as ns-2.35 does.
+pub const NS2: &str = "ns2";
+
+/// The parameters of a model.
+pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::Debug + PartialEq + 'static {
+    /// The profiles for which the defaults differ; the first is used where a scenario names one that is not here.
+    const PROFILES: &'static [&'static str] = &[RFC];
+
+    /// The defaults under a profile.
+    fn of_profile(profile: &str) -> Self;
+
+    /// Whether the values are possible together.
+    ///
+    /// # Errors
+    /// The first parameter that is impossible, and why.
+    fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// A parameter with an impossible value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter}: {problem}")]
+pub struct Fault {
+    /// The parameter's name.
+    pub parameter: &'static str,
+    /// What was expected and what was found.
+    pub problem: String,
+}
+
+impl Fault {
+    /// A fault in `parameter`.
+    #[must_use]
+    pub fn new(parameter: &'static str, problem: impl Into<String>) -> Self {
+        Self { parameter, problem: problem.into() }
+    }
+}
+
+/// Values that are not a model's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParamsError {
+    /// No model has this name.
+    #[error("no {room} model is called \"{name}\"")]
+    UnknownModel {
+        /// The room asked.
+        room: &'static str,
+        /// The name given.
+        name: String,
+    },
+    /// The values do not have the parameters' types.
+    #[error("{0}")]
+    Malformed(String),
+    /// A value is impossible.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// Reads parameters from their serialised form and checks them.
+///
+/// # Errors
+/// When a value has the wrong type or unit, or is impossible.
+pub fn read<P: Params>(value: &Value) -> Result<P, ParamsError> {
+    let params = P::deserialize(value).map_err(|error| ParamsError::Malformed(error.to_string()))?;
+    params.check()?;
+    Ok(params)
+}
+
+/// What the lists, the schema and the documentation show of a model.
+#[derive(Clone, Copy)]
+pub struct ModelInfo {
+    /// The room the model stands in, such as "routing".
+    pub room: &'static str,
+    /// The model's name in scenarios.
+    pub name: &'static str,
+    /// One sentence: what it is and where it is written down.
+    pub summary: &'static str,
+    /// The profiles for which its defaults differ.
+    pub profiles: &'static [&'static str],
+    /// Its parameters' defaults under a profile, as an object.
+    pub defaults: fn(profile: &str) -> Value,
+    /// The JSON schema of its parameters; descriptions are the documentation of each.
+    pub schema: fn() -> Schema,
+    /// Whether serialised values are parameters of this model.
+    pub check: fn(&Value) -> Result<(), ParamsError>,
+}
+
+impl ModelInfo {
+    /// The information on a model with parameters `P`.
+    #[must_use]
+    pub const fn of<P: Params>(room: &'static str, name: &'static str, summary: &'static str) -> Self {
+        Self {
+            room,
+            name,
+            summary,
+            profiles: P::PROFILES,
+            defaults: |profile| serde_json::to_value(P::of_profile(profile)).expect("parameters can be serialised"),
+            schema: || schemars::schema_for!(P),
+            check: |value| read::<P>(value).map(|_| ()),
+        }
+    }
+}
+
+impl std::fmt::Debug for ModelInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.room, self.name)
+    }
+}
+
+/// Makes a room's registry: one line a model.
+///
+/// `name => module::Variant, "summary"` makes the model known to scenarios, the command line's list, the JSON schema, the
+/// Python stubs and the documentation. The macro defines a `Config` enum with one variant of parameters a model, its names,
+/// [`ModelInfo`]s, and `Config::read`. The module must hold a `Params` type.
+#[macro_export]
+macro_rules! registry {
+    ($room:literal: $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        /// Which model of this room to use, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Config {
+            $(#[doc = $summary] $variant($module::Params),)+
+        }
+
+        /// Every model of this room.
+        pub const MODELS: &[$crate::params::ModelInfo] =
+            &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)),+];
+
+        impl Config {
+            /// A model's defaults under a profile.
+            ///
+            /// # Errors
+            /// When no model of this room has the name.
+            pub fn of_profile(name: &str, profile: &str) -> Result<Self, $crate::params::ParamsError> {
+                match name {
+                    $($name => Ok(Self::$variant($crate::params::Params::of_profile(profile))),)+
+                    _ => Err($crate::params::ParamsError::UnknownModel { room: $room, name: name.to_owned() }),
+                }
+            }
+
+            /// Reads a model's parameters from their serialised form.
+            ///
+            /// # Errors
+            /// When no model has the name, or the values are not its parameters.
+            pub fn read(name: &str, value: &serde_json::Value) -> Result<Self, $crate::params::ParamsError> {
+                match name {
+                    $($name => Ok(Self::$variant($crate::params::read(value)?)),)+
+                    _ => Err($crate::params::ParamsError::UnknownModel { room: $room, name: name.to_owned() }),
+                }
+            }
+
+            /// The model's name.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name,)+ }
+            }
+        }
+    };
+}
