@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns2, ns2_drops
+from peerlib import ns2, ns2_dcf, ns2_drops, ns2_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -15,6 +15,45 @@ EXPERIMENTS = (
         {
             "forced_drops.csv.gz": ns2_drops.COLUMNS,
             "forced_drops_summary.csv": ns2_drops.SUMMARY_COLUMNS,
+        },
+    ),
+    Experiment(
+        "chain",
+        "TCP over the static chain of six, AODV and DSDV",
+        ns2_tcp.chain_cases,
+        ns2_tcp.run,
+        {"chain.csv": ns2_tcp.CHAIN_COLUMNS, "chain_drops.csv": ns2_tcp.CHAIN_DROPS},
+    ),
+    Experiment(
+        "dcf",
+        "802.11 saturation, one sender",
+        ns2_dcf.one_hop_cases,
+        ns2_dcf.run,
+        {"dcf.csv": ns2_dcf.COLUMNS},
+    ),
+    Experiment(
+        "contend",
+        "802.11 saturation, 2, 5 and 10 senders, and two hidden senders",
+        ns2_dcf.contention_cases,
+        ns2_dcf.run,
+        {"contend.csv": ns2_dcf.COLUMNS},
+    ),
+    Experiment(
+        "hops",
+        "NewReno and Vegas over 1 to 8 hops, AODV",
+        ns2_tcp.hops_cases,
+        ns2_tcp.run,
+        {"hops.csv": ns2_tcp.HOPS_COLUMNS, "hops_drops.csv": ns2_tcp.HOPS_DROPS},
+    ),
+    Experiment(
+        "rwp50",
+        "NewReno among fifty random-waypoint nodes, AODV and DSDV",
+        ns2_tcp.rwp50_cases,
+        ns2_tcp.run,
+        {
+            "rwp50.csv": ns2_tcp.RWP50_COLUMNS,
+            "rwp50_flows.csv": ns2_tcp.RWP50_FLOWS,
+            "rwp50_drops.csv": ns2_tcp.RWP50_DROPS,
         },
     ),
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from peerlib import table
-from peerlib.ns2 import PeerError
+from peerlib.peer import PeerError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 Tables = dict[str, list[table.Row]]

@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from peerlib.peer import Option, PeerError
+
 SCRIPTS = Path(__file__).resolve().parent.parent / "ns2"
-Option = str | int | float
-
-
-class PeerError(Exception):
-    """A peer simulator is missing or did not finish its run."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from peerlib import ns2
+from peerlib.peer import Option, PeerError
 from peerlib.table import Row, Value
 
 VARIANTS = ("Tahoe", "Reno", "Newreno", "NewrenoSBS", "Sack1", "Vegas")
-CONFIGURATIONS: dict[str, dict[str, ns2.Option]] = {
+CONFIGURATIONS: dict[str, dict[str, Option]] = {
     "clean": {"initial": 1, "limited": 0, "syn": 0, "minrto": 1.0},
     "ff96": {"initial": 1, "limited": 0, "syn": 0, "minrto": 0.2},
     "ns235": {"initial": 2, "limited": 1, "syn": 1, "minrto": 0.2},
@@ -156,7 +157,7 @@ def cases() -> list[Case]:
 
 def _transfer(case: Case, losses: tuple[int, ...]) -> tuple[Conversation, dict[str, int]]:
     steady = case.variant == "NewrenoSBS"
-    options: dict[str, ns2.Option] = {
+    options: dict[str, Option] = {
         "variant": "Newreno" if steady else case.variant,
         "impatient": int(not steady),
         "drops": " ".join(str(place) for place in losses),
@@ -167,7 +168,7 @@ def _transfer(case: Case, losses: tuple[int, ...]) -> tuple[Conversation, dict[s
     output = ns2.run("wired.tcl", options, conversation.read)
     found = re.search(r"^flow timeouts (\d+) highest_ack (\d+)$", "\n".join(output), re.MULTILINE)
     if found is None:
-        raise ns2.PeerError(f"wired.tcl printed no result for {case.name()}")
+        raise PeerError(f"wired.tcl printed no result for {case.name()}")
     return conversation, {"timeouts": int(found[1]), "max_ack": int(found[2])}
 
 
