@@ -1,0 +1,69 @@
+"""Building and starting our ns-3.37 programs."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from peerlib.peer import Option, PeerError
+
+SOURCES = Path(__file__).resolve().parent.parent / "ns3"
+_HEADER = Path("/usr/include/ns3/core-module.h")
+_MODULES = (
+    "aodv",
+    "dsdv",
+    "applications",
+    "internet",
+    "wifi",
+    "mobility",
+    "propagation",
+    "network",
+    "core",
+)
+_FLAGS = ("-std=c++17", "-O2", "-Wall", "-Wextra")
+# Numbers, and lists of them.
+Result = dict[str, float | list[int]]
+
+
+def check() -> None:
+    """A `PeerError` that names the packages when ns-3 or the compiler is missing."""
+    if not _HEADER.exists():
+        raise PeerError(
+            "ns-3 is not installed: the Debian packages are ns3 and libns3-dev "
+            "(apt-get install ns3 libns3-dev)"
+        )
+    if shutil.which("g++") is None:
+        raise PeerError("no C++ compiler: the Debian package is g++ (apt-get install g++)")
+
+
+def build(program: str) -> Path:
+    """Compile a program, unless that was done since its sources changed; returns its path."""
+    check()
+    source = SOURCES / f"{program}.cc"
+    binary = SOURCES / "build" / program
+    newest = max(path.stat().st_mtime for path in (source, *SOURCES.glob("*.h")))
+    if binary.exists() and binary.stat().st_mtime > newest:
+        return binary
+    binary.parent.mkdir(exist_ok=True)
+    libraries = [f"-lns3-{module}" for module in _MODULES]
+    words = ["g++", *_FLAGS, "-o", str(binary), str(source), *libraries]
+    compiler = subprocess.run(words, capture_output=True, text=True, check=False)
+    if compiler.returncode != 0:
+        raise PeerError(f"{' '.join(words)}\n{compiler.stderr}")
+    return binary
+
+
+def command(program: str, options: Mapping[str, Option]) -> list[str]:
+    """The command line of one run."""
+    return [str(build(program)), *(f"--{name}={value}" for name, value in options.items())]
+
+
+def run(program: str, options: Mapping[str, Option]) -> Result:
+    """Run a program and return what its line of JSON says."""
+    words = command(program, options)
+    process = subprocess.run(words, capture_output=True, text=True, check=False)
+    if process.returncode != 0:
+        raise PeerError(f"{' '.join(words)}\n{process.stderr}")
+    result: Result = json.loads(process.stdout)
+    return result

@@ -1,0 +1,82 @@
+"""TCP over chains of 1 to 8 hops in ns-3."""
+
+from dataclasses import dataclass
+
+from peerlib import ns3
+from peerlib.peer import Option
+from peerlib.table import Row
+
+RUNS = range(1, 6)
+START_S = 20
+STOP_S = 80
+# w32 bounds the window as ns-2's runs do, by the send buffer; nosack has classic recovery.
+CONFIGURATIONS: dict[str, dict[str, Option]] = {
+    "w32": {"window": 32, "sack": 1},
+    "nosack": {"window": 0, "sack": 0},
+}
+COLUMNS = (
+    "configuration",
+    "hops",
+    "tcp",
+    "run",
+    "measured_s",
+    "goodput_kbps",
+    "frames_sent",
+    "events",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    configuration: str
+    hops: int
+    variant: str
+    run: int
+
+    def name(self) -> str:
+        """For the progress line."""
+        return f"{self.configuration} {self.hops} hops {self.variant} run {self.run}"
+
+
+def cases() -> list[Case]:
+    """NewReno and Vegas with a window of 32 segments, NewReno without SACK."""
+    variants = (("w32", "TcpNewReno"), ("w32", "TcpVegas"), ("nosack", "TcpNewReno"))
+    return [
+        Case(configuration, hops, variant, run)
+        for configuration, variant in variants
+        for hops in range(1, 9)
+        for run in RUNS
+    ]
+
+
+def run(case: Case) -> dict[str, list[Row]]:
+    """Make one run."""
+    result = ns3.run(
+        "manet",
+        {
+            "nodes": case.hops + 1,
+            "spacing": 200,
+            "rate": "DsssRate2Mbps",
+            "variant": case.variant,
+            "payload": 1460,
+            "start": START_S,
+            "measure": START_S,
+            "duration": STOP_S,
+            "run": case.run,
+            **CONFIGURATIONS[case.configuration],
+        },
+    )
+    row: Row = {
+        "configuration": case.configuration,
+        "hops": case.hops,
+        "tcp": case.variant,
+        "run": case.run,
+        **{
+            name: value
+            for name, value in result.items()
+            if name in COLUMNS and not isinstance(value, list)
+        },
+    }
+    return {"hops.csv": [row]}

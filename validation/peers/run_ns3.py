@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Make the figures of ns-3.37 anew: validation/peers/data/ns3_*.csv."""
+
+import sys
+
+from peerlib import ns3, ns3_dcf, ns3_tcp
+from peerlib.driver import Experiment, main
+
+EXPERIMENTS = (
+    Experiment(
+        "dcf",
+        "802.11 saturation, one sender",
+        ns3_dcf.one_hop_cases,
+        ns3_dcf.run,
+        {"dcf.csv": ns3_dcf.COLUMNS},
+    ),
+    Experiment(
+        "contend",
+        "802.11 saturation, 2, 5 and 10 senders",
+        ns3_dcf.contention_cases,
+        ns3_dcf.run,
+        {"contend.csv": ns3_dcf.COLUMNS},
+    ),
+    Experiment(
+        "hops",
+        "NewReno and Vegas over 1 to 8 hops, AODV",
+        ns3_tcp.cases,
+        ns3_tcp.run,
+        {"hops.csv": ns3_tcp.COLUMNS},
+    ),
+)
+
+
+def prepare() -> None:
+    """Compile before the first run, so that several jobs need not do it at once."""
+    for program in ("dcf", "manet"):
+        ns3.build(program)
+
+
+if __name__ == "__main__":
+    sys.exit(main("ns3", EXPERIMENTS, prepare, __doc__ or ""))
