@@ -40,12 +40,12 @@ fn scaled(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f
         .ok_or_else(|| UnitError { expected, found: text.to_owned() })
 }
 
-/// Writes `value` in the largest unit of which there is at least one.
+/// Writes `value` in the largest unit of which there is at least one and in which the text reads back as the same value.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -> fmt::Result {
     let (name, factor) = units
         .iter()
         .rev()
-        .find(|(_, factor)| value.abs() >= *factor)
+        .find(|(_, factor)| value.abs() >= *factor && value / factor * factor == value)
         .or_else(|| units.first())
         .expect("a quantity has units");
     write!(f, "{} {name}", value / factor)
@@ -282,7 +282,11 @@ impl FromStr for Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} dB", 10.0 * libm::log10(self.0))
+        let db = 10.0 * libm::log10(self.0);
+        // The logarithm is seldom exact: "3 dB" must not come back as "2.9999999999999996 dB".
+        let text =
+            (0..=15).map(|digits| format!("{db:.digits$}")).find(|text| text.parse().map(Self::from_db) == Ok(*self));
+        write!(f, "{} dB", text.unwrap_or_else(|| db.to_string()))
     }
 }
 
@@ -385,6 +389,14 @@ mod tests {
     fn what_is_written_reads_back() {
         for text in ["2 Mbps", "5.5 Mbps", "800 kbps", "1 bps"] {
             assert_eq!(text.parse::<Rate>().map(|r| r.to_string()).as_deref(), Ok(text));
+        }
+        for text in ["3 dB", "10 dB", "-0.7 dB", "12.345 dB"] {
+            assert_eq!(text.parse::<Ratio>().map(|r| r.to_string()).as_deref(), Ok(text));
+        }
+        // 1.001 km would read back as 1000.9999999999999 m.
+        for metres in [1_001.0, 1_234.567, 4_999.3, 0.1, 250.0] {
+            let distance = Distance::new(metres);
+            assert_eq!(distance.to_string().parse(), Ok(distance), "{distance}");
         }
         let power = Power::from_watts(0.281_838_15);
         assert_eq!(power.to_string().parse(), Ok(power));
