@@ -79,6 +79,11 @@ pub fn read<P: Params>(value: &Value) -> Result<P, ParamsError> {
     Ok(params)
 }
 
+/// Parameters in their serialised form.
+fn to_value<P: Params>(params: &P) -> Value {
+    serde_json::to_value(params).expect("parameters can be serialised")
+}
+
 /// What the lists, the schema and the documentation show of a model.
 #[derive(Clone, Copy)]
 pub struct ModelInfo {
@@ -96,6 +101,8 @@ pub struct ModelInfo {
     pub schema: fn() -> Schema,
     /// Whether serialised values are parameters of this model.
     pub check: fn(&Value) -> Result<(), ParamsError>,
+    /// The one form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration hash.
+    pub canonical: fn(&Value) -> Result<Value, ParamsError>,
 }
 
 impl ModelInfo {
@@ -107,9 +114,10 @@ impl ModelInfo {
             name,
             summary,
             profiles: P::PROFILES,
-            defaults: |profile| serde_json::to_value(P::of_profile(profile)).expect("parameters can be serialised"),
+            defaults: |profile| to_value(&P::of_profile(profile)),
             schema: || schemars::schema_for!(P),
             check: |value| read::<P>(value).map(|_| ()),
+            canonical: |value| read::<P>(value).map(|params| to_value(&params)),
         }
     }
 }
