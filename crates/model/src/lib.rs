@@ -7,4 +7,5 @@ pub mod context;
 pub mod mobility;
 pub mod packet;
 pub mod params;
+pub mod radio;
 pub mod routing;

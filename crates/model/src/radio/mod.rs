@@ -1,0 +1,3 @@
+//! Radio: path loss.
+
+pub mod propagation;

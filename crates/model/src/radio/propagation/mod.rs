@@ -1,0 +1,206 @@
+//! Path loss: which part of the transmitted power arrives at a distance.
+//!
+//! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on squared
+//! distances: most models need neither a root nor a logarithm. Shadowing is a factor of its own, drawn from a key of
+//! (transmission, receiver) and not from a stream, so that leaving a pair out of the search shifts no other draw.
+
+use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
+
+use crate::params::Fault;
+use crate::registry;
+
+pub mod free_space;
+pub mod log_distance;
+pub mod range_disc;
+pub mod two_ray_ground;
+
+registry! {"propagation":
+    "two_ray_ground" => two_ray_ground::TwoRayGround, "Free space nearby, reflection from flat ground beyond the crossover (Rappaport 2002 §4.6).";
+    "free_space" => free_space::FreeSpace, "Line of sight without reflections (Friis 1946).";
+    "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
+    "range_disc" => range_disc::RangeDisc, "Ranges alone decide: all signals are about equally strong, so none captures another.";
+}
+
+/// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
+pub const SPEED_OF_LIGHT: f64 = 3e8;
+
+/// How many standard deviations a shadowing draw may lie from its mean: it is cut there (twice in 10^9 draws), so that
+/// [`Channel::reach`] bounds every draw and a search limited to it changes no decision.
+pub const SHADOWING_LIMIT: f64 = 6.0;
+
+/// By how much [`Channel::reach`] is larger than the exact inverse, against rounding.
+const REACH_MARGIN: f64 = 1e-9;
+
+/// A path loss model, ready for use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Channel {
+    /// Free space up to the crossover distance, two rays beyond; free space alone has its crossover at infinity.
+    TwoRayGround(two_ray_ground::Law),
+    /// A power law with shadowing.
+    LogDistance(log_distance::Law),
+    /// Almost constant power.
+    RangeDisc(range_disc::Law),
+}
+
+impl Config {
+    /// Compiles the parameters.
+    #[must_use]
+    pub fn channel(&self) -> Channel {
+        match self {
+            Self::TwoRayGround(params) => Channel::TwoRayGround(two_ray_ground::Law::new(params)),
+            Self::FreeSpace(params) => Channel::TwoRayGround(free_space::law(params)),
+            Self::LogDistance(params) => Channel::LogDistance(log_distance::Law::new(params)),
+            Self::RangeDisc(_) => Channel::RangeDisc(range_disc::Law),
+        }
+    }
+}
+
+impl Channel {
+    /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling with
+    /// distance.
+    #[inline]
+    #[must_use]
+    pub fn gain(&self, distance_squared: f64) -> f64 {
+        match self {
+            Self::TwoRayGround(law) => law.gain(distance_squared),
+            Self::LogDistance(law) => law.gain(distance_squared),
+            Self::RangeDisc(law) => law.gain(distance_squared),
+        }
+    }
+
+    /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing. The key is a
+    /// number of the pair (transmission, receiver), and need not be well mixed.
+    #[inline]
+    #[must_use]
+    pub fn shadowing(&self, key: u64) -> f64 {
+        match self {
+            Self::LogDistance(law) => law.shadowing(key),
+            Self::TwoRayGround(_) | Self::RangeDisc(_) => 1.0,
+        }
+    }
+
+    /// A distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+    #[must_use]
+    pub fn reach(&self, gain: f64) -> f64 {
+        let distance = match self {
+            Self::TwoRayGround(law) => law.reach(gain),
+            Self::LogDistance(law) => law.reach(gain),
+            Self::RangeDisc(law) => law.reach(gain),
+        };
+        distance * (1.0 + REACH_MARGIN)
+    }
+
+    /// Whether equal distances always give equal gains, so that those of pairs that stand still may be kept.
+    #[must_use]
+    pub fn is_deterministic(&self) -> bool {
+        match self {
+            Self::LogDistance(law) => law.is_deterministic(),
+            Self::TwoRayGround(_) | Self::RangeDisc(_) => true,
+        }
+    }
+
+    /// The received power, in the median, of a node at exactly `range`; as a threshold it includes that node, because
+    /// [`Channel::gain`] computes the same.
+    #[must_use]
+    pub fn threshold_for(&self, tx_power: Power, range: Distance) -> Power {
+        Power::from_watts(tx_power.watts() * self.gain(range.metres() * range.metres()))
+    }
+}
+
+/// Friis's equation without the distance: (λ/4π)² · G² / L, in m².
+fn friis(frequency: Frequency, antenna_gain: Ratio, system_loss: Ratio) -> f64 {
+    let wavelength = SPEED_OF_LIGHT / frequency.hertz();
+    let root = wavelength / (4.0 * std::f64::consts::PI) * antenna_gain.factor();
+    root * root / system_loss.factor()
+}
+
+/// The check that all of these are above zero.
+fn positive(values: &[(&'static str, f64)]) -> Result<(), Fault> {
+    match values.iter().find(|(_, value)| !(*value > 0.0 && value.is_finite())) {
+        Some((parameter, value)) => Err(Fault::new(parameter, format!("must be above zero, found {value}"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{NS2, Params as _, RFC};
+
+    fn channels() -> impl Iterator<Item = (&'static str, Channel)> {
+        MODELS.iter().flat_map(|model| {
+            [RFC, NS2].map(|profile| {
+                (model.name, Config::of_profile(model.name, profile).expect("a model of this room").channel())
+            })
+        })
+    }
+
+    #[test]
+    fn gain_falls_with_distance_and_never_amplifies() {
+        for (name, channel) in channels() {
+            let mut last = channel.gain(0.0);
+            assert_eq!(last.min(1.0), last, "{name}");
+            for step in 1..4000 {
+                let distance = f64::from(step) * 0.5;
+                let gain = channel.gain(distance * distance);
+                assert!(gain <= last && gain > 0.0, "{name} at {distance} m: {gain} after {last}");
+                last = gain;
+            }
+            assert!(last < channel.gain(100.0), "{name} does not fall at all");
+        }
+    }
+
+    #[test]
+    fn reach_is_the_inverse_of_gain() {
+        for (name, channel) in channels().filter(|(_, channel)| channel.is_deterministic()) {
+            for distance in [2.0, 50.0, 86.0, 86.2, 226.0, 250.0, 550.0, 3000.0] {
+                let reach = channel.reach(channel.gain(distance * distance));
+                assert!(reach >= distance, "{name}: {reach} leaves out {distance}");
+                assert!(reach < distance * (1.0 + 1e-6), "{name}: {reach} for {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_shadowing_draw_passes_the_reach() {
+        let (_, channel) = channels().find(|(_, channel)| !channel.is_deterministic()).expect("a model with shadowing");
+        let strongest = (0..1_000_000).map(|key| channel.shadowing(key)).fold(0.0, f64::max);
+        let threshold = channel.gain(250.0 * 250.0);
+        let reach = channel.reach(threshold);
+        assert!(reach > 250.0);
+        assert!(channel.gain(reach * reach * 1.000_001) * strongest < threshold);
+        // The bound holds for the strongest draw that is possible, not only for those seen.
+        let limit = libm::pow(10.0, 0.1 * SHADOWING_LIMIT * 4.0);
+        assert!((channel.gain(reach * reach) * limit / threshold - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_node_at_exactly_the_range_is_received() {
+        let power = Power::from_dbm(15.0);
+        for (name, channel) in channels() {
+            for (x, y) in [(250.0_f64, 0.0_f64), (150.0, 200.0), (70.0, 240.0)] {
+                let threshold = channel.threshold_for(power, Distance::new(250.0));
+                assert!(power.watts() * channel.gain(x * x + y * y) >= threshold.watts(), "{name}");
+                let outside = x + 0.001;
+                assert!(power.watts() * channel.gain(outside * outside + y * y) < threshold.watts(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_default_is_possible() {
+        for model in MODELS {
+            for profile in [RFC, NS2] {
+                assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_values_are_named() {
+        let mut params = two_ray_ground::Params::of_profile(RFC);
+        params.antenna_height = Distance::new(0.0);
+        let fault = params.check().expect_err("an antenna in the ground");
+        assert_eq!(fault.parameter, "antenna_height");
+    }
+}

@@ -1,0 +1,64 @@
+//! Range disc: who is within the range hears, who is outside does not.
+//!
+//! The disc of the ad hoc literature (Gupta and Kumar 2000, protocol model). The ranges themselves are the radio's thresholds,
+//! given in metres; this model's part is that power says nothing more. It therefore falls so slowly (to a half at 100 km) that
+//! a threshold still has its exact range, while no signal within the ranges of any radio is strong enough to capture another.
+//! Not for reception by signal to noise ratio, which it leaves without noise.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::params::{self, NS2, RFC};
+
+/// A range disc has no parameters: the ranges are the radio's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(_profile: &str) -> Self {
+        Self {}
+    }
+}
+
+/// The square of the distance at which half of the power is left, in m².
+const HALF_SQUARED: f64 = 1e10;
+
+/// The compiled form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law;
+
+impl Law {
+    /// See [`super::Channel::gain`].
+    #[inline]
+    #[must_use]
+    pub fn gain(self, distance_squared: f64) -> f64 {
+        HALF_SQUARED / (HALF_SQUARED + distance_squared)
+    }
+
+    /// See [`super::Channel::reach`].
+    #[must_use]
+    pub fn reach(self, gain: f64) -> f64 {
+        // The subtraction leaves six digits or more of the distance; the rest is given on top, so that no node is left out.
+        libm::sqrt((HALF_SQUARED / gain - HALF_SQUARED).max(0.0)) * (1.0 + 1e-7)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_signal_captures_another() {
+        let nearest = Law.gain(0.0);
+        let farthest = Law.gain(1e8);
+        assert!(nearest / farthest < 1.02, "within 10 km power differs by less than 0.1 dB");
+    }
+
+    #[test]
+    fn millimetres_still_make_a_difference() {
+        assert!(Law.gain(250.0 * 250.0) > Law.gain(250.001 * 250.001));
+    }
+}
