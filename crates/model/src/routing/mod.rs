@@ -2,11 +2,21 @@
 //!
 //! A protocol sees its neighbours only through packets and through the link's feedback. It is asked for the way of each
 //! packet and answers with actions: send it to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
+//!
+//! A new protocol is a module with `Params` and a type named after its registry entry, which has
+//! `new(&Params, NodeId, nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
-use hopyard_engine::Time;
+pub mod connectivity;
+pub mod oracle;
+pub mod static_routes;
+
+use std::sync::Arc;
+
+use hopyard_engine::{Rng, Span, Time};
 
 use crate::context::Context;
 use crate::packet::{NodeId, PacketId};
+pub use connectivity::Connectivity;
 
 /// A routing protocol at one node.
 pub trait Routing {
@@ -18,7 +28,7 @@ pub trait Routing {
     fn route(&mut self, packet: PacketId, cx: &mut Context);
 
     /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
-    /// (`Context::deliver`, or `Context::drop_packet`) or send it on.
+    /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward it.
     fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context);
 
     /// A packet of any kind arrived from neighbour `from`: protocols that keep routes alive by use look at it.
@@ -41,4 +51,86 @@ pub trait Routing {
 
     /// The packets that are held, for the account at the end of the run.
     fn held(&self) -> Vec<PacketId>;
+
+    /// How often the true connectivity must be shown while nodes move, the first time before `start`; [`Span::MAX`] for a
+    /// protocol that does not look, as no real one can.
+    fn connectivity_interval(&self) -> Span {
+        Span::MAX
+    }
+
+    /// The true connectivity from now on. The same one may be shown to every node.
+    fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
+}
+
+/// Makes the registry, the enum of protocols, and the forwarding of [`Routing`] to each.
+macro_rules! protocols {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! { "routing": $($name => $module::$variant, $summary;)+ }
+
+        /// One node's routing protocol. An enum, so that calls are dispatched without a pointer.
+        #[derive(Debug)]
+        pub enum Model {
+            $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Config {
+            /// The protocol at `node`, one of `nodes`; `rng` is its own stream.
+            #[must_use]
+            pub fn build(&self, node: NodeId, nodes: usize, rng: Rng) -> Model {
+                match self {
+                    $(Self::$variant(params) => Model::$variant($module::$variant::new(params, node, nodes, rng)),)+
+                }
+            }
+        }
+
+        impl Routing for Model {
+            fn start(&mut self, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.start(cx),)+ }
+            }
+            #[inline]
+            fn route(&mut self, packet: PacketId, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
+            }
+            fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
+            }
+            #[inline]
+            fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
+            }
+            fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
+            }
+            fn on_taken_back(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
+            }
+            fn on_timer(&mut self, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
+            }
+            #[inline]
+            fn deadline(&self) -> Time {
+                match self { $(Self::$variant(it) => it.deadline(),)+ }
+            }
+            fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+                match self { $(Self::$variant(it) => it.lookup(destination),)+ }
+            }
+            fn held(&self) -> Vec<PacketId> {
+                match self { $(Self::$variant(it) => it.held(),)+ }
+            }
+            fn connectivity_interval(&self) -> Span {
+                match self { $(Self::$variant(it) => it.connectivity_interval(),)+ }
+            }
+            fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
+                match self { $(Self::$variant(it) => it.on_connectivity(connectivity),)+ }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests;
+
+protocols! {
+    "static" => static_routes::StaticRoutes, "Routes written in the scenario; they never change";
+    "oracle" => oracle::Oracle, "Shortest paths over the true connectivity, at no cost in packets: the best that routing could do";
 }

@@ -1,0 +1,104 @@
+//! Who can hear whom, as the simulator knows it: the oracle's input.
+
+use crate::packet::NodeId;
+
+/// The true connectivity of a network: for each node its neighbours, sorted.
+///
+/// Only links that work in both directions belong here, since unicast frames need an acknowledgement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connectivity {
+    /// Where each node's neighbours start in `neighbours`; one more entry marks the end.
+    starts: Vec<u32>,
+    neighbours: Vec<NodeId>,
+}
+
+impl Connectivity {
+    /// From each node's neighbours, in order of nodes; each list is sorted here.
+    ///
+    /// # Panics
+    /// When there are more than 2^32 links.
+    #[must_use]
+    pub fn new<L: IntoIterator<Item = NodeId>>(lists: impl IntoIterator<Item = L>) -> Self {
+        let mut it = Self { starts: vec![0], neighbours: Vec::new() };
+        for list in lists {
+            let start = it.neighbours.len();
+            it.neighbours.extend(list);
+            it.neighbours[start..].sort_unstable();
+            it.starts.push(u32::try_from(it.neighbours.len()).expect("fewer than 2^32 links"));
+        }
+        it
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// A node's neighbours, in order of their numbers; none for a node that is not there.
+    #[must_use]
+    pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
+        match (self.starts.get(node.index()), self.starts.get(node.index() + 1)) {
+            (Some(&start), Some(&end)) => &self.neighbours[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// The first hop and the number of hops of a shortest path; of several, the one whose first hop has the lowest number.
+    #[must_use]
+    pub fn shortest_path(&self, from: NodeId, to: NodeId) -> Option<(NodeId, u32)> {
+        // Breadth first. Nodes of equal distance leave the queue ordered by first hop, because those at distance one enter it
+        // so; hence the first path found to a node is the one with the lowest first hop.
+        let mut seen = vec![false; self.nodes()];
+        *seen.get_mut(from.index())? = true;
+        let mut queue = Vec::new();
+        for &neighbour in self.neighbours(from) {
+            if neighbour == to {
+                return Some((neighbour, 1));
+            }
+            seen[neighbour.index()] = true;
+            queue.push((neighbour, neighbour, 1));
+        }
+        let mut head = 0;
+        while let Some(&(node, first, hops)) = queue.get(head) {
+            head += 1;
+            for &neighbour in self.neighbours(node) {
+                if neighbour == to {
+                    return Some((first, hops + 1));
+                }
+                if !std::mem::replace(&mut seen[neighbour.index()], true) {
+                    queue.push((neighbour, first, hops + 1));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(lists: &[&[u32]]) -> Connectivity {
+        Connectivity::new(lists.iter().map(|list| list.iter().map(|&n| NodeId(n)).collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn lists_are_sorted_and_unknown_nodes_have_no_neighbours() {
+        let net = of(&[&[2, 1], &[0], &[0]]);
+        assert_eq!(net.neighbours(NodeId(0)), [NodeId(1), NodeId(2)]);
+        assert_eq!(net.neighbours(NodeId(3)), []);
+        assert_eq!(Connectivity::default().neighbours(NodeId(0)), []);
+    }
+
+    #[test]
+    fn of_equal_paths_the_lowest_first_hop_wins() {
+        // A square 0-1-3-2-0 with a tail 3-4, and 5 on its own.
+        let net = of(&[&[1, 2], &[0, 3], &[0, 3], &[1, 2, 4], &[3], &[]]);
+        assert_eq!(net.shortest_path(NodeId(0), NodeId(3)), Some((NodeId(1), 2)));
+        assert_eq!(net.shortest_path(NodeId(0), NodeId(4)), Some((NodeId(1), 3)));
+        assert_eq!(net.shortest_path(NodeId(4), NodeId(0)), Some((NodeId(3), 3)));
+        assert_eq!(net.shortest_path(NodeId(0), NodeId(5)), None);
+        assert_eq!(net.shortest_path(NodeId(7), NodeId(0)), None);
+    }
+}

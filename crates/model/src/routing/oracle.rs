@@ -1,0 +1,192 @@
+//! The oracle: shortest paths over the true connectivity, at no cost in packets.
+//!
+//! It is no protocol but the bound for all: every difference between it and a protocol is the price of finding routes. Paths
+//! have the fewest hops; of several, the one whose first hop has the lowest number, so that runs can be repeated. What it
+//! leaves out: it sends nothing, holds nothing, and learns of a broken link only when the connectivity is shown again.
+//!
+//! Validated against breadth-first search by hand on small graphs, and by the loop-freedom test of this room.
+
+use std::sync::Arc;
+
+use hopyard_engine::{Rng, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Connectivity, Routing};
+use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::packet::{NodeId, PacketId};
+use crate::params::{self, Fault};
+
+/// Parameters of the oracle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// How often the true connectivity is looked at while nodes move.
+    pub interval: Span,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { interval: Span::from_millis(100) }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.interval < Span::from_millis(1) {
+            return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
+        }
+        Ok(())
+    }
+}
+
+/// A path that has been asked for.
+#[derive(Clone, Copy, Debug)]
+struct Path {
+    destination: NodeId,
+    /// The first hop and the number of hops, as of `version`.
+    route: Option<(NodeId, u8)>,
+    version: u64,
+}
+
+/// The oracle at one node.
+#[derive(Debug)]
+pub struct Oracle {
+    node: NodeId,
+    interval: Span,
+    connectivity: Arc<Connectivity>,
+    /// Counts changes of the connectivity.
+    version: u64,
+    /// Paths that have been asked for, by destination.
+    paths: Vec<Path>,
+}
+
+impl Oracle {
+    /// The oracle at `node`.
+    #[must_use]
+    pub fn new(params: &Params, node: NodeId, _nodes: usize, _rng: Rng) -> Self {
+        Self { node, interval: params.interval, connectivity: Arc::default(), version: 0, paths: Vec::new() }
+    }
+
+    fn path(&mut self, destination: NodeId, cx: &mut Context) -> Option<(NodeId, u8)> {
+        let place = self.paths.binary_search_by_key(&destination, |path| path.destination);
+        let before = match place {
+            Ok(place) if self.paths[place].version == self.version => return self.paths[place].route,
+            Ok(place) => self.paths[place].route,
+            Err(_) => None,
+        };
+        // A path of more than 255 hops is of no use: no TTL lasts so long.
+        let route = self
+            .connectivity
+            .shortest_path(self.node, destination)
+            .and_then(|(first, hops)| Some((first, u8::try_from(hops).ok()?)));
+        let path = Path { destination, route, version: self.version };
+        match place {
+            Ok(place) => self.paths[place] = path,
+            Err(place) => self.paths.insert(place, path),
+        }
+        if route != before {
+            cx.act(Action::RouteChanged { node: self.node, change: RouteChange { destination, route } });
+        }
+        route
+    }
+}
+
+impl Routing for Oracle {
+    fn start(&mut self, _cx: &mut Context) {}
+
+    fn route(&mut self, packet: PacketId, cx: &mut Context) {
+        match self.path(cx.packets[packet].destination, cx) {
+            Some((next_hop, _)) => cx.act(Action::Send { node: self.node, packet, next_hop }),
+            None => cx.drop_packet(self.node, packet, DropReason::NoRoute),
+        }
+    }
+
+    fn on_message(&mut self, packet: PacketId, _from: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::NoListener);
+    }
+
+    fn on_link_failure(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+    }
+
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::BrokenLink);
+    }
+
+    fn on_timer(&mut self, _cx: &mut Context) {}
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+        let place = self.paths.binary_search_by_key(&destination, |path| path.destination).ok()?;
+        self.paths[place].route
+    }
+
+    fn held(&self) -> Vec<PacketId> {
+        Vec::new()
+    }
+
+    fn connectivity_interval(&self) -> Span {
+        self.interval
+    }
+
+    fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
+        if !Arc::ptr_eq(&self.connectivity, connectivity) && self.connectivity != *connectivity {
+            self.connectivity = Arc::clone(connectivity);
+            self.version += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params as _;
+    use crate::routing::tests::{datagram, sends};
+    use hopyard_engine::Streams;
+
+    fn net(lists: &[&[u32]]) -> Arc<Connectivity> {
+        Arc::new(Connectivity::new(lists.iter().map(|list| list.iter().map(|&n| NodeId(n)).collect::<Vec<_>>())))
+    }
+
+    #[test]
+    fn a_path_follows_the_connectivity_and_a_change_is_announced_once() {
+        let params = Params::of_profile("rfc");
+        let mut oracle = Oracle::new(&params, NodeId(0), 4, Streams::new(1, 0).node(0, "routing"));
+        let mut cx = Context::default();
+        let changes = |cx: &mut Context| {
+            let found: Vec<_> = cx
+                .actions
+                .iter()
+                .filter_map(|action| match action {
+                    Action::RouteChanged { change, .. } => Some(change.route),
+                    _ => None,
+                })
+                .collect();
+            found
+        };
+        let square = net(&[&[1, 2], &[0, 3], &[0, 3], &[1, 2]]);
+        oracle.on_connectivity(&square);
+        for _ in 0..2 {
+            let packet = datagram(&mut cx, NodeId(0), NodeId(3));
+            oracle.route(packet, &mut cx);
+        }
+        assert_eq!(changes(&mut cx), [Some((NodeId(1), 2))]);
+        assert_eq!(sends(&cx), [NodeId(1), NodeId(1)]);
+        assert_eq!(oracle.lookup(NodeId(3)), Some((NodeId(1), 2)));
+
+        // The link 1-3 breaks, then 2-3 as well.
+        for (lists, route) in
+            [(&[&[1, 2][..], &[0], &[0, 3], &[2]], Some((NodeId(2), 2))), (&[&[1, 2][..], &[0], &[0], &[]], None)]
+        {
+            cx.actions.clear();
+            oracle.on_connectivity(&net(lists));
+            let packet = datagram(&mut cx, NodeId(0), NodeId(3));
+            oracle.route(packet, &mut cx);
+            assert_eq!(changes(&mut cx), [route]);
+            assert_eq!(sends(&cx), route.map(|(first, _)| first).into_iter().collect::<Vec<_>>());
+        }
+        assert_eq!(cx.ledger.dropped, 1);
+    }
+}

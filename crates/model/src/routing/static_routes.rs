@@ -1,0 +1,231 @@
+//! Routes written in the scenario; they never change.
+//!
+//! For experiments in which routing must not matter: a chain, a star, a single hop. A destination without a route of its own
+//! is taken to be a neighbour, or the next node along a chain, or unreachable, as `others` says. What it leaves out:
+//! everything that a protocol does. A link that fails loses its packet and stays in the route.
+//!
+//! Validated by construction: the tests below walk every route.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::{Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Routing;
+use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::packet::{NodeId, PacketId};
+use crate::params::{self, Fault};
+
+/// Where packets go for which no route is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Others {
+    /// Straight to the destination, as if every node were a neighbour.
+    Direct,
+    /// To the neighbour whose number is one nearer to the destination's: nodes stand in a chain, in order.
+    Chain,
+    /// Nowhere: they are dropped.
+    Drop,
+}
+
+/// One route of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// The node that has the route.
+    pub at: u32,
+    /// The destination's number.
+    pub to: u32,
+    /// The neighbour to which packets go next.
+    pub via: u32,
+}
+
+/// Parameters of static routes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The routes, each as the node that has it, the destination and the next hop.
+    pub routes: Vec<Route>,
+    /// Where packets go for which no route is written.
+    pub others: Others,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { routes: Vec::new(), others: Others::Direct }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let mut known = BTreeMap::new();
+        for route in &self.routes {
+            if route.at == route.to || route.at == route.via {
+                return Err(Fault::new("routes", format!("node {} has a route that leads to itself", route.at)));
+            }
+            if known.insert((route.at, route.to), route.via).is_some() {
+                return Err(Fault::new("routes", format!("node {} has two routes to node {}", route.at, route.to)));
+            }
+        }
+        for route in &self.routes {
+            if self.hops(&known, NodeId(route.at), NodeId(route.to)).is_none() {
+                let (at, to) = (route.at, route.to);
+                return Err(Fault::new("routes", format!("the route of node {at} to node {to} does not arrive there")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// The next hop, by the written routes or by `others`.
+    fn next_hop(&self, known: &BTreeMap<(u32, u32), u32>, at: NodeId, to: NodeId) -> Option<NodeId> {
+        known.get(&(at.0, to.0)).map(|&via| NodeId(via)).or(match self.others {
+            Others::Direct => Some(to),
+            Others::Chain if to < at => Some(NodeId(at.0 - 1)),
+            Others::Chain => Some(NodeId(at.0 + 1)),
+            Others::Drop => None,
+        })
+    }
+
+    /// How many hops a route takes, if it arrives within the largest TTL.
+    fn hops(&self, known: &BTreeMap<(u32, u32), u32>, from: NodeId, to: NodeId) -> Option<u8> {
+        let (mut at, mut hops) = (from, 0_u8);
+        while at != to {
+            at = self.next_hop(known, at, to)?;
+            hops = hops.checked_add(1)?;
+        }
+        Some(hops)
+    }
+}
+
+/// Static routes at one node.
+#[derive(Debug)]
+pub struct StaticRoutes {
+    node: NodeId,
+    others: Others,
+    /// Routes written for this node: destination, next hop, number of hops; sorted.
+    routes: Vec<(NodeId, NodeId, u8)>,
+    /// Destinations whose route has been announced, sorted.
+    announced: Vec<NodeId>,
+}
+
+impl StaticRoutes {
+    /// The routes of `node`.
+    #[must_use]
+    pub fn new(params: &Params, node: NodeId, _nodes: usize, _rng: Rng) -> Self {
+        let known: BTreeMap<_, _> = params.routes.iter().map(|route| ((route.at, route.to), route.via)).collect();
+        let routes = known
+            .range((node.0, 0)..=(node.0, u32::MAX))
+            .map(|(&(_, to), &via)| {
+                let hops = params.hops(&known, node, NodeId(to)).unwrap_or(u8::MAX);
+                (NodeId(to), NodeId(via), hops)
+            })
+            .collect();
+        Self { node, others: params.others, routes, announced: Vec::new() }
+    }
+}
+
+impl Routing for StaticRoutes {
+    fn start(&mut self, _cx: &mut Context) {}
+
+    fn route(&mut self, packet: PacketId, cx: &mut Context) {
+        let destination = cx.packets[packet].destination;
+        let Some((next_hop, hops)) = self.lookup(destination) else {
+            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+            return;
+        };
+        if let Err(place) = self.announced.binary_search(&destination) {
+            self.announced.insert(place, destination);
+            let change = RouteChange { destination, route: Some((next_hop, hops)) };
+            cx.act(Action::RouteChanged { node: self.node, change });
+        }
+        cx.act(Action::Send { node: self.node, packet, next_hop });
+    }
+
+    fn on_message(&mut self, packet: PacketId, _from: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::NoListener);
+    }
+
+    fn on_link_failure(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+    }
+
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, DropReason::BrokenLink);
+    }
+
+    fn on_timer(&mut self, _cx: &mut Context) {}
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+        if let Ok(place) = self.routes.binary_search_by_key(&destination, |route| route.0) {
+            let (_, next_hop, hops) = self.routes[place];
+            return Some((next_hop, hops));
+        }
+        match self.others {
+            Others::Direct => Some((destination, 1)),
+            Others::Chain if destination < self.node => {
+                Some((NodeId(self.node.0 - 1), u8::try_from(self.node.0 - destination.0).ok()?))
+            }
+            Others::Chain => Some((NodeId(self.node.0 + 1), u8::try_from(destination.0 - self.node.0).ok()?)),
+            Others::Drop => None,
+        }
+    }
+
+    fn held(&self) -> Vec<PacketId> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Params as _, read};
+    use crate::routing::tests::{datagram, sends};
+    use hopyard_engine::Streams;
+
+    fn at(params: &Params, node: u32) -> StaticRoutes {
+        StaticRoutes::new(params, NodeId(node), 6, Streams::new(1, 0).node(node as usize, "routing"))
+    }
+
+    #[test]
+    fn a_chain_leads_both_ways() {
+        let params = Params { others: Others::Chain, ..Params::of_profile("rfc") };
+        for (from, to, next_hop, hops) in [(0, 5, 1, 5), (5, 0, 4, 5), (2, 3, 3, 1), (3, 2, 2, 1)] {
+            assert_eq!(at(&params, from).lookup(NodeId(to)), Some((NodeId(next_hop), hops)));
+        }
+    }
+
+    #[test]
+    fn written_routes_come_before_others() {
+        let routes =
+            vec![Route { at: 0, to: 3, via: 2 }, Route { at: 2, to: 3, via: 1 }, Route { at: 1, to: 3, via: 3 }];
+        let params = Params { routes, others: Others::Drop };
+        assert_eq!(params.check(), Ok(()));
+        let mut cx = Context::default();
+        let mut node = at(&params, 0);
+        assert_eq!(node.lookup(NodeId(3)), Some((NodeId(2), 3)));
+        for destination in [3, 4] {
+            let packet = datagram(&mut cx, NodeId(0), NodeId(destination));
+            node.route(packet, &mut cx);
+        }
+        assert_eq!(sends(&cx), [NodeId(2)]);
+        assert_eq!(cx.ledger.dropped, 1);
+    }
+
+    #[test]
+    fn impossible_routes_are_refused() {
+        let fault = |routes: serde_json::Value| {
+            let value = serde_json::json!({ "routes": routes, "others": "drop" });
+            read::<Params>(&value).expect_err("a fault").to_string()
+        };
+        let route = |at: u32, to: u32, via: u32| serde_json::json!({ "at": at, "to": to, "via": via });
+        assert!(fault(serde_json::json!([route(0, 0, 1)])).contains("itself"));
+        assert!(fault(serde_json::json!([route(0, 2, 1), route(0, 2, 3)])).contains("two routes"));
+        assert!(fault(serde_json::json!([route(0, 2, 1), route(1, 2, 0)])).contains("does not arrive"));
+        assert!(fault(serde_json::json!([route(0, 2, 1)])).contains("does not arrive"));
+    }
+}
