@@ -6,7 +6,7 @@
 #     flow ID KIND SOURCE DESTINATION key value ...
 # Everything else is in the trace, if one is asked for.
 
-array set opt {
+array set setting {
     -positions     {}
     -movement      ""
     -nodes         0
@@ -51,11 +51,11 @@ array set opt {
 # -mac-trace   ON: the trace also has every MAC frame and MAC drop
 
 foreach {name value} $argv {
-    if {![info exists opt($name)]} {
-        puts stderr "adhoc.tcl: unknown option $name; known: [lsort [array names opt]]"
+    if {![info exists setting($name)]} {
+        puts stderr "adhoc.tcl: unknown option $name; known: [lsort [array names setting]]"
         exit 2
     }
-    set opt($name) $value
+    set setting($name) $value
 }
 
 # Power received at a distance: two-ray ground with ns-2's default transmitter (281.8 mW)
@@ -64,20 +64,20 @@ proc received_power {distance} {
     return [expr {0.28183815 * pow(1.5, 4) / pow($distance, 4)}]
 }
 
-Phy/WirelessPhy set RXThresh_ [received_power $opt(-range)]
-Phy/WirelessPhy set CSThresh_ [received_power $opt(-sense)]
+Phy/WirelessPhy set RXThresh_ [received_power $setting(-range)]
+Phy/WirelessPhy set CSThresh_ [received_power $setting(-sense)]
 Phy/WirelessPhy set CPThresh_ 10.0
-Mac/802_11 set dataRate_  $opt(-rate)
-Mac/802_11 set basicRate_ $opt(-basic)
-Mac/802_11 set RTSThreshold_ [expr {$opt(-rts) ? 0 : 100000}]
-Agent/TCP set packetSize_ $opt(-payload)
-Agent/TCP set window_     $opt(-window)
+Mac/802_11 set dataRate_  $setting(-rate)
+Mac/802_11 set basicRate_ $setting(-basic)
+Mac/802_11 set RTSThreshold_ [expr {$setting(-rts) ? 0 : 100000}]
+Agent/TCP set packetSize_ $setting(-payload)
+Agent/TCP set window_     $setting(-window)
 Agent/UDP set packetSize_ 65000
 
-ns-random $opt(-seed)
+ns-random $setting(-seed)
 set sim [new Simulator]
-if {$opt(-trace) ne ""} {
-    set trace [open $opt(-trace) w]
+if {$setting(-trace) ne ""} {
+    set trace [open $setting(-trace) w]
     $sim trace-all $trace
     set packet_trace ON
 } else {
@@ -92,28 +92,32 @@ if {$opt(-trace) ne ""} {
     }
 }
 
-set node_count [expr {$opt(-movement) eq "" ? [llength $opt(-positions)] / 2 : $opt(-nodes)}]
+if {$setting(-movement) eq ""} {
+    set node_count [expr {[llength $setting(-positions)] / 2}]
+} else {
+    set node_count $setting(-nodes)
+}
 set area [new Topography]
-$area load_flatgrid $opt(-width) $opt(-height)
+$area load_flatgrid $setting(-width) $setting(-height)
 # Movement files may speak to this object by this name.
 set god_ [create-god $node_count]
-$sim node-config -adhocRouting $opt(-routing) -llType LL -macType Mac/802_11 \
-    -ifqType Queue/DropTail/PriQueue -ifqLen $opt(-queue) \
+$sim node-config -adhocRouting $setting(-routing) -llType LL -macType Mac/802_11 \
+    -ifqType Queue/DropTail/PriQueue -ifqLen $setting(-queue) \
     -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
     -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] \
     -topoInstance $area -agentTrace $packet_trace -routerTrace $packet_trace \
-    -macTrace $opt(-mac-trace) -movementTrace OFF
+    -macTrace $setting(-mac-trace) -movementTrace OFF
 for {set i 0} {$i < $node_count} {incr i} {
     # Movement files use the names node_ and ns_.
     set node_($i) [$sim node]
     $node_($i) random-motion 0
 }
 set ns_ $sim
-if {$opt(-movement) ne ""} {
-    source $opt(-movement)
+if {$setting(-movement) ne ""} {
+    source $setting(-movement)
 } else {
     set i 0
-    foreach {x y} $opt(-positions) {
+    foreach {x y} $setting(-positions) {
         $node_($i) set X_ [expr {double($x)}]
         $node_($i) set Y_ [expr {double($y)}]
         $node_($i) set Z_ 0.0
@@ -135,28 +139,28 @@ proc make_sink {variant} {
     return [new Agent/TCPSink]
 }
 
-if {$opt(-traffic) ne ""} {
-    set file [open $opt(-traffic)]
+if {$setting(-traffic) ne ""} {
+    set file [open $setting(-traffic)]
     foreach line [split [read $file] "\n"] {
         foreach word $line {
-            lappend opt(-flows) $word
+            lappend setting(-flows) $word
         }
     }
     close $file
 }
 set flows {}
-foreach {kind source destination start stop} $opt(-flows) {
+foreach {kind source destination start stop} $setting(-flows) {
     if {$kind eq "tcp"} {
-        set sender [make_sender $opt(-variant)]
-        set sink [make_sink $opt(-variant)]
+        set sender [make_sender $setting(-variant)]
+        set sink [make_sink $setting(-variant)]
         set application [new Application/FTP]
     } else {
         set sender [new Agent/UDP]
         set sink [new Agent/LossMonitor]
         set application [new Application/Traffic/CBR]
         # ns-2 adds no UDP and IP header of its own: 28 bytes.
-        $application set packetSize_ [expr {$opt(-payload) + 28}]
-        $application set interval_ $opt(-interval)
+        $application set packetSize_ [expr {$setting(-payload) + 28}]
+        $application set interval_ $setting(-interval)
         $application set random_ 1
     }
     $sim attach-agent $node_($source) $sender
@@ -164,7 +168,7 @@ foreach {kind source destination start stop} $opt(-flows) {
     $sim connect $sender $sink
     $application attach-agent $sender
     $sim at $start "$application start"
-    if {$stop < $opt(-stop)} {
+    if {$stop < $setting(-stop)} {
         $sim at $stop "$application stop"
     }
     lappend flows [list $kind $source $destination $sender $sink]
@@ -204,10 +208,10 @@ proc finish {} {
     exit 0
 }
 
-$sim at $opt(-measure) "begin_measuring"
+$sim at $setting(-measure) "begin_measuring"
 # What is still queued at the end is traced as dropped (reason END).
 for {set i 0} {$i < $node_count} {incr i} {
-    $sim at $opt(-stop) "$node_($i) reset"
+    $sim at $setting(-stop) "$node_($i) reset"
 }
-$sim at [expr {$opt(-stop) + 0.0001}] "finish"
+$sim at [expr {$setting(-stop) + 0.0001}] "finish"
 $sim run

@@ -8,7 +8,7 @@
 # cwnd_, ssthresh_ and dupacks_ at the sender, in the order in which they happened.
 # When the run ends one line "flow key value ..." goes to standard output.
 
-array set opt {
+array set setting {
     -variant       Newreno
     -drops         {}
     -payload       1000
@@ -34,24 +34,24 @@ array set opt {
 # -trace       file to write
 
 foreach {name value} $argv {
-    if {![info exists opt($name)]} {
-        puts stderr "wired.tcl: unknown option $name; known: [lsort [array names opt]]"
+    if {![info exists setting($name)]} {
+        puts stderr "wired.tcl: unknown option $name; known: [lsort [array names setting]]"
         exit 2
     }
-    set opt($name) $value
+    set setting($name) $value
 }
 
-Agent/TCP set packetSize_   $opt(-payload)
-Agent/TCP set window_       $opt(-window)
-Agent/TCP set windowInit_   $opt(-initial)
-Agent/TCP set singledup_    $opt(-limited)
-Agent/TCP set syn_          $opt(-syn)
-Agent/TCP set delay_growth_ $opt(-syn)
-Agent/TCP set minrto_       $opt(-minrto)
-Agent/TCP/Newreno set newreno_changes1_ $opt(-impatient)
+Agent/TCP set packetSize_   $setting(-payload)
+Agent/TCP set window_       $setting(-window)
+Agent/TCP set windowInit_   $setting(-initial)
+Agent/TCP set singledup_    $setting(-limited)
+Agent/TCP set syn_          $setting(-syn)
+Agent/TCP set delay_growth_ $setting(-syn)
+Agent/TCP set minrto_       $setting(-minrto)
+Agent/TCP/Newreno set newreno_changes1_ $setting(-impatient)
 
 set sim   [new Simulator]
-set trace [open $opt(-trace) w]
+set trace [open $setting(-trace) w]
 set S [$sim node]
 set R [$sim node]
 set D [$sim node]
@@ -64,20 +64,20 @@ foreach {from to} [list $S $R $R $S $R $D $D $R] {
 $sim trace-queue $S $R $trace
 $sim trace-queue $R $S $trace
 
-if {[llength $opt(-drops)] > 0} {
+if {[llength $setting(-drops)] > 0} {
     set loss [new ErrorModel/List]
     $loss unit pkt
-    $loss droplist $opt(-drops)
+    $loss droplist $setting(-drops)
     $loss drop-target [new Agent/Null]
     $sim lossmodel $loss $R $D
 }
 
-if {$opt(-variant) eq "Tahoe"} {
+if {$setting(-variant) eq "Tahoe"} {
     set sender [new Agent/TCP]
 } else {
-    set sender [new Agent/TCP/$opt(-variant)]
+    set sender [new Agent/TCP/$setting(-variant)]
 }
-if {$opt(-variant) eq "Sack1"} {
+if {$setting(-variant) eq "Sack1"} {
     set sink [new Agent/TCPSink/Sack1]
 } else {
     set sink [new Agent/TCPSink]
@@ -100,5 +100,5 @@ proc finish {} {
     exit 0
 }
 $sim at 0.0 "$transfer start"
-$sim at $opt(-stop) "finish"
+$sim at $setting(-stop) "finish"
 $sim run

@@ -48,7 +48,8 @@ main(int argc, char* argv[])
     mobility.Install(nodes);
     NetDeviceContainer devices = peers::InstallRadio(nodes, radio);
     InternetStackHelper().Install(nodes);
-    Ipv4InterfaceContainer addresses = Ipv4AddressHelper("10.0.0.0", "255.255.255.0").Assign(devices);
+    Ipv4AddressHelper network("10.0.0.0", "255.255.255.0");
+    Ipv4InterfaceContainer addresses = network.Assign(devices);
 
     std::vector<Ptr<PacketSink>> sinks;
     for (uint32_t i = 1; i <= senders; ++i)

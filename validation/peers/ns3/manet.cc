@@ -154,7 +154,8 @@ main(int argc, char* argv[])
     NetDeviceContainer devices = peers::InstallRadio(nodes, radio);
     peers::FrameCounter frames(devices);
     InstallInternet(nodes, routing);
-    Ipv4InterfaceContainer addresses = Ipv4AddressHelper("10.0.0.0", "255.255.0.0").Assign(devices);
+    Ipv4AddressHelper network("10.0.0.0", "255.255.0.0");
+    Ipv4InterfaceContainer addresses = network.Assign(devices);
 
     std::vector<Flow> flows{{0, nodeCount - 1, start}};
     if (!traffic.empty())
