@@ -1,3 +1,4 @@
-//! Radio: path loss.
+//! Radio: path loss and bit errors.
 
+pub mod error_rate;
 pub mod propagation;
