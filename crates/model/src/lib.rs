@@ -4,6 +4,7 @@
 //! another; `world` knows all. `docs/life-of-a-packet.md` walks a packet's way through the rooms.
 
 pub mod context;
+pub mod link;
 pub mod mobility;
 pub mod packet;
 pub mod params;

@@ -1,0 +1,316 @@
+//! Address resolution: a packet waits until its next hop's link address is known.
+//!
+//! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held). One
+//! machine covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`) holds one packet
+//! for each neighbour, drops it when another comes, sends one request for each packet and none on a timer, gives up at the
+//! fourth packet, learns from every message heard, and never forgets.
+//! Left out: link addresses as such (a node has one number on every layer), gratuitous messages, unicast polls.
+//! Validated by conversations with each profile.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Action, Context, DropReason};
+use crate::packet::{ArpMessage, Body, FlowId, NodeId, Packet, PacketId};
+use crate::params::{self, Fault, NS2, RFC};
+
+/// The bytes of a message for IPv4 over 802 addresses (RFC 826).
+pub const MESSAGE_SIZE: u32 = 28;
+
+/// Whether addresses are resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// By messages.
+    Arp,
+    /// All link addresses are known.
+    Off,
+}
+
+/// When requests are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// After `retry` without a reply.
+    Timer,
+    /// With each further packet for the same neighbour.
+    Arrivals,
+}
+
+/// Whose address is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Learning {
+    /// That of a node whose message is meant for this one, or whom this one knows or asks already (RFC 826).
+    Addressed,
+    /// That of every node whose message is heard.
+    Overheard,
+}
+
+/// Parameters of address resolution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Whether addresses are resolved by messages ("arp") or known beforehand ("off").
+    pub resolution: Resolution,
+    /// How many packets wait for one neighbour's address; another one takes the place of the oldest.
+    pub hold: u32,
+    /// How many requests are sent before the link counts as failed.
+    pub requests: u32,
+    /// When requests are repeated: "timer" or "arrivals" (with each further packet for the neighbour).
+    pub pacing: Pacing,
+    /// How long to wait for a reply; only with pacing "timer".
+    pub retry: Span,
+    /// How long an address is believed after its node's last message; "0 s" for ever.
+    pub lifetime: Span,
+    /// Whose addresses are kept: "addressed" (RFC 826) or "overheard".
+    pub learning: Learning,
+    /// How long a message, or a packet that waited for one, takes to the interface queue.
+    pub delay: Span,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        if profile == NS2 {
+            Self {
+                resolution: Resolution::Arp,
+                hold: 1,
+                requests: 3,
+                pacing: Pacing::Arrivals,
+                retry: Span::from_secs(1),
+                lifetime: Span::ZERO,
+                learning: Learning::Overheard,
+                delay: Span::from_micros(5),
+            }
+        } else {
+            Self {
+                resolution: Resolution::Arp,
+                hold: 50,
+                requests: 3,
+                pacing: Pacing::Timer,
+                // RFC 1122 §2.3.2.1: at most one request a second for a destination, entries for about a minute.
+                retry: Span::from_secs(1),
+                lifetime: Span::from_secs(60),
+                learning: Learning::Addressed,
+                delay: Span::ZERO,
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.hold == 0 {
+            // RFC 1122 §2.3.2.2: the latest packet at least is saved.
+            return Err(Fault::new("hold", "must be at least 1, found 0"));
+        }
+        if self.requests == 0 {
+            return Err(Fault::new("requests", "must be at least 1, found 0"));
+        }
+        if self.pacing == Pacing::Timer && self.retry.is_zero() {
+            return Err(Fault::new("retry", "must be above zero with pacing \"timer\""));
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a neighbour.
+#[derive(Clone, Debug)]
+enum State {
+    /// Its address, until a time.
+    Known { until: Time },
+    /// Nothing; packets wait.
+    Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },
+}
+
+/// The address resolution of one node.
+#[derive(Clone, Debug)]
+pub struct Arp {
+    node: NodeId,
+    params: Params,
+    /// In order of neighbours, of whom there are few.
+    neighbours: Vec<(NodeId, State)>,
+    /// Frames for the link to send, each with its receiver.
+    ready: Vec<(PacketId, NodeId)>,
+    deadline: Time,
+}
+
+impl Arp {
+    /// Address resolution that knows nobody yet.
+    #[must_use]
+    pub fn new(node: NodeId, params: Params) -> Self {
+        Self { node, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER }
+    }
+
+    /// A packet is to go to a neighbour. When this gives false, address resolution keeps the packet: it comes back through
+    /// [`Arp::take_ready`], or as `Action::LinkFailed`, or is dropped.
+    pub fn resolve(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) -> bool {
+        if self.params.resolution == Resolution::Off {
+            return true;
+        }
+        let index = match self.find(next_hop) {
+            Ok(index) => index,
+            Err(index) => {
+                self.neighbours.insert(index, (next_hop, State::unasked()));
+                index
+            }
+        };
+        let state = &mut self.neighbours[index].1;
+        if let State::Known { until } = *state {
+            if until > cx.now {
+                return true;
+            }
+            *state = State::unasked();
+        }
+        let State::Asked { held, requests, retry_at } = state else { unreachable!("a known neighbour was dealt with") };
+        let by_arrivals = self.params.pacing == Pacing::Arrivals;
+        if by_arrivals && *requests >= self.params.requests {
+            *requests = 0;
+            held.push_back(packet);
+            for packet in held.drain(..) {
+                cx.act(Action::LinkFailed { node: self.node, packet, next_hop });
+            }
+            return false;
+        }
+        if held.len() >= self.params.hold as usize
+            && let Some(oldest) = held.pop_front()
+        {
+            cx.drop_packet(self.node, oldest, DropReason::ArpReplaced);
+        }
+        held.push_back(packet);
+        if by_arrivals || *requests == 0 {
+            *requests += 1;
+            if !by_arrivals {
+                *retry_at = cx.now + self.params.retry;
+                self.deadline = self.deadline.min(*retry_at);
+            }
+            self.request(next_hop, cx);
+        }
+        false
+    }
+
+    /// A message came from neighbour `from`; its packet ends here.
+    pub fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        let Packet { destination, body, .. } = cx.deliver(packet);
+        let Body::Arp(message) = body else { unreachable!("the link hands over messages of address resolution only") };
+        if self.params.resolution == Resolution::Off {
+            return;
+        }
+        let for_me = match message {
+            ArpMessage::Request { target } => target == self.node,
+            ArpMessage::Reply => destination == self.node,
+        };
+        // RFC 826: whoever is known is brought up to date; whoever speaks to this node is remembered.
+        let found = self.find(from);
+        if found.is_ok() || for_me || self.params.learning == Learning::Overheard {
+            let known = State::Known { until: self.believed_until(cx.now) };
+            match found {
+                Ok(index) => {
+                    if let State::Asked { held, .. } = std::mem::replace(&mut self.neighbours[index].1, known) {
+                        self.ready.extend(held.into_iter().map(|packet| (packet, from)));
+                        self.set_deadline();
+                    }
+                }
+                Err(index) => self.neighbours.insert(index, (from, known)),
+            }
+        }
+        if for_me && matches!(message, ArpMessage::Request { .. }) {
+            self.message(ArpMessage::Reply, from, cx);
+        }
+    }
+
+    /// The deadline is reached: requests are repeated, or the links given up.
+    pub fn on_timer(&mut self, cx: &mut Context) {
+        let mut again = Vec::new();
+        let (node, limit, retry) = (self.node, self.params.requests, self.params.retry);
+        self.neighbours.retain_mut(|(neighbour, state)| {
+            let State::Asked { held, requests, retry_at } = state else { return true };
+            if *retry_at > cx.now {
+                return true;
+            }
+            if *requests < limit {
+                *requests += 1;
+                *retry_at = cx.now + retry;
+                again.push(*neighbour);
+                return true;
+            }
+            for packet in held.drain(..) {
+                cx.act(Action::LinkFailed { node, packet, next_hop: *neighbour });
+            }
+            false
+        });
+        for neighbour in again {
+            self.request(neighbour, cx);
+        }
+        self.set_deadline();
+    }
+
+    /// When `on_timer` must next be called.
+    #[inline]
+    #[must_use]
+    pub const fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// Frames to send now, in order: messages, and packets whose address has become known.
+    pub fn take_ready(&mut self) -> std::vec::Drain<'_, (PacketId, NodeId)> {
+        self.ready.drain(..)
+    }
+
+    /// The packets that wait for an address.
+    pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
+        let waiting = self.neighbours.iter().flat_map(|(_, state)| match state {
+            State::Known { .. } => None.into_iter().flatten(),
+            State::Asked { held, .. } => Some(held.iter().copied()).into_iter().flatten(),
+        });
+        waiting.chain(self.ready.iter().map(|(packet, _)| *packet))
+    }
+
+    fn find(&self, neighbour: NodeId) -> Result<usize, usize> {
+        self.neighbours.binary_search_by_key(&neighbour, |(node, _)| *node)
+    }
+
+    fn believed_until(&self, now: Time) -> Time {
+        if self.params.lifetime.is_zero() { Time::NEVER } else { now + self.params.lifetime }
+    }
+
+    fn set_deadline(&mut self) {
+        self.deadline = (self.neighbours.iter())
+            .filter_map(|(_, state)| match state {
+                State::Asked { retry_at, .. } => Some(*retry_at),
+                State::Known { .. } => None,
+            })
+            .min()
+            .unwrap_or(Time::NEVER);
+    }
+
+    fn request(&mut self, target: NodeId, cx: &mut Context) {
+        self.message(ArpMessage::Request { target }, NodeId::BROADCAST, cx);
+    }
+
+    fn message(&mut self, message: ArpMessage, destination: NodeId, cx: &mut Context) {
+        let packet = cx.originate(Packet {
+            created: cx.now,
+            source: self.node,
+            destination,
+            flow: FlowId::NONE,
+            size: MESSAGE_SIZE,
+            ttl: 1,
+            hops: 0,
+            body: Body::Arp(message),
+        });
+        self.ready.push((packet, destination));
+    }
+}
+
+impl State {
+    const fn unasked() -> Self {
+        Self::Asked { held: VecDeque::new(), requests: 0, retry_at: Time::NEVER }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use super::*;
+use crate::link::test_packets::data;
+use crate::packet::PacketKind;
+use crate::params::Params as _;
+
+const HERE: NodeId = NodeId(0);
+const NEXT: NodeId = NodeId(1);
+const THIRD: NodeId = NodeId(2);
+
+fn arp(profile: &str) -> (Arp, Context) {
+    (Arp::new(HERE, Params::of_profile(profile)), Context::default())
+}
+
+/// What address resolution sends: receiver and what, "packet" for one that had waited.
+fn sent(arp: &mut Arp, cx: &mut Context) -> Vec<(NodeId, &'static str)> {
+    let frames: Vec<_> = arp.take_ready().collect();
+    frames
+        .into_iter()
+        .map(|(packet, receiver)| {
+            let kind = match cx.packets[packet].body {
+                Body::Arp(ArpMessage::Request { .. }) => "request",
+                Body::Arp(ArpMessage::Reply) => "reply",
+                _ => "packet",
+            };
+            cx.hand_over(packet);
+            (receiver, kind)
+        })
+        .collect()
+}
+
+fn failed(cx: &mut Context) -> Vec<PacketId> {
+    let packets = (cx.actions.drain(..))
+        .map(|action| match action {
+            Action::LinkFailed { node: HERE, packet, .. } => packet,
+            other => panic!("{other:?}"),
+        })
+        .collect::<Vec<_>>();
+    for &packet in &packets {
+        cx.drop_packet(HERE, packet, DropReason::ArpFailed);
+    }
+    packets
+}
+
+fn hear(arp: &mut Arp, cx: &mut Context, from: NodeId, destination: NodeId, message: ArpMessage) {
+    let packet = data(cx);
+    let stored = &mut cx.packets[packet];
+    (stored.source, stored.destination, stored.body) = (from, destination, Body::Arp(message));
+    arp.on_message(packet, from, cx);
+}
+
+fn replaced(cx: &Context) -> u64 {
+    cx.drops.get(HERE, PacketKind::Data, DropReason::ArpReplaced)
+}
+
+#[test]
+fn packets_wait_for_the_reply_and_go_in_order() {
+    let (mut arp, mut cx) = arp(RFC);
+    let packets = [(); 3].map(|()| data(&mut cx));
+    for packet in packets {
+        assert!(!arp.resolve(packet, NEXT, &mut cx));
+    }
+    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")], "one request a second at most");
+    hear(&mut arp, &mut cx, NEXT, HERE, ArpMessage::Reply);
+    assert_eq!(arp.take_ready().collect::<Vec<_>>(), packets.map(|packet| (packet, NEXT)));
+    let next = data(&mut cx);
+    assert!(arp.resolve(next, NEXT, &mut cx));
+    assert_eq!(arp.deadline(), Time::NEVER);
+}
+
+#[test]
+fn requests_are_repeated_and_given_up() {
+    let (mut arp, mut cx) = arp(RFC);
+    let packets = [(); 2].map(|()| data(&mut cx));
+    for packet in packets {
+        arp.resolve(packet, NEXT, &mut cx);
+    }
+    assert_eq!(sent(&mut arp, &mut cx).len(), 1);
+    for second in 1..3 {
+        assert_eq!(arp.deadline(), Time::ZERO + Span::from_secs(second));
+        cx.now = arp.deadline();
+        arp.on_timer(&mut cx);
+        assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+    }
+    cx.now = arp.deadline();
+    arp.on_timer(&mut cx);
+    assert_eq!(failed(&mut cx), packets, "the link has failed for every packet that waited");
+    assert_eq!((arp.deadline(), arp.held().count(), cx.ledger.outstanding()), (Time::NEVER, 0, 0));
+}
+
+#[test]
+fn the_oldest_packet_makes_room() {
+    let (mut arp, mut cx) = arp(RFC);
+    let packets: Vec<_> = (0..52).map(|_| data(&mut cx)).collect();
+    for &packet in &packets {
+        arp.resolve(packet, NEXT, &mut cx);
+    }
+    assert_eq!(replaced(&cx), 2);
+    assert_eq!(arp.held().take(50).collect::<Vec<_>>(), packets[2..]);
+}
+
+#[test]
+fn an_address_grows_old() {
+    let (mut arp, mut cx) = arp(RFC);
+    hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: HERE });
+    assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "reply")]);
+    let packet = data(&mut cx);
+    cx.now = Time::ZERO + Span::from_secs(59);
+    assert!(arp.resolve(packet, NEXT, &mut cx), "who asks is known from then on");
+    cx.now = Time::ZERO + Span::from_secs(60);
+    assert!(!arp.resolve(packet, NEXT, &mut cx));
+    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+}
+
+#[test]
+fn a_request_for_another_node_teaches_in_ns2_only() {
+    for (profile, learns) in [(RFC, false), (NS2, true)] {
+        let (mut arp, mut cx) = arp(profile);
+        hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: THIRD });
+        assert_eq!(sent(&mut arp, &mut cx), []);
+        let packet = data(&mut cx);
+        assert_eq!(arp.resolve(packet, NEXT, &mut cx), learns, "{profile}");
+    }
+}
+
+#[test]
+fn ns2_holds_one_packet_and_asks_with_each() {
+    let (mut arp, mut cx) = arp(NS2);
+    let packets = [(); 4].map(|()| data(&mut cx));
+    for (count, packet) in packets[..3].iter().enumerate() {
+        assert!(!arp.resolve(*packet, NEXT, &mut cx));
+        assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+        assert_eq!(replaced(&cx), count as u64);
+        assert_eq!(arp.held().collect::<Vec<_>>(), [*packet]);
+    }
+    assert_eq!(arp.deadline(), Time::NEVER);
+    assert!(!arp.resolve(packets[3], NEXT, &mut cx));
+    assert_eq!(failed(&mut cx), packets[2..], "the fourth packet fails with the one that is held");
+    assert_eq!(sent(&mut arp, &mut cx), []);
+    // The count starts anew.
+    let fifth = data(&mut cx);
+    assert!(!arp.resolve(fifth, NEXT, &mut cx));
+    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+}
+
+#[test]
+fn in_ns2_the_held_packet_goes_before_the_reply() {
+    let (mut arp, mut cx) = arp(NS2);
+    let packet = data(&mut cx);
+    arp.resolve(packet, NEXT, &mut cx);
+    sent(&mut arp, &mut cx);
+    hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: HERE });
+    assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "packet"), (NEXT, "reply")]);
+    cx.now = Time::ZERO + Span::from_secs(100_000);
+    let later = data(&mut cx);
+    assert!(arp.resolve(later, NEXT, &mut cx), "it never forgets");
+}
+
+#[test]
+fn nobody_is_asked_when_addresses_are_known() {
+    let mut cx = Context::default();
+    let mut arp = Arp::new(HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) });
+    let packet = data(&mut cx);
+    assert!(arp.resolve(packet, NEXT, &mut cx));
+    assert_eq!(sent(&mut arp, &mut cx), []);
+}
+
+#[test]
+fn impossible_values_are_named() {
+    let params = Params { hold: 0, ..Params::of_profile(RFC) };
+    assert_eq!(params.check().map_err(|fault| fault.parameter), Err("hold"));
+    let params = Params { retry: Span::ZERO, ..Params::of_profile(RFC) };
+    assert_eq!(params.check().map_err(|fault| fault.parameter), Err("retry"));
+}

@@ -1,0 +1,352 @@
+//! The link of a node: address resolution, the interface queue and the time that a packet takes through them; and wired links.
+//!
+//! A packet's way down: address resolution, the processing delay, the queue, the MAC. Its way up: the processing delay, then
+//! IP; messages of address resolution stay here. The world owns the MAC. It asks for the next packet (`next_frame`) when the
+//! MAC becomes free, and, while the MAC is free, after each call that may have put something into the queue.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Action, Context};
+use crate::packet::{Body, NodeId, PacketId};
+use crate::params::{self, Fault, NS2, RFC};
+
+pub mod arp;
+pub mod queue;
+pub mod wired;
+
+pub use arp::Arp;
+pub use queue::{InterfaceQueue, LengthStatistics, Limit, RoutingPackets};
+pub use wired::Wired;
+
+/// Parameters of the link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Length of the interface queue in packets.
+    pub queue_length: u32,
+    /// Whether as many packets may wait as the length says ("inclusive") or one less, as in ns-2 ("exclusive").
+    pub queue_limit: Limit,
+    /// Where routing packets are put: "in_turn", "first" (before data), or "at_head" (before all, as in ns-2).
+    pub routing_packets: RoutingPackets,
+    /// Time through the link layer, down to the queue and up to IP each.
+    pub processing_delay: Span,
+    /// Address resolution.
+    pub arp: arp::Params,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns2 = profile == NS2;
+        Self {
+            queue_length: 50,
+            queue_limit: if ns2 { Limit::Exclusive } else { Limit::Inclusive },
+            routing_packets: if ns2 { RoutingPackets::AtHead } else { RoutingPackets::First },
+            processing_delay: if ns2 { Span::from_micros(25) } else { Span::ZERO },
+            arp: arp::Params::of_profile(profile),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.queue_limit.capacity(self.queue_length) == 0 {
+            return Err(Fault::new("queue_length", "no packet could wait: must be at least 1, or 2 if \"exclusive\""));
+        }
+        self.arp.check()
+    }
+}
+
+/// The link of one node.
+#[derive(Clone, Debug)]
+pub struct Link {
+    node: NodeId,
+    queue: InterfaceQueue,
+    arp: Arp,
+    processing_delay: Span,
+    arp_delay: Span,
+    /// Resolved packets on their way to the queue.
+    down: DelayLine,
+    /// What address resolution sends, on its way to the queue.
+    resolved: DelayLine,
+    /// Packets on their way up to IP, with the neighbour they came from.
+    up: DelayLine,
+}
+
+impl Link {
+    /// The link of a node.
+    #[must_use]
+    pub fn new(node: NodeId, params: &Params) -> Self {
+        let capacity = params.queue_limit.capacity(params.queue_length);
+        Self {
+            node,
+            queue: InterfaceQueue::new(node, capacity, params.routing_packets),
+            arp: Arp::new(node, params.arp.clone()),
+            processing_delay: params.processing_delay,
+            arp_delay: params.arp.delay,
+            down: DelayLine::default(),
+            resolved: DelayLine::default(),
+            up: DelayLine::default(),
+        }
+    }
+
+    /// A packet for a neighbour, or to be broadcast.
+    pub fn send(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+        if next_hop.is_broadcast() || self.arp.resolve(packet, next_hop, cx) {
+            if self.processing_delay.is_zero() {
+                self.queue.push(packet, next_hop, cx);
+            } else {
+                self.down.push(cx.now + self.processing_delay, packet, next_hop);
+            }
+        } else {
+            self.send_resolved(cx);
+        }
+    }
+
+    /// A packet that the MAC received from a neighbour.
+    pub fn receive(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        if matches!(cx.packets[packet].body, Body::Arp(_)) {
+            self.on_arp(packet, from, cx);
+        } else if self.processing_delay.is_zero() {
+            cx.act(Action::Receive { node: self.node, packet, from });
+        } else {
+            self.up.push(cx.now + self.processing_delay, packet, from);
+        }
+    }
+
+    /// A message of address resolution that the MAC received from a neighbour.
+    pub fn on_arp(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        self.arp.on_message(packet, from, cx);
+        self.send_resolved(cx);
+    }
+
+    /// The next packet for the MAC, with the neighbour it goes to.
+    #[inline]
+    pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
+        self.queue.pop(now)
+    }
+
+    /// Takes every packet for a neighbour out of the queue, first in line first, for routing. Those that wait for the
+    /// neighbour's address stay.
+    pub fn take_back(&mut self, next_hop: NodeId, cx: &Context) -> Vec<PacketId> {
+        self.queue.take_back(next_hop, cx)
+    }
+
+    /// The deadline is reached.
+    pub fn on_timer(&mut self, cx: &mut Context) {
+        while let Some((packet, next_hop)) = self.down.pop_due(cx.now) {
+            self.queue.push(packet, next_hop, cx);
+        }
+        while let Some((packet, next_hop)) = self.resolved.pop_due(cx.now) {
+            self.queue.push(packet, next_hop, cx);
+        }
+        while let Some((packet, from)) = self.up.pop_due(cx.now) {
+            cx.act(Action::Receive { node: self.node, packet, from });
+        }
+        if self.arp.deadline() <= cx.now {
+            self.arp.on_timer(cx);
+            self.send_resolved(cx);
+        }
+    }
+
+    /// When `on_timer` must next be called.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.down.deadline().min(self.resolved.deadline()).min(self.up.deadline()).min(self.arp.deadline())
+    }
+
+    /// The interface queue, for measurement.
+    #[must_use]
+    pub const fn queue(&self) -> &InterfaceQueue {
+        &self.queue
+    }
+
+    /// Every packet that is here.
+    #[must_use]
+    pub fn held(&self) -> Vec<PacketId> {
+        let queued = self.queue.iter().map(|(packet, _)| packet);
+        let delayed = [&self.down, &self.resolved, &self.up].into_iter().flat_map(DelayLine::packets);
+        queued.chain(delayed).chain(self.arp.held()).collect()
+    }
+
+    /// Sends on what address resolution has made ready.
+    fn send_resolved(&mut self, cx: &mut Context) {
+        for (packet, receiver) in self.arp.take_ready() {
+            if self.arp_delay.is_zero() {
+                self.queue.push(packet, receiver, cx);
+            } else {
+                self.resolved.push(cx.now + self.arp_delay, packet, receiver);
+            }
+        }
+    }
+}
+
+/// Packets that all wait equally long.
+#[derive(Clone, Debug, Default)]
+struct DelayLine(VecDeque<(Time, PacketId, NodeId)>);
+
+impl DelayLine {
+    fn push(&mut self, due: Time, packet: PacketId, neighbour: NodeId) {
+        self.0.push_back((due, packet, neighbour));
+    }
+
+    fn pop_due(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
+        let &(due, packet, neighbour) = self.0.front()?;
+        (due <= now).then(|| {
+            self.0.pop_front();
+            (packet, neighbour)
+        })
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.0.front().map_or(Time::NEVER, |(due, ..)| *due)
+    }
+
+    fn packets(&self) -> impl Iterator<Item = PacketId> + '_ {
+        self.0.iter().map(|(_, packet, _)| *packet)
+    }
+}
+
+/// Packets for this room's tests.
+#[cfg(test)]
+mod test_packets {
+    use super::*;
+    use crate::packet::{ArpMessage, FlowId, Message, Packet, RoutingMessage, UdpHeader};
+
+    #[derive(Debug)]
+    struct Hello;
+
+    impl Message for Hello {
+        fn kind(&self) -> &'static str {
+            "HELLO"
+        }
+    }
+
+    fn packet(cx: &mut Context, body: Body) -> PacketId {
+        cx.originate(Packet {
+            created: cx.now,
+            source: NodeId(0),
+            destination: NodeId(9),
+            flow: FlowId(0),
+            size: 540,
+            ttl: 32,
+            hops: 0,
+            body,
+        })
+    }
+
+    pub(super) fn data(cx: &mut Context) -> PacketId {
+        packet(cx, Body::Udp(UdpHeader { sequence: 0, len: 512 }))
+    }
+
+    pub(super) fn routing(cx: &mut Context) -> PacketId {
+        packet(cx, Body::Routing(RoutingMessage::new(Hello)))
+    }
+
+    pub(super) fn arp(cx: &mut Context) -> PacketId {
+        packet(cx, Body::Arp(ArpMessage::Reply))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_packets::data;
+    use super::*;
+    use crate::packet::{ArpMessage, PacketKind};
+    use crate::params::Params as _;
+
+    const HERE: NodeId = NodeId(0);
+    const NEXT: NodeId = NodeId(1);
+
+    /// Runs the link's timers up to `until`.
+    fn run(link: &mut Link, cx: &mut Context, until: Span) {
+        while link.deadline() <= Time::ZERO + until {
+            cx.now = link.deadline();
+            link.on_timer(cx);
+        }
+        cx.now = Time::ZERO + until;
+    }
+
+    #[test]
+    fn a_conversation_in_ns2() {
+        let mut cx = Context::default();
+        let mut link = Link::new(HERE, &Params::of_profile(NS2));
+        let first = data(&mut cx);
+        link.send(first, NEXT, &mut cx);
+        run(&mut link, &mut cx, Span::from_micros(4));
+        assert_eq!(link.next_frame(cx.now), None, "the request takes 5 us to the queue");
+        run(&mut link, &mut cx, Span::from_micros(5));
+        let (request, receiver) = link.next_frame(cx.now).expect("the request");
+        assert!(receiver.is_broadcast() && cx.packets[request].kind() == PacketKind::Arp);
+        assert_eq!(cx.packets[request].size, 28);
+
+        let reply = test_packets::arp(&mut cx);
+        (cx.packets[reply].source, cx.packets[reply].destination) = (NEXT, HERE);
+        link.receive(reply, NEXT, &mut cx);
+        run(&mut link, &mut cx, Span::from_micros(10));
+        assert_eq!(link.next_frame(cx.now), Some((first, NEXT)));
+
+        let second = data(&mut cx);
+        link.send(second, NEXT, &mut cx);
+        run(&mut link, &mut cx, Span::from_micros(34));
+        assert_eq!((link.next_frame(cx.now), link.held()), (None, vec![second]));
+        run(&mut link, &mut cx, Span::from_micros(35));
+        assert_eq!(link.next_frame(cx.now), Some((second, NEXT)));
+    }
+
+    #[test]
+    fn packets_go_up_after_the_processing_delay() {
+        for (profile, delay) in [(RFC, Span::ZERO), (NS2, Span::from_micros(25))] {
+            let mut cx = Context::default();
+            let mut link = Link::new(HERE, &Params::of_profile(profile));
+            let packet = data(&mut cx);
+            link.receive(packet, NEXT, &mut cx);
+            run(&mut link, &mut cx, delay);
+            assert!(
+                matches!(cx.actions.pop_front(), Some(Action::Receive { node: HERE, from: NEXT, .. })),
+                "{profile}"
+            );
+            assert!(link.held().is_empty());
+        }
+    }
+
+    #[test]
+    fn broadcasts_need_no_address() {
+        let mut cx = Context::default();
+        let mut link = Link::new(HERE, &Params::of_profile(RFC));
+        let packet = data(&mut cx);
+        link.send(packet, NodeId::BROADCAST, &mut cx);
+        assert_eq!(link.next_frame(cx.now), Some((packet, NodeId::BROADCAST)));
+    }
+
+    #[test]
+    fn every_packet_is_held_somewhere() {
+        let mut cx = Context::default();
+        let mut link = Link::new(HERE, &Params::of_profile(NS2));
+        for step in 0..20 {
+            let packet = data(&mut cx);
+            link.send(packet, if step % 3 == 0 { NodeId::BROADCAST } else { NodeId(step % 5) }, &mut cx);
+            let packet = data(&mut cx);
+            link.receive(packet, NEXT, &mut cx);
+            let request = test_packets::arp(&mut cx);
+            cx.packets[request].body = Body::Arp(ArpMessage::Request { target: NodeId(step % 2) });
+            link.receive(request, NodeId(step % 4), &mut cx);
+            run(&mut link, &mut cx, Span::from_micros(u64::from(step) * 3));
+            let passed_on = |action: &Action| matches!(action, Action::Receive { .. } | Action::LinkFailed { .. });
+            let above = cx.actions.iter().filter(|action| passed_on(action)).count();
+            assert_eq!(link.held().len() + above, cx.packets.len(), "after step {step}");
+        }
+    }
+
+    #[test]
+    fn a_queue_without_room_is_refused() {
+        let params = Params { queue_length: 1, ..Params::of_profile(NS2) };
+        assert_eq!(params.check().map_err(|fault| fault.parameter), Err("queue_length"));
+        assert_eq!(Params::of_profile(NS2).check(), Ok(()));
+    }
+}

@@ -1,0 +1,270 @@
+//! A point-to-point wired link: full duplex, with a rate, a delay and a drop-tail queue for each direction.
+//!
+//! Because packets leave in order and at a known rate, the times at which each starts and arrives are known when it enters:
+//! the only event is the arrival. Packets can be lost by order: by their number among those that enter a direction, by the
+//! number of the TCP segment, or at random. As with an ns-2 error model in front of a link, a packet that is lost by number
+//! never enters the queue; one that is lost at random takes its time on the wire first. Left out: framing overhead,
+//! interruptions. Validated by arithmetic, and by ns-2's traces of forced drops.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::units::Rate;
+use hopyard_engine::{Rng, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::queue::{LengthStatistics, Limit};
+use crate::context::{Action, Context, DropReason};
+use crate::packet::{Body, NodeId, Packet, PacketId};
+use crate::params::{self, Fault, NS2, RFC};
+
+/// Parameters of a wired link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Length of each direction's queue in packets, beside the one that is being sent.
+    pub queue_length: u32,
+    /// Whether as many packets may wait as the length says ("inclusive") or one less, as in ns-2 ("exclusive").
+    pub queue_limit: Limit,
+    /// What is lost from the link's first node to its second.
+    pub losses: Losses,
+    /// What is lost from the link's second node to its first.
+    pub losses_back: Losses,
+}
+
+/// What is lost in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Losses {
+    /// Packets by their number among all that enter this direction, counted from zero.
+    pub packets: Vec<u64>,
+    /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
+    /// transmission, so that a number given twice loses the first retransmission too.
+    pub segments: Vec<u64>,
+    /// The probability with which each packet is lost.
+    pub rate: f64,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        Self {
+            rate: Rate::from_bps(10_000_000),
+            delay: Span::from_millis(2),
+            queue_length: 50,
+            queue_limit: if profile == NS2 { Limit::Exclusive } else { Limit::Inclusive },
+            losses: Losses::default(),
+            losses_back: Losses::default(),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.queue_limit.capacity(self.queue_length) == 0 {
+            return Err(Fault::new("queue_length", "no packet could wait: must be at least 1, or 2 if \"exclusive\""));
+        }
+        for (parameter, losses) in [("losses", &self.losses), ("losses_back", &self.losses_back)] {
+            if !(0.0..=1.0).contains(&losses.rate) {
+                return Err(Fault::new(parameter, format!("rate must lie between 0 and 1, found {}", losses.rate)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A direction of a wired link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first node to the second.
+    Forward,
+    /// From the second node to the first.
+    Backward,
+}
+
+/// A wired link between two nodes.
+#[derive(Clone, Debug)]
+pub struct Wired {
+    directions: [Lane; 2],
+}
+
+/// One direction.
+#[derive(Clone, Debug)]
+struct Lane {
+    from: NodeId,
+    to: NodeId,
+    rate: Rate,
+    delay: Span,
+    capacity: usize,
+    losses: Losses,
+    rng: Rng,
+    /// Packets that entered so far.
+    entered: u64,
+    /// Packets that wait, are being sent or are on the wire, in order.
+    packets: VecDeque<Transit>,
+    /// How many of `packets`, from the front, have started to be sent; brought up to date when the queue is looked at.
+    started: usize,
+    /// When the last packet that entered will have been sent.
+    busy_until: Time,
+    /// Sum of the nanoseconds that packets wait.
+    waiting: u128,
+    max: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transit {
+    packet: PacketId,
+    starts: Time,
+    arrives: Time,
+    lost: bool,
+}
+
+impl Wired {
+    /// A link between two nodes, with a random stream for each direction's losses.
+    #[must_use]
+    pub fn new(params: &Params, nodes: [NodeId; 2], streams: [Rng; 2]) -> Self {
+        let [first, second] = nodes;
+        let [forward, backward] = streams;
+        Self {
+            directions: [
+                Lane::new(params, first, second, params.losses.clone(), forward),
+                Lane::new(params, second, first, params.losses_back.clone(), backward),
+            ],
+        }
+    }
+
+    /// The direction in which a node sends and the node at its other end, if the link is its.
+    #[must_use]
+    pub fn direction_from(&self, node: NodeId) -> Option<(Direction, NodeId)> {
+        let [forward, backward] = &self.directions;
+        match node {
+            _ if node == forward.from => Some((Direction::Forward, forward.to)),
+            _ if node == backward.from => Some((Direction::Backward, backward.to)),
+            _ => None,
+        }
+    }
+
+    /// A packet enters a direction; it is queued, or dropped.
+    pub fn enqueue(&mut self, direction: Direction, packet: PacketId, cx: &mut Context) {
+        self.directions[direction as usize].enqueue(packet, cx);
+    }
+
+    /// The deadline is reached: packets arrive at their node's IP.
+    pub fn on_timer(&mut self, cx: &mut Context) {
+        for lane in &mut self.directions {
+            lane.arrivals(cx);
+        }
+    }
+
+    /// When `on_timer` must next be called.
+    #[inline]
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        let [forward, backward] = &self.directions;
+        forward.deadline().min(backward.deadline())
+    }
+
+    /// Every packet that is here.
+    pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
+        self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
+    }
+
+    /// Mean and maximum of a direction's queue from the start of the run to `now`.
+    #[must_use]
+    pub fn statistics(&self, direction: Direction, now: Time) -> LengthStatistics {
+        self.directions[direction as usize].statistics(now)
+    }
+}
+
+impl Lane {
+    fn new(params: &Params, from: NodeId, to: NodeId, losses: Losses, rng: Rng) -> Self {
+        Self {
+            from,
+            to,
+            rate: params.rate,
+            delay: params.delay,
+            capacity: params.queue_limit.capacity(params.queue_length),
+            losses,
+            rng,
+            entered: 0,
+            packets: VecDeque::new(),
+            started: 0,
+            busy_until: Time::ZERO,
+            waiting: 0,
+            max: 0,
+        }
+    }
+
+    fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
+        let number = self.entered;
+        self.entered += 1;
+        if self.losses.take(number, &cx.packets[packet]) {
+            cx.drop_packet(self.from, packet, DropReason::ScriptedLoss);
+            return;
+        }
+        while self.packets.get(self.started).is_some_and(|transit| transit.starts <= cx.now) {
+            self.started += 1;
+        }
+        let length = self.packets.len() - self.started;
+        let starts = self.busy_until.max(cx.now);
+        if starts > cx.now {
+            if length >= self.capacity {
+                cx.drop_packet(self.from, packet, DropReason::QueueFull);
+                return;
+            }
+            self.max = self.max.max(length + 1);
+            self.waiting += u128::from(starts.since(cx.now).nanos());
+        }
+        self.busy_until = starts + self.rate.airtime(cx.packets[packet].size);
+        let lost = self.losses.rate > 0.0 && self.rng.uniform() < self.losses.rate;
+        self.packets.push_back(Transit { packet, starts, arrives: self.busy_until + self.delay, lost });
+    }
+
+    fn arrivals(&mut self, cx: &mut Context) {
+        while let Some(&Transit { packet, arrives, lost, .. }) = self.packets.front()
+            && arrives <= cx.now
+        {
+            self.packets.pop_front();
+            self.started = self.started.saturating_sub(1);
+            if lost {
+                cx.drop_packet(self.from, packet, DropReason::ScriptedLoss);
+            } else {
+                cx.act(Action::Receive { node: self.to, packet, from: self.from });
+            }
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.packets.front().map_or(Time::NEVER, |transit| transit.arrives)
+    }
+
+    fn statistics(&self, now: Time) -> LengthStatistics {
+        // What those that still wait have yet to wait does not count.
+        let ahead: u128 = self.packets.iter().map(|transit| u128::from(transit.starts.since(now).nanos())).sum();
+        let mean = if now == Time::ZERO { 0.0 } else { (self.waiting - ahead) as f64 / now.nanos() as f64 };
+        LengthStatistics { mean, max: self.max }
+    }
+}
+
+impl Losses {
+    /// Whether the packet with this number is to be lost. A segment's entry is used up.
+    fn take(&mut self, number: u64, packet: &Packet) -> bool {
+        let by_number = self.packets.contains(&number);
+        let segment = match packet.body {
+            Body::Tcp(header) => header.seq.checked_div(u64::from(header.len)),
+            _ => None,
+        };
+        let place = segment.and_then(|segment| self.segments.iter().position(|&listed| listed == segment));
+        if let Some(place) = place {
+            self.segments.swap_remove(place);
+        }
+        by_number || place.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests;

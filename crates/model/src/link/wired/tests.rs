@@ -1,0 +1,166 @@
+use hopyard_engine::Streams;
+
+use super::*;
+use crate::packet::{FlowId, PacketKind, TcpHeader};
+use crate::params::Params as _;
+
+const FIRST: NodeId = NodeId(0);
+const SECOND: NodeId = NodeId(1);
+
+/// The bottleneck of the forced-drop scenario: 0.8 Mb/s, 100 ms.
+fn bottleneck() -> Params {
+    Params { rate: Rate::from_bps(800_000), delay: Span::from_millis(100), ..Params::of_profile(RFC) }
+}
+
+fn link(params: &Params) -> (Wired, Context) {
+    let streams = Streams::new(1, 0);
+    let rngs = ["forward", "backward"].map(|name| streams.stream(name));
+    (Wired::new(params, [FIRST, SECOND], rngs), Context::default())
+}
+
+fn segment(cx: &mut Context, number: u64) -> PacketId {
+    cx.originate(Packet {
+        created: cx.now,
+        source: FIRST,
+        destination: SECOND,
+        flow: FlowId(0),
+        size: 1040,
+        ttl: 32,
+        hops: 0,
+        body: Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }),
+    })
+}
+
+fn send(link: &mut Wired, cx: &mut Context, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        let packet = segment(cx, number);
+        link.enqueue(Direction::Forward, packet, cx);
+    }
+}
+
+/// Runs the link empty: times in microseconds and segment numbers, in order of arrival.
+fn arrivals(link: &mut Wired, cx: &mut Context) -> Vec<(u64, u64)> {
+    let mut all = Vec::new();
+    while link.deadline() != Time::NEVER {
+        cx.now = link.deadline();
+        link.on_timer(cx);
+        while let Some(action) = cx.actions.pop_front() {
+            let Action::Receive { node: SECOND, packet, from: FIRST } = action else { panic!("{action:?}") };
+            let Body::Tcp(header) = cx.deliver(packet).body else { panic!("a segment was sent") };
+            all.push((cx.now.nanos() / 1000, header.seq / 1000));
+        }
+    }
+    all
+}
+
+fn numbers(arrivals: &[(u64, u64)]) -> Vec<u64> {
+    arrivals.iter().map(|(_, number)| *number).collect()
+}
+
+fn dropped(cx: &Context, reason: DropReason) -> u64 {
+    cx.drops.get(FIRST, PacketKind::Data, reason)
+}
+
+#[test]
+fn packets_are_sent_one_after_the_other_and_then_travel() {
+    let (mut link, mut cx) = link(&bottleneck());
+    send(&mut link, &mut cx, 0..3);
+    assert_eq!(link.held().count(), 3);
+    // 1040 bytes take 10.4 ms.
+    assert_eq!(arrivals(&mut link, &mut cx), [(110_400, 0), (120_800, 1), (131_200, 2)]);
+    cx.now = Time::ZERO + Span::from_secs(1);
+    send(&mut link, &mut cx, [3]);
+    assert_eq!(arrivals(&mut link, &mut cx), [(1_110_400, 3)]);
+}
+
+#[test]
+fn directions_do_not_share_the_wire() {
+    let (mut link, mut cx) = link(&bottleneck());
+    assert_eq!(link.direction_from(SECOND), Some((Direction::Backward, FIRST)));
+    assert_eq!(link.direction_from(FIRST), Some((Direction::Forward, SECOND)));
+    assert_eq!(link.direction_from(NodeId(2)), None);
+    send(&mut link, &mut cx, 0..5);
+    let back = segment(&mut cx, 9);
+    link.enqueue(Direction::Backward, back, &mut cx);
+    cx.now = Time::ZERO + Span::from_micros(110_400);
+    link.on_timer(&mut cx);
+    let receivers: Vec<_> = cx.actions.iter().map(|action| format!("{action:?}")).collect();
+    assert_eq!(receivers.len(), 2, "both ends receive at the same time: {receivers:?}");
+}
+
+#[test]
+fn the_queue_has_its_length_beside_the_packet_being_sent() {
+    for (limit, pass) in [(Limit::Inclusive, 6), (Limit::Exclusive, 5)] {
+        let (mut link, mut cx) = link(&Params { queue_length: 5, queue_limit: limit, ..bottleneck() });
+        send(&mut link, &mut cx, 0..10);
+        assert_eq!(dropped(&cx, DropReason::QueueFull), 10 - pass);
+        // One has been sent when the next comes: there is room for one.
+        cx.now = Time::ZERO + Span::from_micros(10_400);
+        send(&mut link, &mut cx, 10..12);
+        let passed = arrivals(&mut link, &mut cx);
+        assert_eq!(numbers(&passed), (0..pass).chain([10]).collect::<Vec<_>>());
+        assert_eq!(link.statistics(Direction::Forward, cx.now).max as u64, pass - 1);
+        assert_eq!(cx.ledger.outstanding(), 0);
+    }
+}
+
+#[test]
+fn the_mean_queue_length_is_weighed_by_time() {
+    let (mut link, mut cx) = link(&bottleneck());
+    send(&mut link, &mut cx, 0..3);
+    // The second waits for 10.4 ms, the third for 20.8 ms.
+    let mean = |millis| link.statistics(Direction::Forward, Time::ZERO + Span::from_millis(millis)).mean;
+    assert!((mean(52) - 0.6).abs() < 1e-9);
+    assert!((mean(5) - 2.0).abs() < 1e-9);
+    assert!((mean(13) - (10.4 + 13.0) / 13.0).abs() < 1e-9);
+}
+
+#[test]
+fn packets_are_lost_by_number() {
+    let losses = Losses { packets: vec![1, 4], ..Losses::default() };
+    let (mut link, mut cx) = link(&Params { losses, ..bottleneck() });
+    send(&mut link, &mut cx, 10..16);
+    assert_eq!(dropped(&cx, DropReason::ScriptedLoss), 2);
+    let passed = arrivals(&mut link, &mut cx);
+    assert_eq!(numbers(&passed), [10, 12, 13, 15]);
+    assert_eq!(passed[1].0, 120_800, "a packet lost by number takes no time on the wire");
+}
+
+#[test]
+fn a_segment_listed_twice_loses_its_retransmission_too() {
+    let losses = Losses { segments: vec![14, 28, 14], ..Losses::default() };
+    let (mut link, mut cx) = link(&Params { losses, ..bottleneck() });
+    send(&mut link, &mut cx, [13, 14, 15, 28, 14, 28, 14, 29]);
+    let passed = arrivals(&mut link, &mut cx);
+    assert_eq!(numbers(&passed), [13, 15, 28, 14, 29]);
+    assert_eq!(dropped(&cx, DropReason::ScriptedLoss), 3);
+}
+
+#[test]
+fn acknowledgements_are_no_segments() {
+    let losses = Losses { segments: vec![0], ..Losses::default() };
+    let (mut link, mut cx) = link(&Params { losses, ..bottleneck() });
+    let packet = segment(&mut cx, 0);
+    cx.packets[packet].body = Body::Tcp(TcpHeader { len: 0, ..TcpHeader::default() });
+    link.enqueue(Direction::Forward, packet, &mut cx);
+    assert_eq!(link.held().count(), 1);
+}
+
+#[test]
+fn random_losses_have_their_rate() {
+    let losses = Losses { rate: 0.1, ..Losses::default() };
+    let params = Params { losses, queue_length: 20_000, ..bottleneck() };
+    let (mut link, mut cx) = link(&params);
+    send(&mut link, &mut cx, 0..10_000);
+    let passed = arrivals(&mut link, &mut cx);
+    // Four standard deviations of a binomial draw are 120.
+    assert!(passed.len().abs_diff(9_000) < 120, "{}", passed.len());
+    assert_eq!(passed.len() as u64 + dropped(&cx, DropReason::ScriptedLoss), 10_000);
+    assert_eq!(passed[passed.len() - 1].0 % 10_400, 100_000 % 10_400, "a packet lost at random takes its time");
+}
+
+#[test]
+fn impossible_values_are_named() {
+    let params = Params { losses_back: Losses { rate: 1.5, ..Losses::default() }, ..bottleneck() };
+    assert_eq!(params.check().map_err(|fault| fault.parameter), Err("losses_back"));
+}
