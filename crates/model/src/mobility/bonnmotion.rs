@@ -1,0 +1,121 @@
+//! Reads the native movement files of BonnMotion, `NAME.movements` and `NAME.movements.gz`.
+//!
+//! Read: BonnMotion 3, `Scenario.java` and `MobileNode.java`. Each line is a node: waypoints as "t x y", or "t x y z" in
+//! three-dimensional scenarios, separated by spaces, times increasing; between waypoints the node moves in a straight line,
+//! before the first and after the last it stays. Lines that begin with `#` are comments.
+//!
+//! The file does not say whether it has heights, and `NAME.params` may say so wrongly (it may say `dim=3` beside a file without
+//! heights), so the reader finds out from the times. Left out: the status that DisasterArea adds to each waypoint.
+
+use super::Position;
+use super::movement_file::{BadFile, Dimensions, Movements, Reading, Record, coordinate, lines, time, within};
+use super::track::{Fix, Track};
+
+/// Reads the text of a file; faults are added to `problems`.
+pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {
+    let heights = match reading.dimensions {
+        Dimensions::Two => false,
+        Dimensions::Three => true,
+        Dimensions::Detect => has_heights(text),
+    };
+    let mut tracks = Vec::new();
+    let mut height = None;
+    // An empty line within the file would shift the numbers of all nodes after it.
+    let mut blank = None;
+    for (number, line) in lines(text) {
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        if line.is_empty() {
+            blank = blank.or(Some(number));
+            continue;
+        }
+        if let Some(number) = blank.take() {
+            problems.push(Some(number), "", "a node on every line, found an empty one");
+        }
+        match track(line, heights, reading, &mut height) {
+            Ok(track) => tracks.push(Some(track)),
+            Err(Fault { found, expected }) => {
+                tracks.push(None);
+                problems.push(Some(number), &found, expected);
+            }
+        }
+    }
+    Movements::new(tracks, Record::default())
+}
+
+/// What is wrong with a line; lines are long, so that the waypoint at fault is shown.
+struct Fault {
+    found: String,
+    expected: String,
+}
+
+/// The track of the node on this line. `height` is that of all waypoints so far.
+fn track(line: &str, heights: bool, reading: &Reading, height: &mut Option<f64>) -> Result<Track, Fault> {
+    let size = if heights { 4 } else { 3 };
+    let mut fixes = Vec::new();
+    let mut words = line.split_ascii_whitespace();
+    loop {
+        let mut waypoint = [""; 4];
+        let taken = waypoint.iter_mut().take(size).map_while(|place| words.next().map(|word| *place = word)).count();
+        let waypoint = &waypoint[..taken];
+        let fault = |expected: String| Fault { found: waypoint.join(" "), expected };
+        if taken == 0 {
+            break;
+        }
+        if taken < size {
+            let expected = if heights { "waypoints of time, x, y and height" } else { "waypoints of time, x and y" };
+            return Err(fault(expected.to_owned()));
+        }
+        let fix = fix(waypoint).map_err(|expected| fault(expected.to_owned()))?;
+        within(reading.area, fix.position).map_err(fault)?;
+        if heights {
+            let z = coordinate(waypoint[3]).map_err(|expected| fault(expected.to_owned()))?;
+            if *height.get_or_insert(z) != z {
+                return Err(fault("one height for all nodes, since the plane has two dimensions".to_owned()));
+            }
+        }
+        if fixes.last().is_some_and(|last: &Fix| last.at >= fix.at && *last != fix) {
+            return Err(fault("times that increase".to_owned()));
+        }
+        fixes.push(fix);
+    }
+    Track::through(fixes)
+        .map_err(|_| Fault { found: line.to_owned(), expected: "waypoints at increasing times".to_owned() })
+}
+
+fn fix(waypoint: &[&str]) -> Result<Fix, &'static str> {
+    Ok(Fix { at: time(waypoint[0])?, position: Position { x: coordinate(waypoint[1])?, y: coordinate(waypoint[2])? } })
+}
+
+/// Whether the waypoints have heights: the first line that can be read in one way only decides. A file in which every line can
+/// be read in both has none.
+fn has_heights(text: &[u8]) -> bool {
+    lines(text)
+        .map(|(_, line)| line)
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+        .find_map(|line| {
+            let times_of = |size| {
+                let words = line.split_ascii_whitespace();
+                words.clone().count().is_multiple_of(size)
+                    && words
+                        .step_by(size)
+                        .map(time)
+                        .try_fold(None, |last, at| {
+                            let at = at.ok()?;
+                            last.is_none_or(|last| last <= at).then_some(Some(at))
+                        })
+                        .is_some()
+            };
+            match (times_of(3), times_of(4)) {
+                (true, false) => Some(false),
+                (false, true) => Some(true),
+                _ => None,
+            }
+        })
+        .unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use hopyard_engine::Streams;
+use serde_json::json;
+
+use super::*;
+use crate::mobility::Config;
+
+const SETDEST: &str = "# two nodes\n$node_(1) set X_ 1\n$node_(1) set Y_ 2\n$node_(2) set X_ 30\n$node_(2) set Y_ 40\n\
+    $ns_ at 2 \"$node_(1) setdest 11 2 5\"\n";
+
+fn read(text: &str) -> Movements {
+    Movements::read("scene", text.as_bytes(), &Reading::default()).expect("a movement file")
+}
+
+fn build(value: &serde_json::Value, node: u32, movements: Option<&Movements>) -> Result<Leg, BuildError> {
+    let config = Config::read("movement_file", value).expect("parameters");
+    let spec = Spec { start: Position::default(), movements };
+    config.build(NodeId(node), &spec, Streams::new(1, 0).stream("unused")).map(|mut model| model.next_leg())
+}
+
+fn file(first_node: u32) -> serde_json::Value {
+    json!({ "path": "scene.tcl", "format": "detect", "dimensions": "detect", "first_node": first_node })
+}
+
+#[test]
+fn the_format_is_found_out() {
+    assert_eq!(read(SETDEST).numbers().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(read("\n# a comment\n 0.0 5 6 10 7 8\n".trim_start()).numbers().collect::<Vec<_>>(), [0]);
+    let broken = Movements::read("scene", b"", &Reading::default()).expect_err("nothing");
+    assert_eq!(broken.to_string(), "scene: expected at least one node");
+}
+
+#[test]
+fn a_node_follows_its_track_by_number() {
+    let movements = read(SETDEST);
+    assert_eq!(build(&file(1), 0, Some(&movements)).expect("node 1").from, Position { x: 1.0, y: 2.0 });
+    let still = build(&file(1), 1, Some(&movements)).expect("node 2");
+    assert_eq!(still, Leg::still(Time::ZERO, Position { x: 30.0, y: 40.0 }));
+}
+
+#[test]
+fn nodes_that_are_not_in_the_file_are_named() {
+    let movements = read(SETDEST);
+    let error = build(&file(1), 7, Some(&movements)).expect_err("no node 8").to_string();
+    assert_eq!(error, "the movement file \"scene.tcl\" has no node 8; it has 2 nodes, 1 to 2");
+    assert!(build(&file(u32::MAX), 7, Some(&movements)).is_err());
+    let error = build(&file(1), 0, None).expect_err("not read").to_string();
+    assert_eq!(error, "the movement file \"scene.tcl\" has not been read");
+}
+
+#[test]
+fn the_extent_and_the_end_are_those_of_the_tracks() {
+    let movements = read(SETDEST);
+    assert_eq!(movements.extent(), Some((Position { x: 1.0, y: 2.0 }, Position { x: 30.0, y: 40.0 })));
+    assert_eq!(movements.end(), Time::ZERO + Span::from_secs(4));
+}
+
+#[test]
+fn large_files_are_read_whole() {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for node in 0..500 {
+        writeln!(text, "$node_({node}) set X_ {node}.25\n$node_({node}) set Y_ 1.5").expect("a string takes all");
+    }
+    for step in 1..=100 {
+        for node in 0..500 {
+            writeln!(text, "$ns_ at {step}.125 \"$node_({node}) setdest {}.5 {step}.75 10.0\"", (node * step) % 900)
+                .expect("a string takes all");
+        }
+    }
+    let movements = read(&text);
+    assert_eq!(movements.len(), 500);
+    assert!(movements.tracks.iter().flatten().all(|track| track.fixes().len() > 100));
+}

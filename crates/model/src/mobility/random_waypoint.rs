@@ -1,0 +1,245 @@
+//! Random waypoint: draw a destination in a rectangle and a speed, go there in a straight line, pause, and draw again.
+//!
+//! Read: D. B. Johnson, D. A. Maltz, "Dynamic Source Routing in Ad Hoc Wireless Networks", 1996 (the model); T. Camp,
+//! J. Boleng, V. Davies, "A Survey of Mobility Models for Ad Hoc Network Research", WCMC 2002 (its transient);
+//! W. Navidi, T. Camp, "Stationary Distributions for the Random Waypoint Mobility Model", IEEE TMC 3(1), 2004 (the
+//! steady-state start).
+//!
+//! A node that starts uniformly, with its first speed drawn as every other, is not yet in the steady state: slow legs last
+//! longer, so that the mean speed falls for hundreds of seconds, and nodes gather in the middle. The steady-state start draws
+//! position, speed and rest of the pause from their stationary laws, and there is no transient.
+//! With a lowest speed of zero the mean speed falls for ever; it is refused.
+//!
+//! Left out: setdest's clipped normal speeds; BonnMotion's attraction points.
+//!
+//! Validated by the tests beside: mean leg length and mean speed against their closed forms, the density against its known
+//! shape, and the absence of a transient.
+
+use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::{Rng, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BuildError, Leg, Mobility, Position, Spec};
+use crate::packet::NodeId;
+use crate::params::{self, Fault};
+
+/// How a node starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// At a place drawn uniformly, setting out at once: what most tools do, with a transient.
+    Uniform,
+    /// In the steady state: no transient (Navidi and Camp 2004).
+    SteadyState,
+}
+
+/// The area, the speeds and the pauses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The area's length from west to east.
+    pub width: Distance,
+    /// The area's length from south to north.
+    pub height: Distance,
+    /// The lowest speed; above zero, since nodes would otherwise slow down for ever.
+    pub speed_min: Speed,
+    /// The highest speed; speeds are drawn uniformly.
+    pub speed_max: Speed,
+    /// The shortest pause at a destination.
+    pub pause_min: Span,
+    /// The longest pause; pauses are drawn uniformly.
+    pub pause_max: Span,
+    /// How a node starts: "steady_state", or "uniform".
+    pub start: Start,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self {
+            width: Distance::new(1000.0),
+            height: Distance::new(1000.0),
+            speed_min: Speed::new(1.0),
+            speed_max: Speed::new(20.0),
+            pause_min: Span::ZERO,
+            pause_max: Span::ZERO,
+            start: Start::SteadyState,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (name, length) in [("width", self.width), ("height", self.height)] {
+            if length.metres() <= 0.0 {
+                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
+            }
+        }
+        if self.speed_min.metres_per_second() <= 0.0 {
+            return Err(Fault::new(
+                "speed_min",
+                "expected a speed above zero, found 0 m/s: legs at a speed near zero never end, and the mean speed of all \
+                 nodes falls for ever",
+            ));
+        }
+        if self.speed_max < self.speed_min {
+            let problem = format!("expected at least speed_min ({}), found {}", self.speed_min, self.speed_max);
+            return Err(Fault::new("speed_max", problem));
+        }
+        if self.pause_max < self.pause_min {
+            let problem = format!("expected at least pause_min ({}), found {}", self.pause_min, self.pause_max);
+            return Err(Fault::new("pause_max", problem));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// The mean time of a journey, in seconds: mean length times mean of 1/speed.
+    #[must_use]
+    pub fn mean_journey(&self) -> f64 {
+        mean_leg(self.width, self.height) * self.mean_slowness()
+    }
+
+    /// The mean speed over time in the steady state, pauses included, in metres a second.
+    #[must_use]
+    pub fn mean_speed(&self) -> f64 {
+        mean_leg(self.width, self.height) / (self.mean_journey() + self.mean_pause())
+    }
+
+    /// The mean of 1/speed over legs, in seconds a metre.
+    fn mean_slowness(&self) -> f64 {
+        let (low, high) = (self.speed_min.metres_per_second(), self.speed_max.metres_per_second());
+        if high > low { libm::log(high / low) / (high - low) } else { 1.0 / low }
+    }
+
+    fn mean_pause(&self) -> f64 {
+        (self.pause_min.seconds() + self.pause_max.seconds()) / 2.0
+    }
+}
+
+/// The mean distance of two points drawn uniformly in a rectangle, in metres.
+///
+/// Ghosh, "Random distances within a rectangle and between two rectangles", 1951; quoted by Navidi and Camp 2004.
+#[must_use]
+pub fn mean_leg(width: Distance, height: Distance) -> f64 {
+    let (a, b) = (width.metres(), height.metres());
+    let d = libm::sqrt(a * a + b * b);
+    let (a2, b2) = (a * a, b * b);
+    (a2 * a / b2 + b2 * b / a2 + d * (3.0 - a2 / b2 - b2 / a2)) / 15.0
+        + (b2 / a * libm::log((a + d) / b) + a2 / b * libm::log((b + d) / a)) / 6.0
+}
+
+/// A node that goes from waypoint to waypoint.
+#[derive(Clone, Debug)]
+pub struct RandomWaypoint {
+    params: Params,
+    rng: Rng,
+    /// When and where the leg handed out last ends; at first, the start.
+    at: Time,
+    here: Position,
+    next: Next,
+}
+
+/// What a node does when its leg ends.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// It draws a destination and sets out.
+    SetOut,
+    /// It pauses for a time drawn anew.
+    Pause,
+    /// It finishes the pause in which the run found it.
+    RestOfPause(Span),
+    /// It finishes the journey on which the run found it: where to, and at what speed.
+    RestOfJourney(Position, f64),
+}
+
+impl RandomWaypoint {
+    /// A node that draws from `rng`; it draws its start too.
+    pub(super) fn build(params: &Params, _: NodeId, _: &Spec<'_>, mut rng: Rng) -> Result<Self, BuildError> {
+        let (here, next) = match params.start {
+            Start::Uniform => (uniform_position(params, &mut rng), Next::SetOut),
+            Start::SteadyState => steady_state(params, &mut rng),
+        };
+        Ok(Self { params: params.clone(), rng, at: Time::ZERO, here, next })
+    }
+
+    /// A way there, or nothing when the node is there already.
+    fn journey(&mut self, to: Position, speed: f64) -> Option<Leg> {
+        let leg = (to != self.here).then(|| Leg::toward(self.at, self.here, to, speed));
+        self.next = Next::Pause;
+        self.here = to;
+        leg
+    }
+
+    /// A pause, or nothing when it has no length.
+    fn pause(&mut self, span: Span) -> Option<Leg> {
+        self.next = Next::SetOut;
+        (!span.is_zero()).then(|| Leg::between(self.at, self.here, self.here, self.at + span))
+    }
+}
+
+impl Mobility for RandomWaypoint {
+    fn next_leg(&mut self) -> Leg {
+        loop {
+            let leg = match self.next {
+                Next::SetOut => {
+                    let to = uniform_position(&self.params, &mut self.rng);
+                    let (low, high) = (self.params.speed_min, self.params.speed_max);
+                    let speed = self.rng.uniform_in(low.metres_per_second(), high.metres_per_second());
+                    self.journey(to, speed)
+                }
+                Next::RestOfJourney(to, speed) => self.journey(to, speed),
+                Next::Pause => {
+                    let (low, high) = (self.params.pause_min.seconds(), self.params.pause_max.seconds());
+                    let span = Span::from_secs_f64(self.rng.uniform_in(low, high));
+                    self.pause(span)
+                }
+                Next::RestOfPause(span) => self.pause(span),
+            };
+            if let Some(leg) = leg {
+                self.at = leg.until;
+                return leg;
+            }
+        }
+    }
+}
+
+fn uniform_position(params: &Params, rng: &mut Rng) -> Position {
+    Position { x: rng.uniform_in(0.0, params.width.metres()), y: rng.uniform_in(0.0, params.height.metres()) }
+}
+
+/// Position and occupation in the steady state (Navidi and Camp 2004, §5).
+fn steady_state(params: &Params, rng: &mut Rng) -> (Position, Next) {
+    let paused = params.mean_pause() / (params.mean_pause() + params.mean_journey());
+    if rng.uniform() < paused {
+        return (uniform_position(params, rng), Next::RestOfPause(residual_pause(params, rng)));
+    }
+    // A leg is found with a probability in proportion to its length, and the node uniformly on it.
+    let diagonal = libm::hypot(params.width.metres(), params.height.metres());
+    let (from, to) = loop {
+        let (from, to) = (uniform_position(params, rng), uniform_position(params, rng));
+        if rng.uniform() * diagonal < from.distance(to) {
+            break (from, to);
+        }
+    };
+    let done = rng.uniform();
+    let here = Position { x: from.x + done * (to.x - from.x), y: from.y + done * (to.y - from.y) };
+    // The density of the speed is in proportion to 1/v.
+    let (low, high) = (params.speed_min.metres_per_second(), params.speed_max.metres_per_second());
+    let speed = low * libm::pow(high / low, rng.uniform());
+    (here, Next::RestOfJourney(to, speed))
+}
+
+/// What is left of the pause in which a node is found: its density falls as the tail of the law of pauses.
+fn residual_pause(params: &Params, rng: &mut Rng) -> Span {
+    let (low, high) = (params.pause_min.seconds(), params.pause_max.seconds());
+    let u = rng.uniform();
+    let seconds = if u * (low + high) < 2.0 * low {
+        u * (low + high) / 2.0
+    } else {
+        high - libm::sqrt((1.0 - u) * (high * high - low * low))
+    };
+    Span::from_secs_f64(seconds)
+}
+
+#[cfg(test)]
+mod tests;

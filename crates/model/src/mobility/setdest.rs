@@ -1,0 +1,236 @@
+//! Reads the movement files of ns-2: what its setdest writes, and BonnMotion, SUMO and others write alike.
+//!
+//! Read: `setdest.cc` and `mobilenode.cc` of ns-2.35 for what is written and what ns-2 makes of it. The lines:
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `$node_(i) set X_ v`, `Y_`, `Z_` | where node i starts |
+//! | `$ns_ at t "$node_(i) setdest x y s"` | at t it sets out for (x, y) at s metres a second; s = 0 stops it |
+//! | `$node_(i) setdest x y s` | the same at the start |
+//! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts by oracle, passed over |
+//! | `# ...` | a comment; those of setdest are kept in the [`Record`] |
+//!
+//! `$ns` and `$ns_`, quotes and braces, a trailing semicolon with a comment, and any order of lines are understood; commands at
+//! the same time hold in the order of their lines. As in ns-2, a command before arrival replaces the one before.
+//!
+//! Left out: Tcl. A script that computes is no movement file. Validated against positions that ns-2.35 reports.
+
+use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::{Span, Time};
+
+use super::Position;
+use super::movement_file::{
+    BadFile, COORDINATE, MAX_NODES, Movements, NodeChanges, Reading, Record, coordinate, lines, speed, time, within,
+};
+use super::track::{Command, Track};
+
+/// What the lines of one node say.
+#[derive(Default)]
+struct NodeLines {
+    /// X_, Y_ and Z_.
+    start: [Option<f64>; 3],
+    /// The first line that names the node.
+    first_line: usize,
+    /// Carried out while the file is read: before everything that is scheduled.
+    immediate: Vec<Command>,
+    /// In order of lines.
+    scheduled: Vec<Command>,
+}
+
+/// What one line says.
+enum Line {
+    Nothing,
+    Start { node: u32, axis: usize, value: f64 },
+    Command { node: u32, at: Option<Time>, to: Position, speed: f64 },
+}
+
+/// Reads the text of a file; faults are added to `problems`.
+pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {
+    let mut nodes: Vec<Option<NodeLines>> = Vec::new();
+    let mut record = Record::default();
+    let mut height = None;
+    for (number, line) in lines(text) {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            note(comment, &mut record);
+            continue;
+        }
+        let said = match understand(line) {
+            Ok(said) => said,
+            Err(expected) => {
+                problems.push(Some(number), line, expected);
+                continue;
+            }
+        };
+        let outcome = match said {
+            Line::Nothing => Ok(()),
+            Line::Start { node, axis, value } => {
+                let differs = axis == 2 && *height.get_or_insert(value) != value;
+                let start = &mut entry(&mut nodes, node, number).start[axis];
+                if differs {
+                    Err("one height for all nodes, since the plane has two dimensions".to_owned())
+                } else if start.replace(value).is_some() {
+                    Err(format!("one {} for each node, and node {node} has it already", AXES[axis]))
+                } else {
+                    Ok(())
+                }
+            }
+            Line::Command { node, at, to, speed } => {
+                let lines = entry(&mut nodes, node, number);
+                let queue = if at.is_some() { &mut lines.scheduled } else { &mut lines.immediate };
+                queue.push(Command { at: at.unwrap_or(Time::ZERO), to, speed });
+                within(reading.area, to)
+            }
+        };
+        if let Err(expected) = outcome {
+            problems.push(Some(number), line, expected);
+        }
+    }
+    let tracks = (0_u32..).zip(nodes).map(|(node, lines)| track(node, lines?, reading, problems)).collect();
+    Movements::new(tracks, record)
+}
+
+fn entry(nodes: &mut Vec<Option<NodeLines>>, node: u32, line: usize) -> &mut NodeLines {
+    if nodes.len() <= node as usize {
+        nodes.resize_with(node as usize + 1, || None);
+    }
+    nodes[node as usize].get_or_insert_with(|| NodeLines { first_line: line, ..NodeLines::default() })
+}
+
+/// The track of a node, when all is known of it.
+fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadFile) -> Option<Track> {
+    let [Some(x), Some(y), _] = lines.start else {
+        let missing = if lines.start[0].is_none() { "X_" } else { "Y_" };
+        problems.push(Some(lines.first_line), "", format!("a line \"$node_({node}) set {missing} ...\" in the file"));
+        return None;
+    };
+    let start = Position { x, y };
+    if let Err(expected) = within(reading.area, start) {
+        problems.push(Some(lines.first_line), &format!("node {node} starts at ({x}, {y})"), expected);
+    }
+    // Stable: of two commands at the same time the later line holds.
+    lines.scheduled.sort_by_key(|command| command.at);
+    Some(Track::from_commands(start, lines.immediate.into_iter().chain(lines.scheduled)))
+}
+
+const AXES: [&str; 3] = ["X_", "Y_", "Z_"];
+const A_LINE: &str = "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
+const A_BODY: &str = "a command in quotes or braces after the time, as in \"$node_(i) setdest x y s\"";
+const A_COMMAND: &str = "\"set X_ v\" (or Y_, Z_) or \"setdest x y s\" after the node";
+const SETDEST: &str = "three numbers after setdest: x, y and speed";
+const A_NODE: &str = "a node such as $node_(7), numbered below 1000000";
+
+/// The next word and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
+}
+
+/// What a line says, or what was expected in its place.
+fn understand(line: &str) -> Result<Line, &'static str> {
+    let line = without_end(line)?;
+    let (first, rest) = word(line);
+    match first {
+        "" => Ok(Line::Nothing),
+        "$ns_" | "$ns" => {
+            let (at, rest) = word(rest);
+            if at != "at" {
+                return Err(A_LINE);
+            }
+            let (at, body) = word(rest);
+            let at = time(at)?;
+            let body = body.trim();
+            let quoted = body.strip_prefix('"').and_then(|body| body.strip_suffix('"'));
+            let braced = || body.strip_prefix('{').and_then(|body| body.strip_suffix('}'));
+            match command(quoted.or_else(braced).ok_or(A_BODY)?, Some(at))? {
+                Line::Start { .. } => Err("a setdest at a time; X_, Y_ and Z_ are set before the run"),
+                said => Ok(said),
+            }
+        }
+        "set" if word(rest).0 == "god_" => Ok(Line::Nothing),
+        _ => command(line, None),
+    }
+}
+
+/// A line without the semicolon that may end it and the comment that may follow that.
+fn without_end(line: &str) -> Result<&str, &'static str> {
+    match line.split_once(';') {
+        None => Ok(line),
+        Some((line, rest)) if rest.trim_start().is_empty() || rest.trim_start().starts_with('#') => Ok(line.trim_end()),
+        Some(_) => Err("one command a line"),
+    }
+}
+
+/// A command to a node, or to the oracle.
+fn command(text: &str, at: Option<Time>) -> Result<Line, &'static str> {
+    let (target, rest) = word(text);
+    let variable = target.strip_prefix('$').ok_or(A_LINE)?;
+    if variable == "god_" || variable == "god" {
+        return Ok(Line::Nothing);
+    }
+    let node = variable
+        .split_once('(')
+        .and_then(|(_, index)| index.strip_suffix(')'))
+        .and_then(|index| index.parse::<u32>().ok())
+        .filter(|&node| node < MAX_NODES)
+        .ok_or(A_NODE)?;
+    let mut words = rest.split_ascii_whitespace();
+    let said = match words.next() {
+        Some("set") => {
+            let axis = words.next().and_then(|name| AXES.iter().position(|axis| *axis == name)).ok_or(A_COMMAND)?;
+            Line::Start { node, axis, value: coordinate(words.next().ok_or(COORDINATE)?)? }
+        }
+        Some("setdest") => {
+            let (x, y, s) = (words.next(), words.next(), words.next());
+            let (Some(x), Some(y), Some(s)) = (x, y, s) else { return Err(SETDEST) };
+            Line::Command { node, at, to: Position { x: coordinate(x)?, y: coordinate(y)? }, speed: speed(s)? }
+        }
+        _ => return Err(A_COMMAND),
+    };
+    match (words.next(), &said) {
+        (None, _) => Ok(said),
+        (Some(_), Line::Command { .. }) => Err(SETDEST),
+        (Some(_), _) => Err("nothing after the coordinate"),
+    }
+}
+
+/// Keeps what a comment of setdest says; other comments say nothing.
+///
+/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00" ("max x = 670.00" in old files), on
+/// two lines in the second version; the trailer has totals and the table "node | route changes | link changes".
+fn note(comment: &str, record: &mut Record) {
+    let mut columns = comment.split('|').map(|column| column.trim().parse::<u64>().ok());
+    if let (Some(Some(node)), Some(Some(routes)), Some(Some(links)), None) =
+        (columns.next(), columns.next(), columns.next(), columns.next())
+    {
+        if let Ok(node) = u32::try_from(node) {
+            record.node_changes.push(NodeChanges { node, route_changes: routes, link_changes: links });
+        }
+        return;
+    }
+    for entry in comment.split(',') {
+        let Some((key, value)) = entry.split_once([':', '=']) else { continue };
+        let value = value.trim();
+        let real = || value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        let whole = || value.parse::<u64>().ok();
+        let small = || value.parse::<u32>().ok();
+        match key.trim() {
+            "nodes" => record.nodes = small(),
+            "speed type" => record.speed_type = small(),
+            "min speed" => record.min_speed = real().map(Speed::new),
+            "max speed" => record.max_speed = real().map(Speed::new),
+            "avg speed" => record.average_speed = real().map(Speed::new),
+            "pause type" => record.pause_type = small(),
+            "pause" => record.pause = real().map(Span::from_secs_f64),
+            "max x" => record.width = real().map(Distance::new),
+            "max y" => record.height = real().map(Distance::new),
+            "Destination Unreachables" => record.destinations_unreachable = whole(),
+            "Route Changes" => record.route_changes = whole(),
+            "Link Changes" => record.link_changes = whole(),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

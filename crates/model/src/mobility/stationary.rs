@@ -1,0 +1,37 @@
+//! A node that stays where the scenario puts it.
+
+use hopyard_engine::{Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BuildError, Leg, Mobility, Position, Spec};
+use crate::packet::NodeId;
+use crate::params;
+
+/// A stationary node has no parameters: its place is the scenario's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self {}
+    }
+}
+
+/// A node that does not move.
+#[derive(Clone, Debug)]
+pub struct Stationary(Position);
+
+impl Stationary {
+    /// A node at the scenario's place.
+    pub(super) fn build(_: &Params, _: NodeId, spec: &Spec<'_>, _: Rng) -> Result<Self, BuildError> {
+        Ok(Self(spec.start))
+    }
+}
+
+impl Mobility for Stationary {
+    fn next_leg(&mut self) -> Leg {
+        Leg::still(Time::ZERO, self.0)
+    }
+}

@@ -1,0 +1,165 @@
+//! Scripted movement: the scenario says where a node is at which time, or when it sets out, where to and how fast.
+//!
+//! Either list may be given, not both. A track of (time, position) is followed in straight lines at the speed that its times
+//! ask for; commands are carried out as ns-2 carries out `setdest`, see [`Track::from_commands`].
+
+use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::{Rng, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::track::{Command, Fix, Follower, Track};
+use super::{BuildError, Leg, Mobility, Position, Spec};
+use crate::packet::NodeId;
+use crate::params::{self, Fault};
+
+/// A place at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Waypoint {
+    /// When the node is there, from the start of the run.
+    pub at: Span,
+    /// How far to the east.
+    pub x: Distance,
+    /// How far to the north.
+    pub y: Distance,
+}
+
+/// An order to set out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// When the node sets out, from the start of the run.
+    pub at: Span,
+    /// How far to the east its goal is.
+    pub x: Distance,
+    /// How far to the north its goal is.
+    pub y: Distance,
+    /// How fast it goes; "0 m/s" stops it where it is.
+    pub speed: Speed,
+}
+
+/// The script: one of the lists, or neither for a node that stays where the scenario puts it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Where the node is at which time, in order of time. Before the first it waits there, after the last it stays there.
+    /// The first takes the place of the position that the scenario gives the node.
+    pub track: Vec<Waypoint>,
+    /// When the node sets out, where to and how fast, in order of time. It starts at the position that the scenario gives it;
+    /// an order that comes before it has arrived replaces the one before.
+    pub orders: Vec<Order>,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { track: Vec::new(), orders: Vec::new() }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !self.track.is_empty() && !self.orders.is_empty() {
+            return Err(Fault::new("orders", "expected a track or orders, found both"));
+        }
+        if let Some(pair) = self.track.windows(2).find(|pair| pair[0].at >= pair[1].at) {
+            return Err(Fault::new(
+                "track",
+                format!("expected times that increase, found {} after {}", pair[1].at, pair[0].at),
+            ));
+        }
+        if let Some(pair) = self.orders.windows(2).find(|pair| pair[0].at > pair[1].at) {
+            return Err(Fault::new(
+                "orders",
+                format!("expected times in order, found {} after {}", pair[1].at, pair[0].at),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A node that follows its script.
+#[derive(Clone, Debug)]
+pub struct Waypoints(Follower);
+
+impl Waypoints {
+    /// A node with this script.
+    pub(super) fn build(params: &Params, _: NodeId, spec: &Spec<'_>, _: Rng) -> Result<Self, BuildError> {
+        let place = |x: Distance, y: Distance| Position { x: x.metres(), y: y.metres() };
+        let fixes: Vec<_> =
+            params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: place(w.x, w.y) }).collect();
+        let track = Track::through(fixes).unwrap_or_else(|_| {
+            let orders = params.orders.iter();
+            let commands = orders.map(|o| Command {
+                at: Time::ZERO + o.at,
+                to: place(o.x, o.y),
+                speed: o.speed.metres_per_second(),
+            });
+            Track::from_commands(spec.start, commands)
+        });
+        Ok(Self(track.follow()))
+    }
+}
+
+impl Mobility for Waypoints {
+    fn next_leg(&mut self) -> Leg {
+        self.0.next_leg()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Streams;
+    use serde_json::json;
+
+    use super::*;
+
+    fn legs(value: &serde_json::Value) -> Vec<Leg> {
+        let params: Params = params::read(value).expect("parameters");
+        let spec = Spec { start: Position { x: 7.0, y: 9.0 }, movements: None };
+        let mut node =
+            Waypoints::build(&params, NodeId(0), &spec, Streams::new(1, 0).stream("unused")).expect("a node");
+        std::iter::from_fn(move || Some(node.next_leg()))
+            .scan(false, |over, leg| (!std::mem::replace(over, leg.until == Time::NEVER)).then_some(leg))
+            .collect()
+    }
+
+    #[test]
+    fn orders_start_where_the_scenario_puts_the_node() {
+        let legs = legs(&json!({
+            "track": [],
+            "orders": [{ "at": "50 s", "x": "7 m", "y": "409 m", "speed": "10 m/s" }],
+        }));
+        assert_eq!(legs.len(), 3);
+        assert_eq!(legs[0].until, Time::ZERO + Span::from_secs(50));
+        assert_eq!((legs[1].velocity, legs[1].until), ((0.0, 10.0), Time::ZERO + Span::from_secs(90)));
+        assert_eq!(legs[2].from, Position { x: 7.0, y: 409.0 });
+    }
+
+    #[test]
+    fn a_track_says_where_the_node_is() {
+        let legs = legs(&json!({
+            "track": [{ "at": "0 s", "x": "0 m", "y": "0 m" }, { "at": "10 s", "x": "30 m", "y": "40 m" }],
+            "orders": [],
+        }));
+        assert_eq!(legs[0].velocity, (3.0, 4.0));
+        assert_eq!(legs[1].from, Position { x: 30.0, y: 40.0 });
+    }
+
+    #[test]
+    fn without_a_script_the_node_stays() {
+        assert_eq!(legs(&json!({ "track": [], "orders": [] })), [Leg::still(Time::ZERO, Position { x: 7.0, y: 9.0 })]);
+    }
+
+    #[test]
+    fn impossible_scripts_are_refused() {
+        let waypoint = |at: &str| json!({ "at": at, "x": "0 m", "y": "0 m" });
+        let order = json!({ "at": "1 s", "x": "0 m", "y": "0 m", "speed": "1 m/s" });
+        for (value, found) in [
+            (json!({ "track": [waypoint("2 s"), waypoint("2 s")], "orders": [] }), "found 2 s after 2 s"),
+            (json!({ "track": [waypoint("2 s")], "orders": [order] }), "found both"),
+            (json!({ "track": [{ "at": "2 s", "x": 4, "y": "1 m" }], "orders": [] }), "250 m"),
+        ] {
+            let error = params::read::<Params>(&value).expect_err("impossible").to_string();
+            assert!(error.contains(found), "{error}");
+        }
+    }
+}
