@@ -4,7 +4,9 @@
 //! another; `world` knows all. `docs/life-of-a-packet.md` walks a packet's way through the rooms.
 
 pub mod context;
+pub mod frame;
 pub mod link;
+pub mod mac;
 pub mod mobility;
 pub mod packet;
 pub mod params;

@@ -1,4 +1,174 @@
-//! Radio: path loss and bit errors.
+//! The radio: who hears whom, how strongly, and which frames can be decoded.
 
 pub mod error_rate;
+pub mod medium;
+pub mod neighbours;
 pub mod propagation;
+pub mod reception;
+
+use std::fmt;
+use std::str::FromStr;
+
+use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::params::{self, Fault};
+use propagation::Channel;
+
+/// How weak a signal may be: as the distance at which it is that weak, or as a power.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sensitivity {
+    /// Just enough at this distance from a transmitter of the radio's power.
+    Range(Distance),
+    /// Just enough at this power.
+    Threshold(Power),
+}
+
+const SENSITIVITY: &str = "a range such as \"250 m\" or a power such as \"-64 dBm\"";
+
+impl FromStr for Sensitivity {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map(Self::Range)
+            .or_else(|_| text.parse().map(Self::Threshold))
+            .map_err(|_| format!("expected {SENSITIVITY}, found \"{text}\""))
+    }
+}
+
+impl fmt::Display for Sensitivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range(range) => range.fmt(f),
+            Self::Threshold(power) => power.fmt(f),
+        }
+    }
+}
+
+impl Serialize for Sensitivity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sensitivity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Sensitivity;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(SENSITIVITY)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Sensitivity, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+impl JsonSchema for Sensitivity {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Sensitivity".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": SENSITIVITY, "examples": ["250 m", "-64 dBm"] })
+    }
+}
+
+/// Which frames a radio can decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reception {
+    /// Strong enough, and stronger than all others together by the capture ratio for as long as it lasts. A frame that comes
+    /// later and is stronger than the one being received by the capture ratio is received instead.
+    Threshold,
+    /// As ns-2 does it: a frame being received is kept when a later one is weaker by the capture ratio; otherwise both are
+    /// lost, also when the later one is far stronger, or too weak to be decoded.
+    Ns2,
+    /// Bit errors drawn from the ratio of signal to noise and interference, chunk by chunk, with the error rates of DSSS.
+    Sinr,
+}
+
+/// Parameters of every radio.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Transmitted power.
+    pub transmit_power: Power,
+    /// The weakest frame that can be decoded, as a range or a power.
+    pub receive: Sensitivity,
+    /// The weakest signal that makes the medium busy, as a range or a power. Weaker signals count as nothing, also as interference.
+    pub sense: Sensitivity,
+    /// By how much a frame must be stronger than another to be received in spite of it.
+    pub capture: Ratio,
+    /// Which frames can be decoded: "threshold", "ns2" or "sinr".
+    pub reception: Reception,
+    /// Noise figure of the receiver; for "sinr" only.
+    pub noise_figure: Ratio,
+    /// Bandwidth of the signal; for "sinr" only.
+    pub bandwidth: Frequency,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        Self {
+            transmit_power: Power::from_watts(0.281_838_15),
+            receive: Sensitivity::Range(Distance::new(250.0)),
+            sense: Sensitivity::Range(Distance::new(550.0)),
+            capture: Ratio::from_db(10.0),
+            reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Threshold },
+            noise_figure: Ratio::from_db(7.0),
+            bandwidth: Frequency::new(22e6),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        match (self.receive, self.sense) {
+            (Sensitivity::Range(receive), Sensitivity::Range(sense)) if sense < receive => {
+                return Err(Fault::new(
+                    "sense",
+                    format!("expected at least the receive range, {receive}; found {sense}"),
+                ));
+            }
+            (Sensitivity::Threshold(receive), Sensitivity::Threshold(sense)) if sense > receive => {
+                return Err(Fault::new(
+                    "sense",
+                    format!("expected at most the receive power, {receive}; found {sense}"),
+                ));
+            }
+            _ => {}
+        }
+        for (parameter, value) in [("receive", self.receive), ("sense", self.sense)] {
+            if let Sensitivity::Range(range) = value
+                && !(range.metres() > 0.0 && range.metres() <= 1e7)
+            {
+                return Err(Fault::new(
+                    parameter,
+                    format!("expected a range above zero, at most 10000 km; found {range}"),
+                ));
+            }
+        }
+        if self.capture.factor() < 1.0 {
+            return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
+        }
+        if self.bandwidth.hertz() <= 0.0 {
+            return Err(Fault::new("bandwidth", "expected a frequency above zero"));
+        }
+        Ok(())
+    }
+}
+
+impl Sensitivity {
+    /// The power that is just enough, in watts.
+    #[must_use]
+    pub fn watts(self, channel: &Channel, transmit_power: Power) -> f64 {
+        match self {
+            Self::Range(range) => channel.threshold_for(transmit_power, range).watts(),
+            Self::Threshold(power) => power.watts(),
+        }
+    }
+}

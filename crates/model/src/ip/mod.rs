@@ -1,0 +1,86 @@
+//! The network layer: what a node does with a packet that arrived.
+//!
+//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL). Left out: fragmentation (frames carry any packet), options, and the checksum,
+//! which the simulated channel never breaks unnoticed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::packet::{Body, NodeId, Packet};
+use crate::params::{self, Fault};
+
+/// Parameters of the network layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Time to live of data packets, in hops.
+    pub ttl: u8,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        Self { ttl: if profile == params::NS2 { 32 } else { 64 } }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.ttl == 0 { Err(Fault::new("ttl", "expected at least one hop")) } else { Ok(()) }
+    }
+}
+
+/// What a node does with a packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is for a transport protocol of this node.
+    Local,
+    /// It is a routing message.
+    Routing,
+    /// It goes on; its TTL has been lowered.
+    Forward,
+    /// It would go on, but its time to live has run out.
+    Expired,
+}
+
+/// Counts the hop that brought `packet` to `node`, and tells what to do with it.
+pub fn arrive(packet: &mut Packet, node: NodeId) -> Arrival {
+    packet.hops = packet.hops.saturating_add(1);
+    if matches!(packet.body, Body::Routing(_)) {
+        return Arrival::Routing;
+    }
+    if packet.destination == node || packet.destination.is_broadcast() {
+        return Arrival::Local;
+    }
+    if packet.ttl <= 1 {
+        return Arrival::Expired;
+    }
+    packet.ttl -= 1;
+    Arrival::Forward
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Time;
+
+    use super::*;
+    use crate::packet::{FlowId, UdpHeader};
+
+    #[test]
+    fn the_ttl_limits_the_hops() {
+        let mut packet = Packet {
+            created: Time::ZERO,
+            source: NodeId(0),
+            destination: NodeId(9),
+            flow: FlowId(0),
+            size: 100,
+            ttl: 3,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        };
+        assert_eq!(arrive(&mut packet, NodeId(1)), Arrival::Forward);
+        assert_eq!(arrive(&mut packet, NodeId(2)), Arrival::Forward);
+        assert_eq!((packet.ttl, packet.hops), (1, 2));
+        assert_eq!(arrive(&mut packet, NodeId(3)), Arrival::Expired);
+        assert_eq!(arrive(&mut packet, NodeId(9)), Arrival::Local);
+    }
+}

@@ -1,0 +1,280 @@
+//! The medium: it carries each frame to every radio that can sense it.
+//!
+//! A transmission finds its hearers once, with their delays and powers, in order of arrival. Its 2n edges (n beginnings, then
+//! n ends) are walked by one cursor, which goes on without the event queue while nothing else comes before the next edge.
+//! The edges hold consecutive places in the order of scheduling, so that walking them gives exactly what one event for each
+//! edge would give; the `exact` switch does schedule one event for each, and the tests demand the same digest.
+
+use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time};
+
+use super::Params;
+use super::neighbours::{Neighbours, Search};
+use super::propagation::{Channel, SPEED_OF_LIGHT};
+use super::reception::{Begin, End, Radio, Receiver};
+use crate::frame::Frame;
+use crate::mobility::{Leg, Position};
+use crate::packet::{NodeId, PacketId};
+
+/// A transmission that is in the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransmissionId(u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Hearer {
+    node: u32,
+    /// Propagation delay in nanoseconds.
+    delay: u32,
+    /// Received power in watts.
+    power: f64,
+}
+
+#[derive(Clone, Debug)]
+struct Transmission {
+    frame: Frame,
+    start: Time,
+    order: Order,
+    hearers: Vec<Hearer>,
+    /// The next edge: below the number of hearers a beginning, from there on an end.
+    next: usize,
+}
+
+/// The hearers of a node that stands still, among nodes that stand still.
+#[derive(Clone, Debug, Default)]
+struct Still {
+    epoch: u64,
+    hearers: Vec<Hearer>,
+}
+
+/// What an edge means to the MAC of the node where it happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Edge {
+    /// A signal begins.
+    Begin(NodeId, Begin),
+    /// A signal ends.
+    End(NodeId, End),
+}
+
+/// The air between all radios.
+#[derive(Debug)]
+pub struct Medium {
+    channel: Channel,
+    transmit_power: f64,
+    /// The weakest signal that counts, in watts.
+    floor: f64,
+    receiver: Receiver,
+    radios: Vec<Radio>,
+    reception: Vec<Rng>,
+    neighbours: Neighbours,
+    still: Vec<Still>,
+    transmissions: Vec<Transmission>,
+    free: Vec<u32>,
+    in_air: usize,
+    /// How many transmissions there have been.
+    count: u64,
+    shadowing: u64,
+}
+
+impl Medium {
+    /// A silent medium with a radio on each of these legs. `preamble` is the time that preamble and PLCP header take.
+    #[must_use]
+    pub fn new(
+        params: &Params,
+        channel: Channel,
+        preamble: Span,
+        legs: Vec<Leg>,
+        search: Search,
+        streams: &Streams,
+    ) -> Self {
+        let floor = params.sense.watts(&channel, params.transmit_power);
+        let receiver = Receiver::new(params, &channel, preamble);
+        let transmit_power = params.transmit_power.watts();
+        let reach = channel.reach(floor / transmit_power);
+        let nodes = legs.len();
+        Self {
+            channel,
+            transmit_power,
+            floor,
+            receiver,
+            radios: vec![Radio::default(); nodes],
+            reception: (0..nodes).map(|node| streams.node(node, "reception")).collect(),
+            neighbours: Neighbours::new(legs, reach, search),
+            still: vec![Still::default(); nodes],
+            transmissions: Vec::new(),
+            free: Vec::new(),
+            in_air: 0,
+            count: 0,
+            shadowing: streams.stream("shadowing").next_u64(),
+        }
+    }
+
+    /// A node begins its next leg.
+    pub fn set_leg(&mut self, node: NodeId, leg: Leg) {
+        self.neighbours.set_leg(node.index(), leg);
+    }
+
+    /// Where a node is.
+    #[must_use]
+    pub fn position(&self, node: NodeId, now: Time) -> Position {
+        self.neighbours.position(node.index(), now)
+    }
+
+    /// Every node's radio.
+    #[must_use]
+    pub fn radios(&self) -> &[Radio] {
+        &self.radios
+    }
+
+    /// How many transmissions there have been.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The nodes that can decode a frame of `node` when nothing disturbs it.
+    pub fn in_range(&mut self, node: NodeId, now: Time) -> Vec<NodeId> {
+        let (channel, power) = (self.channel, self.transmit_power);
+        let threshold = self.receiver.threshold();
+        let mut nodes: Vec<NodeId> = self
+            .neighbours
+            .within_reach(node.index(), now)
+            .iter()
+            .filter(|neighbour| power * channel.gain(neighbour.squared) >= threshold)
+            .map(|neighbour| NodeId(neighbour.node))
+            .collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// A node puts a frame on the air. Nothing is returned when nobody can sense it.
+    pub fn transmit<E: Copy>(&mut self, frame: Frame, now: Time, queue: &mut Queue<E>) -> Option<TransmissionId> {
+        let node = frame.transmitter.index();
+        self.count += 1;
+        self.radios[node].send(now + frame.airtime, &self.receiver);
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.transmissions.push(Transmission {
+                frame,
+                start: now,
+                order: queue.reserve(0),
+                hearers: Vec::new(),
+                next: 0,
+            });
+            (self.transmissions.len() - 1) as u32
+        });
+        let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
+        hearers.clear();
+        self.find_hearers(node, now, &mut hearers);
+        let order = queue.reserve(2 * hearers.len() as u64);
+        let silent = hearers.is_empty();
+        self.transmissions[id as usize] = Transmission { frame, start: now, order, hearers, next: 0 };
+        if silent {
+            self.free.push(id);
+            return None;
+        }
+        self.in_air += 1;
+        Some(TransmissionId(id))
+    }
+
+    fn find_hearers(&mut self, node: usize, now: Time, hearers: &mut Vec<Hearer>) {
+        let epoch = self.neighbours.still_epoch();
+        let constant = epoch != 0 && self.channel.is_deterministic();
+        if constant && self.still[node].epoch == epoch {
+            hearers.extend_from_slice(&self.still[node].hearers);
+            return;
+        }
+        let (channel, power, floor) = (self.channel, self.transmit_power, self.floor);
+        let deterministic = channel.is_deterministic();
+        // A draw belongs to its pair of transmission and hearer, whoever else is looked at.
+        let key = self.shadowing ^ self.count.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for neighbour in self.neighbours.within_reach(node, now) {
+            let mut received = power * channel.gain(neighbour.squared);
+            if !deterministic {
+                received *= channel.shadowing(key ^ (u64::from(neighbour.node) << 32 | u64::from(neighbour.node)));
+            }
+            if received >= floor {
+                let delay = (libm::sqrt(neighbour.squared) * (1e9 / SPEED_OF_LIGHT) + 0.5) as u32;
+                hearers.push(Hearer { node: neighbour.node, delay, power: received });
+            }
+        }
+        if constant {
+            self.still[node].epoch = epoch;
+            self.still[node].hearers.clone_from(hearers);
+        }
+    }
+
+    /// The frame of a transmission.
+    #[inline]
+    #[must_use]
+    pub fn frame(&self, id: TransmissionId) -> &Frame {
+        &self.transmissions[id.0 as usize].frame
+    }
+
+    /// How many edges a transmission has.
+    #[must_use]
+    pub fn edges(&self, id: TransmissionId) -> usize {
+        2 * self.transmissions[id.0 as usize].hearers.len()
+    }
+
+    /// When, and in which order, an edge happens.
+    #[inline]
+    #[must_use]
+    pub fn edge(&self, id: TransmissionId, index: usize) -> (Time, Order) {
+        let transmission = &self.transmissions[id.0 as usize];
+        let n = transmission.hearers.len();
+        let order = transmission.order.plus(index as u64);
+        if index < n {
+            (transmission.start + Span::from_nanos(u64::from(transmission.hearers[index].delay)), order)
+        } else {
+            let delay = Span::from_nanos(u64::from(transmission.hearers[index - n].delay));
+            (transmission.start + delay + transmission.frame.airtime, order)
+        }
+    }
+
+    /// When, and in which order, the next edge happens; nothing after the last.
+    #[inline]
+    #[must_use]
+    pub fn next_edge(&self, id: TransmissionId) -> Option<(Time, Order)> {
+        let transmission = &self.transmissions[id.0 as usize];
+        (transmission.next < 2 * transmission.hearers.len()).then(|| self.edge(id, transmission.next))
+    }
+
+    /// The next edge happens now.
+    #[inline]
+    pub fn step(&mut self, id: TransmissionId, now: Time) -> Edge {
+        let transmission = &mut self.transmissions[id.0 as usize];
+        let n = transmission.hearers.len();
+        let index = transmission.next;
+        transmission.next += 1;
+        let hearer = transmission.hearers[if index < n { index } else { index - n }];
+        let radio = &mut self.radios[hearer.node as usize];
+        if index < n {
+            let end = now + transmission.frame.airtime;
+            Edge::Begin(
+                NodeId(hearer.node),
+                radio.begin(id.0, hearer.power, now, end, &self.receiver, &transmission.frame),
+            )
+        } else {
+            let rng = &mut self.reception[hearer.node as usize];
+            Edge::End(NodeId(hearer.node), radio.end(id.0, hearer.power, now, &self.receiver, rng))
+        }
+    }
+
+    /// The last edge has happened. The packet of a broadcast frame is returned: it is no longer needed.
+    pub fn finish(&mut self, id: TransmissionId) -> Option<PacketId> {
+        self.in_air -= 1;
+        self.free.push(id.0);
+        let frame = &self.transmissions[id.0 as usize].frame;
+        if frame.receiver.is_broadcast() { frame.packet } else { None }
+    }
+
+    /// The packets of broadcast frames in the air, which belong to the medium.
+    #[must_use]
+    pub fn held(&self) -> Vec<PacketId> {
+        let free: std::collections::BTreeSet<u32> = self.free.iter().copied().collect();
+        self.transmissions
+            .iter()
+            .enumerate()
+            .filter(|(i, t)| !free.contains(&(*i as u32)) && t.frame.receiver.is_broadcast())
+            .filter_map(|(_, t)| t.frame.packet)
+            .collect()
+    }
+}

@@ -1,0 +1,322 @@
+//! Who may hear whom: for every node, the nodes near enough to matter.
+//!
+//! A node's list holds all nodes within reach plus a margin. No node can come from outside the list into reach before the two
+//! have closed the margin at their top speeds, so a list is good for that long, and a transmission looks at a few dozen
+//! nodes however many there are. Lists are made from the plain array of all nodes when these are few, from a grid when they
+//! are many. Both searches, and the order within a list, leave every decision as it is: the exact distance decides.
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mobility::{Leg, Position};
+
+/// How lists of neighbours are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Search {
+    /// The array up to [`ARRAY_LIMIT`] nodes, the grid above.
+    #[default]
+    Auto,
+    /// Look at every node.
+    Array,
+    /// Look at the cells around the node.
+    Grid,
+}
+
+/// Above this many nodes a grid is faster than the array.
+const ARRAY_LIMIT: usize = 256;
+
+/// The margin as a part of the reach: a larger one makes lists longer, but good for longer.
+const MARGIN: f64 = 0.15;
+
+/// Lists of neighbours of all nodes.
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    legs: Vec<Leg>,
+    lists: Vec<List>,
+    reach: f64,
+    margin: f64,
+    top_speed: f64,
+    moving: usize,
+    epoch: u64,
+    search: Search,
+    grid: Grid,
+}
+
+/// A node near another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbour {
+    /// The square of the distance, in square metres.
+    pub squared: f64,
+    /// The node's number.
+    pub node: u32,
+}
+
+impl Neighbour {
+    fn before(&self, other: &Self) -> bool {
+        self.squared < other.squared || self.squared == other.squared && self.node < other.node
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct List {
+    neighbours: Vec<Neighbour>,
+    good_until: Time,
+}
+
+impl Neighbours {
+    /// Lists over nodes on these legs, which hear each other up to `reach` metres.
+    #[must_use]
+    pub fn new(legs: Vec<Leg>, reach: f64, search: Search) -> Self {
+        let search = match search {
+            Search::Auto if legs.len() <= ARRAY_LIMIT => Search::Array,
+            Search::Auto => Search::Grid,
+            chosen => chosen,
+        };
+        let top_speed = legs.iter().map(speed).fold(0.0, f64::max);
+        let moving = legs.iter().filter(|leg| !leg.is_pause()).count();
+        let margin = reach * MARGIN;
+        Self {
+            lists: vec![List::default(); legs.len()],
+            legs,
+            reach,
+            margin,
+            top_speed,
+            moving,
+            epoch: 1,
+            search,
+            grid: Grid::default(),
+        }
+    }
+
+    /// A number that changes whenever any distance may have changed, or zero while nodes move.
+    #[inline]
+    #[must_use]
+    pub const fn still_epoch(&self) -> u64 {
+        if self.moving == 0 { self.epoch } else { 0 }
+    }
+
+    /// A node's position.
+    #[inline]
+    #[must_use]
+    pub fn position(&self, node: usize, now: Time) -> Position {
+        self.legs[node].position(now)
+    }
+
+    /// The next leg of a node.
+    pub fn set_leg(&mut self, node: usize, leg: Leg) {
+        let before = self.legs[node].position(leg.start);
+        let jump = (before.x - leg.from.x).abs().max((before.y - leg.from.y).abs());
+        self.moving += usize::from(!leg.is_pause());
+        self.moving -= usize::from(!self.legs[node].is_pause());
+        self.legs[node] = leg;
+        self.epoch += 1;
+        let speed = speed(&leg);
+        // A node faster than any before, or one that jumps, breaks the bound on which all lists rest.
+        if speed > self.top_speed || jump > 1e-3 {
+            self.top_speed = self.top_speed.max(speed);
+            for list in &mut self.lists {
+                list.good_until = Time::ZERO;
+            }
+            self.grid.good_until = Time::ZERO;
+        }
+    }
+
+    /// The nodes, other than `node`, within reach at `now`: nearest first, at equal distance the lower number first.
+    #[inline]
+    pub fn within_reach(&mut self, node: usize, now: Time) -> &[Neighbour] {
+        if self.lists[node].good_until <= now {
+            self.refresh(node, now);
+        }
+        let here = self.legs[node].position(now);
+        let neighbours = &mut self.lists[node].neighbours;
+        for neighbour in neighbours.iter_mut() {
+            let there = self.legs[neighbour.node as usize].position(now);
+            let (dx, dy) = (there.x - here.x, there.y - here.y);
+            neighbour.squared = dx * dx + dy * dy;
+        }
+        // The list is in the order of last time: almost sorted, and then this takes one comparison each.
+        for i in 1..neighbours.len() {
+            let moving = neighbours[i];
+            let mut at = i;
+            while at > 0 && moving.before(&neighbours[at - 1]) {
+                neighbours[at] = neighbours[at - 1];
+                at -= 1;
+            }
+            neighbours[at] = moving;
+        }
+        let reach_squared = self.reach * self.reach;
+        let within = neighbours.partition_point(|neighbour| neighbour.squared <= reach_squared);
+        &neighbours[..within]
+    }
+
+    /// How long the margin holds when both nodes run at the top speed towards each other.
+    fn holds(&self) -> Span {
+        if self.top_speed > 0.0 { Span::from_secs_f64(self.margin / (2.0 * self.top_speed)) } else { Span::MAX }
+    }
+
+    #[cold]
+    fn refresh(&mut self, node: usize, now: Time) {
+        let here = self.legs[node].position(now);
+        let bound = (self.reach + self.margin) * (self.reach + self.margin);
+        let holds = self.holds();
+        let legs = &self.legs;
+        let near = |other: u32| {
+            let there = legs[other as usize].position(now);
+            let (dx, dy) = (there.x - here.x, there.y - here.y);
+            other as usize != node && dx * dx + dy * dy <= bound
+        };
+        let neighbours = &mut self.lists[node].neighbours;
+        neighbours.clear();
+        let mut add = |node: u32| {
+            if near(node) {
+                neighbours.push(Neighbour { squared: 0.0, node });
+            }
+        };
+        if self.search == Search::Grid {
+            if self.grid.good_until <= now {
+                // In `holds` a node leaves its place in the grid by half the margin at most.
+                self.grid.fill(legs, self.reach + 2.0 * self.margin, now);
+                self.grid.good_until = now + holds;
+            }
+            self.grid.around(here, add);
+        } else {
+            (0..legs.len() as u32).for_each(&mut add);
+        }
+        self.lists[node].good_until = now + holds;
+    }
+}
+
+fn speed(leg: &Leg) -> f64 {
+    libm::hypot(leg.velocity.0, leg.velocity.1)
+}
+
+/// Nodes by cell of a square grid; cells are kept as one array of nodes and one of where each cell starts.
+#[derive(Clone, Debug, Default)]
+struct Grid {
+    origin: Position,
+    cell: f64,
+    columns: usize,
+    rows: usize,
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+    good_until: Time,
+}
+
+/// A grid has at most this many cells on a side: scattered nodes make cells larger, not more.
+const MOST_CELLS: f64 = 1024.0;
+
+impl Grid {
+    fn fill(&mut self, legs: &[Leg], cell: f64, now: Time) {
+        let positions: Vec<Position> = legs.iter().map(|leg| leg.position(now)).collect();
+        let low = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::INFINITY, f64::min);
+        let high = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+        self.origin = Position { x: low(|p| p.x), y: low(|p| p.y) };
+        let (width, height) = (high(|p| p.x) - self.origin.x, high(|p| p.y) - self.origin.y);
+        self.cell = cell.max(width / MOST_CELLS).max(height / MOST_CELLS);
+        self.columns = (width / self.cell) as usize + 1;
+        self.rows = (height / self.cell) as usize + 1;
+        self.starts.clear();
+        self.starts.resize(self.columns * self.rows + 1, 0);
+        let cells: Vec<usize> = positions.iter().map(|&p| self.column(p.x) + self.row(p.y) * self.columns).collect();
+        for &cell in &cells {
+            self.starts[cell + 1] += 1;
+        }
+        for i in 1..self.starts.len() {
+            self.starts[i] += self.starts[i - 1];
+        }
+        let mut next = self.starts.clone();
+        self.nodes.clear();
+        self.nodes.resize(legs.len(), 0);
+        for (node, &cell) in cells.iter().enumerate() {
+            self.nodes[next[cell] as usize] = node as u32;
+            next[cell] += 1;
+        }
+    }
+
+    fn column(&self, x: f64) -> usize {
+        (((x - self.origin.x) / self.cell).max(0.0) as usize).min(self.columns - 1)
+    }
+
+    fn row(&self, y: f64) -> usize {
+        (((y - self.origin.y) / self.cell).max(0.0) as usize).min(self.rows - 1)
+    }
+
+    /// Every node of the cell around `here` and of the eight beside it.
+    fn around(&self, here: Position, mut each: impl FnMut(u32)) {
+        let (column, row) = (self.column(here.x), self.row(here.y));
+        for row in row.saturating_sub(1)..(row + 2).min(self.rows) {
+            let first = row * self.columns + column.saturating_sub(1);
+            let last = row * self.columns + (column + 1).min(self.columns - 1);
+            for &node in &self.nodes[self.starts[first] as usize..self.starts[last + 1] as usize] {
+                each(node);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Streams;
+
+    use super::*;
+
+    fn found(neighbours: &mut Neighbours, node: usize, now: Time) -> Vec<u32> {
+        let within = neighbours.within_reach(node, now);
+        assert!(within.is_sorted_by(|a, b| a.before(b)));
+        let mut nodes: Vec<u32> = within.iter().map(|neighbour| neighbour.node).collect();
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Nodes that move about, turn and pause, against a search of all pairs at every step.
+    #[test]
+    fn no_neighbour_is_ever_missed() {
+        for search in [Search::Array, Search::Grid] {
+            let mut rng = Streams::new(5, 0).stream("neighbours");
+            let mut leg = |start: Time, from: Position, fastest: f64| Leg {
+                start,
+                from,
+                velocity: (rng.uniform_in(-fastest, fastest), rng.uniform_in(-fastest, fastest)),
+                until: Time::NEVER,
+            };
+            let mut legs: Vec<Leg> = (0..300)
+                .map(|i| leg(Time::ZERO, Position { x: f64::from(i % 20) * 90.0, y: f64::from(i / 20) * 90.0 }, 5.0))
+                .collect();
+            let mut neighbours = Neighbours::new(legs.clone(), 250.0, search);
+            for step in 0..200_u64 {
+                let now = Time::from_nanos(step * 700_000_000);
+                let turning = (step as usize * 7) % 300;
+                // From the middle of the test on there are faster nodes than any before.
+                let next = leg(now, legs[turning].position(now), if step > 100 { 20.0 } else { 5.0 });
+                legs[turning] = next;
+                neighbours.set_leg(turning, next);
+                for node in [turning, (step as usize * 13) % 300] {
+                    let here = legs[node].position(now);
+                    let expected: Vec<u32> = (0..300_u32)
+                        .filter(|&other| {
+                            let there = legs[other as usize].position(now);
+                            other as usize != node
+                                && (there.x - here.x).powi(2) + (there.y - here.y).powi(2) <= 62_500.0
+                        })
+                        .collect();
+                    assert_eq!(found(&mut neighbours, node, now), expected, "{search:?}, step {step}, node {node}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_epoch_tells_when_nothing_moves() {
+        let still = Leg::still(Time::ZERO, Position::default());
+        let mut neighbours = Neighbours::new(vec![still; 2], 100.0, Search::Auto);
+        let first = neighbours.still_epoch();
+        assert_ne!(first, 0);
+        neighbours.set_leg(0, Leg { velocity: (1.0, 0.0), ..still });
+        assert_eq!(neighbours.still_epoch(), 0);
+        neighbours.set_leg(0, Leg::still(Time::from_nanos(5), Position { x: 9.0, y: 0.0 }));
+        assert_ne!(neighbours.still_epoch(), 0);
+        assert_ne!(neighbours.still_epoch(), first);
+    }
+}

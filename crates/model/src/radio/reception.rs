@@ -1,0 +1,283 @@
+//! Reception at one radio: which frame it is locked on, what disturbs it, and whether it can be decoded.
+//!
+//! Powers are added as integers (attowatts), so that the order of edges cannot change a sum.
+
+use hopyard_engine::units::Rate;
+use hopyard_engine::{Rng, Span, Time};
+
+use super::error_rate::{Modulation, chunk_success, thermal_noise};
+use super::propagation::Channel;
+use super::{Params, Reception};
+use crate::frame::Frame;
+
+/// What all radios of a run share.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiver {
+    reception: Reception,
+    /// The weakest frame that can be decoded, in watts.
+    threshold: f64,
+    capture: f64,
+    /// Thermal noise in watts.
+    noise: f64,
+    /// How long the preamble and the PLCP header last, which are sent at 1 Mb/s.
+    preamble: Span,
+}
+
+impl Receiver {
+    /// The receiver of radios with these parameters.
+    #[must_use]
+    pub fn new(params: &Params, channel: &Channel, preamble: Span) -> Self {
+        Self {
+            reception: params.reception,
+            threshold: params.receive.watts(channel, params.transmit_power),
+            capture: params.capture.factor(),
+            noise: thermal_noise(params.bandwidth, params.noise_figure).watts(),
+            preamble,
+        }
+    }
+
+    /// The weakest frame that can be decoded, in watts.
+    #[must_use]
+    pub const fn threshold(&self) -> f64 {
+        self.threshold
+    }
+}
+
+/// No transmission.
+const NONE: u32 = u32::MAX;
+
+/// Attowatts in a watt.
+const ATTO: f64 = 1e18;
+
+/// The state of one radio.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    /// The transmission being received.
+    locked: u32,
+    /// Signals in the air that are strong enough to be sensed.
+    signals: u32,
+    locked_power: f64,
+    /// When the frame being received ends here.
+    locked_end: Time,
+    /// When the radio's own transmission ends.
+    sending_until: Time,
+    /// The power of all signals in the air, in attowatts.
+    energy: u64,
+    /// The frame being received met another.
+    collided: bool,
+    /// The frame being received was too weak, or the radio was sending.
+    damaged: bool,
+    /// For bit errors: the probability that all bits up to `counted_until` are right.
+    success: f64,
+    counted_until: Time,
+    locked_airtime: Span,
+    locked_rate: u32,
+    /// Frames lost to another frame.
+    pub collisions: u64,
+    /// Frames lost to bit errors.
+    pub bit_errors: u64,
+}
+
+impl Default for Radio {
+    fn default() -> Self {
+        Self {
+            locked: NONE,
+            signals: 0,
+            locked_power: 0.0,
+            locked_end: Time::ZERO,
+            sending_until: Time::ZERO,
+            energy: 0,
+            collided: false,
+            damaged: false,
+            success: 1.0,
+            counted_until: Time::ZERO,
+            locked_airtime: Span::ZERO,
+            locked_rate: 0,
+            collisions: 0,
+            bit_errors: 0,
+        }
+    }
+}
+
+/// What the beginning of a signal means to the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// Nothing new: the medium was busy.
+    Nothing,
+    /// The medium turned busy.
+    Busy,
+    /// The signal, which ends at this time, is ignored for the sake of the one being received (ns-2's capture).
+    Ignored(Time),
+}
+
+/// What the end of a signal means to the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// What became of the frame.
+    pub verdict: Verdict,
+    /// Whether the medium is idle now.
+    pub idle: bool,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was not being received, or the radio was sending.
+    Missed,
+    /// It was received in error.
+    Error,
+    /// It was decoded.
+    Decoded,
+}
+
+impl Radio {
+    /// The radio starts to send; a frame being received is lost.
+    pub fn send(&mut self, until: Time, receiver: &Receiver) {
+        self.sending_until = until;
+        if receiver.reception == Reception::Ns2 {
+            self.damaged = true;
+        } else {
+            self.locked = NONE;
+        }
+    }
+
+    /// A signal of this power begins; it ends at `end`.
+    #[inline]
+    pub fn begin(
+        &mut self,
+        transmission: u32,
+        power: f64,
+        now: Time,
+        end: Time,
+        receiver: &Receiver,
+        frame: &Frame,
+    ) -> Begin {
+        if receiver.reception == Reception::Ns2 {
+            return self.begin_ns2(transmission, power, now, end, receiver);
+        }
+        let others = self.energy as f64 / ATTO;
+        self.count_bits(now, receiver);
+        self.signals += 1;
+        self.energy = self.energy.saturating_add(attowatts(power));
+        let strong = power >= receiver.threshold && (others == 0.0 || power >= receiver.capture * others);
+        if now < self.sending_until {
+            // Sending, the radio hears nothing; it will sense what is still there afterwards.
+        } else if strong {
+            // The medium was idle, or this frame captures the radio from all others.
+            if self.locked != NONE {
+                self.collisions += 1;
+            }
+            self.lock(transmission, power, now, end, frame);
+        } else if self.locked == NONE {
+            if receiver.reception == Reception::Sinr && power >= receiver.threshold {
+                self.lock(transmission, power, now, end, frame);
+            }
+        } else if receiver.reception == Reception::Threshold {
+            let interference = (self.energy - attowatts(self.locked_power)) as f64 / ATTO;
+            self.collided |= self.locked_power < receiver.capture * interference;
+        }
+        if self.signals == 1 { Begin::Busy } else { Begin::Nothing }
+    }
+
+    /// ns-2's way (facts: `mac-phy.md` §2, capture and collisions).
+    fn begin_ns2(&mut self, transmission: u32, power: f64, now: Time, end: Time, receiver: &Receiver) -> Begin {
+        let damaged = now < self.sending_until || power < receiver.threshold;
+        if self.locked == NONE {
+            (self.locked, self.locked_power, self.locked_end) = (transmission, power, end);
+            (self.damaged, self.collided) = (damaged, false);
+            return Begin::Busy;
+        }
+        if self.locked_power >= receiver.capture * power {
+            return Begin::Ignored(end);
+        }
+        // Both are lost. The radio stays with the one that lasts longer.
+        self.collided = true;
+        self.collisions += 1;
+        if end > self.locked_end {
+            (self.locked, self.locked_power, self.locked_end) = (transmission, power, end);
+            self.damaged = damaged;
+        }
+        Begin::Nothing
+    }
+
+    /// A signal of this power ends.
+    #[inline]
+    pub fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End {
+        let was_locked = self.locked == transmission;
+        if receiver.reception == Reception::Ns2 {
+            if !was_locked {
+                return End { verdict: Verdict::Missed, idle: false };
+            }
+            self.locked = NONE;
+            let verdict = if now < self.sending_until {
+                Verdict::Missed
+            } else if self.collided || self.damaged {
+                Verdict::Error
+            } else {
+                Verdict::Decoded
+            };
+            return End { verdict, idle: true };
+        }
+        self.count_bits(now, receiver);
+        self.signals -= 1;
+        self.energy = self.energy.saturating_sub(attowatts(power));
+        let verdict = if !was_locked {
+            Verdict::Missed
+        } else {
+            self.locked = NONE;
+            if self.collided {
+                self.collisions += 1;
+                Verdict::Error
+            } else if receiver.reception == Reception::Sinr && rng.uniform() >= self.success {
+                self.bit_errors += 1;
+                Verdict::Error
+            } else {
+                Verdict::Decoded
+            }
+        };
+        End { verdict, idle: self.signals == 0 }
+    }
+
+    /// Counts the bits received since the last edge, during which interference was constant.
+    #[inline]
+    fn count_bits(&mut self, now: Time, receiver: &Receiver) {
+        if receiver.reception == Reception::Sinr && self.locked != NONE && now > self.counted_until {
+            self.count_bits_until(now, receiver);
+        }
+    }
+
+    #[cold]
+    fn count_bits_until(&mut self, now: Time, receiver: &Receiver) {
+        let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
+        let sinr = self.locked_power / (receiver.noise + interference);
+        // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
+        let body = self.locked_end - self.locked_airtime + receiver.preamble;
+        let rate = Rate::from_bps(u64::from(self.locked_rate));
+        let modulation = Modulation::of_rate(rate).unwrap_or(Modulation::Dbpsk);
+        let header = self.counted_until.min(body);
+        for (modulation, from, until) in
+            [(Modulation::Dbpsk, header, now.min(body)), (modulation, self.counted_until.max(body), now)]
+        {
+            let bits = until.since(from).seconds() * modulation.rate().bps() as f64;
+            if bits > 0.0 {
+                self.success *= chunk_success(modulation, sinr, bits);
+            }
+        }
+        self.counted_until = now;
+    }
+
+    fn lock(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame) {
+        self.locked = transmission;
+        self.locked_power = power;
+        self.locked_end = end;
+        self.locked_airtime = frame.airtime;
+        self.locked_rate = frame.rate;
+        self.collided = false;
+        self.success = 1.0;
+        self.counted_until = now;
+    }
+}
+
+fn attowatts(power: f64) -> u64 {
+    (power * ATTO) as u64
+}
