@@ -132,7 +132,16 @@ pub enum Action {
         /// How.
         change: RouteChange,
     },
-    /// A packet goes up to IP from the link.
+    /// A packet goes up to the link from the MAC.
+    Arrived {
+        /// Where.
+        node: NodeId,
+        /// What.
+        packet: PacketId,
+        /// The neighbour that sent it.
+        from: NodeId,
+    },
+    /// A packet goes up to IP from the link, or from a wire.
     Receive {
         /// Where.
         node: NodeId,

@@ -5,6 +5,7 @@
 
 pub mod context;
 pub mod frame;
+pub mod ip;
 pub mod link;
 pub mod mac;
 pub mod mobility;

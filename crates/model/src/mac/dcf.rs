@@ -306,7 +306,8 @@ impl Dcf {
     /// The packet that the station holds.
     #[must_use]
     pub fn held(&self) -> Option<PacketId> {
-        self.outgoing.map(|outgoing| outgoing.packet)
+        // A broadcast packet belongs to the medium once it is on the air.
+        self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
     }
 
     /// When [`Dcf::on_timer`] must be called.
@@ -560,7 +561,7 @@ impl Dcf {
     fn deliver(&self, frame: &Frame, cx: &mut Context) {
         if let Some(packet) = frame.packet {
             let packet = cx.copy(packet);
-            cx.act(Action::Receive { node: self.node, packet, from: frame.transmitter });
+            cx.act(Action::Arrived { node: self.node, packet, from: frame.transmitter });
         }
     }
 
