@@ -13,3 +13,4 @@ pub mod packet;
 pub mod params;
 pub mod radio;
 pub mod routing;
+pub mod traffic;

@@ -1,0 +1,67 @@
+//! FTP: a file without end.
+//!
+//! As in ns-2's `Application/FTP`: from start to stop there is always more to send; at the stop no new data is sent, while
+//! what is lost of the old is still repaired. Left out: FTP's own conversation (RFC 959).
+
+use hopyard_engine::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Offer, Period, Traffic};
+use crate::params;
+
+/// A file without end has no parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self {}
+    }
+}
+
+/// A file without end.
+#[derive(Clone, Debug)]
+pub struct Ftp {
+    period: Period,
+    deadline: Time,
+}
+
+impl Ftp {
+    /// A source that runs for this period.
+    #[must_use]
+    pub fn new(period: Period) -> Self {
+        Self { period, deadline: period.start.min(period.stop) }
+    }
+}
+
+impl Traffic for Ftp {
+    fn on_timer(&mut self, now: Time) -> Offer {
+        if now < self.period.stop {
+            self.deadline = self.period.stop;
+            Offer::Unlimited
+        } else {
+            self.deadline = Time::NEVER;
+            Offer::Last(0)
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::tests::{offers, seconds};
+
+    #[test]
+    fn there_is_always_more_until_the_stop() {
+        let mut source = Ftp::new(Period { start: seconds(1.0), stop: seconds(5.0) });
+        assert_eq!(offers(&mut source, Time::NEVER), [(1.0, Offer::Unlimited), (5.0, Offer::Last(0))]);
+        let mut source = Ftp::new(Period { start: Time::ZERO, stop: Time::NEVER });
+        assert_eq!(offers(&mut source, Time::NEVER), [(0.0, Offer::Unlimited)]);
+    }
+}

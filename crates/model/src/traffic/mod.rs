@@ -1,0 +1,164 @@
+//! Traffic: when an application offers data to transport, and how much.
+//!
+//! A source knows no transport. It shows a deadline and, when that is reached, says what it offers: to TCP the bytes are a
+//! write, to UDP one datagram. Its draws come from its own stream, so that they are the same whatever carries them.
+
+use hopyard_engine::{Rng, Time};
+
+use crate::registry;
+
+pub mod cbr;
+pub mod ftp;
+pub mod on_off;
+pub mod transfer;
+
+registry! {"traffic":
+    "ftp" => ftp::Ftp, "A file without end: as much as transport takes, from start to stop.";
+    "transfer" => transfer::Transfer, "A file of a given size, offered at the start.";
+    "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
+    "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
+}
+
+/// When a flow runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// The first moment at which data is offered.
+    pub start: Time,
+    /// The first moment at which none is offered any more; [`Time::NEVER`] to run to the end.
+    pub stop: Time,
+}
+
+/// What a source offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// This many bytes: a write to TCP, or one datagram of UDP.
+    Bytes(u64),
+    /// As many bytes as transport can take, until the source ends.
+    Unlimited,
+    /// This many bytes, after which no more come. Zero ends an unlimited offer: nothing is sent that was not sent before.
+    Last(u64),
+}
+
+/// A source of traffic.
+pub trait Traffic {
+    /// The deadline is reached. To be called at the deadline only.
+    fn on_timer(&mut self, now: Time) -> Offer;
+
+    /// When `on_timer` must next be called; [`Time::NEVER`] when the source has ended.
+    fn deadline(&self) -> Time;
+}
+
+/// A source of any of this room's models.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// See [`ftp`].
+    Ftp(ftp::Ftp),
+    /// See [`transfer`].
+    Transfer(transfer::Transfer),
+    /// See [`cbr`].
+    Cbr(cbr::Cbr),
+    /// See [`on_off`].
+    OnOff(on_off::OnOff),
+}
+
+impl Config {
+    /// A source with these parameters and its own random stream.
+    #[must_use]
+    pub fn source(&self, period: Period, rng: Rng) -> Source {
+        match self {
+            Self::Ftp(_) => Source::Ftp(ftp::Ftp::new(period)),
+            Self::Transfer(params) => Source::Transfer(transfer::Transfer::new(params, period)),
+            Self::Cbr(params) => Source::Cbr(cbr::Cbr::new(params, period, rng)),
+            Self::OnOff(params) => Source::OnOff(on_off::OnOff::new(params, period, rng)),
+        }
+    }
+}
+
+impl Traffic for Source {
+    fn on_timer(&mut self, now: Time) -> Offer {
+        match self {
+            Self::Ftp(source) => source.on_timer(now),
+            Self::Transfer(source) => source.on_timer(now),
+            Self::Cbr(source) => source.on_timer(now),
+            Self::OnOff(source) => source.on_timer(now),
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        match self {
+            Self::Ftp(source) => source.deadline(),
+            Self::Transfer(source) => source.deadline(),
+            Self::Cbr(source) => source.deadline(),
+            Self::OnOff(source) => source.deadline(),
+        }
+    }
+}
+
+/// The deadline of a source that offers packets: when the next packet comes, or the stop if that is sooner.
+fn packet_or_stop(next: Time, period: Period) -> Time {
+    next.min(period.stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::{Span, Streams};
+
+    use super::*;
+    use crate::params::{NS2, Params, RFC};
+
+    /// What a source offers up to `until`, each with its time in seconds.
+    pub(super) fn offers(source: &mut impl Traffic, until: Time) -> Vec<(f64, Offer)> {
+        let mut all = Vec::new();
+        while source.deadline() <= until && source.deadline() != Time::NEVER {
+            let now = source.deadline();
+            all.push((now.seconds(), source.on_timer(now)));
+            assert!(source.deadline() >= now, "time does not go back");
+        }
+        all
+    }
+
+    pub(super) fn seconds(seconds: f64) -> Time {
+        Time::ZERO + Span::from_secs_f64(seconds)
+    }
+
+    pub(super) fn rng() -> Rng {
+        Streams::new(1, 0).stream("flow/0/traffic")
+    }
+
+    #[test]
+    fn every_source_keeps_to_its_period() {
+        let period = Period { start: seconds(10.0), stop: seconds(20.0) };
+        for model in MODELS {
+            for profile in [RFC, NS2] {
+                let config = Config::of_profile(model.name, profile).expect("a model of this room");
+                let offers = offers(&mut config.source(period, rng()), seconds(1000.0));
+                let ((first, _), (last, end)) = (offers[0], offers[offers.len() - 1]);
+                assert!(first >= 10.0 && last <= 20.0, "{model:?}: from {first} s to {last} s");
+                assert!(matches!(end, Offer::Last(_)), "{model:?} ends");
+                let ends = offers.iter().filter(|(_, offer)| matches!(offer, Offer::Last(_))).count();
+                assert_eq!(ends, 1, "{model:?} ends once");
+            }
+        }
+    }
+
+    #[test]
+    fn a_source_that_never_starts_offers_nothing() {
+        let period = Period { start: seconds(10.0), stop: seconds(10.0) };
+        for model in MODELS {
+            let config = Config::of_profile(model.name, RFC).expect("a model of this room");
+            let offers = offers(&mut config.source(period, rng()), seconds(1000.0));
+            assert_eq!(offers, [(10.0, Offer::Last(0))], "{model:?}");
+        }
+    }
+
+    #[test]
+    fn every_default_is_possible() {
+        for model in MODELS {
+            for profile in [RFC, NS2] {
+                assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
+            }
+        }
+        let params = cbr::Params { packet_size: hopyard_engine::units::Bytes::new(0), ..cbr::Params::of_profile(RFC) };
+        assert_eq!(params.check().map_err(|fault| fault.parameter), Err("packet_size"));
+    }
+}
