@@ -3,6 +3,7 @@
 //! Imports point downward only: `packet`, `params` and `context` know no protocol; the protocol rooms know these and not one
 //! another; `world` knows all. `docs/life-of-a-packet.md` walks a packet's way through the rooms.
 
+pub mod analysis;
 pub mod context;
 pub mod frame;
 pub mod ip;
