@@ -3,7 +3,7 @@
 //! As in ns-2's `Application/FTP`: from start to stop there is always more to send; at the stop no new data is sent, while
 //! what is lost of the old is still repaired. Left out: FTP's own conversation (RFC 959).
 
-use hopyard_engine::Time;
+use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct Ftp {
 impl Ftp {
     /// A source that runs for this period.
     #[must_use]
-    pub fn new(period: Period) -> Self {
+    pub fn new(_params: &Params, period: Period, _rng: Rng) -> Self {
         Self { period, deadline: period.start.min(period.stop) }
     }
 }
@@ -55,13 +55,13 @@ impl Traffic for Ftp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::tests::{offers, seconds};
+    use crate::traffic::tests::{offers, rng, seconds};
 
     #[test]
     fn there_is_always_more_until_the_stop() {
-        let mut source = Ftp::new(Period { start: seconds(1.0), stop: seconds(5.0) });
+        let mut source = Ftp::new(&Params {}, Period { start: seconds(1.0), stop: seconds(5.0) }, rng());
         assert_eq!(offers(&mut source, Time::NEVER), [(1.0, Offer::Unlimited), (5.0, Offer::Last(0))]);
-        let mut source = Ftp::new(Period { start: Time::ZERO, stop: Time::NEVER });
+        let mut source = Ftp::new(&Params {}, Period { start: Time::ZERO, stop: Time::NEVER }, rng());
         assert_eq!(offers(&mut source, Time::NEVER), [(0.0, Offer::Unlimited)]);
     }
 }

@@ -12,13 +12,6 @@ pub mod ftp;
 pub mod on_off;
 pub mod transfer;
 
-registry! {"traffic":
-    "ftp" => ftp::Ftp, "A file without end: as much as transport takes, from start to stop.";
-    "transfer" => transfer::Transfer, "A file of a given size, offered at the start.";
-    "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
-    "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
-}
-
 /// When a flow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
@@ -48,50 +41,47 @@ pub trait Traffic {
     fn deadline(&self) -> Time;
 }
 
-/// A source of any of this room's models.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// See [`ftp`].
-    Ftp(ftp::Ftp),
-    /// See [`transfer`].
-    Transfer(transfer::Transfer),
-    /// See [`cbr`].
-    Cbr(cbr::Cbr),
-    /// See [`on_off`].
-    OnOff(on_off::OnOff),
+/// Makes the registry, and the enum that forwards to one of the models.
+///
+/// A model's module holds `Params` and a type of the variant's name, which implements [`Traffic`] and has
+/// `new(&Params, Period, Rng)`.
+macro_rules! models {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        registry! { "traffic": $($name => $module::$variant, $summary;)+ }
+
+        /// A source of any model.
+        #[derive(Clone, Debug)]
+        pub enum Source {
+            $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Config {
+            /// A source with these parameters; a model that draws takes `rng`, the flow's own stream for traffic.
+            #[must_use]
+            pub fn source(&self, period: Period, rng: Rng) -> Source {
+                match self {
+                    $(Self::$variant(params) => Source::$variant($module::$variant::new(params, period, rng)),)+
+                }
+            }
+        }
+
+        impl Traffic for Source {
+            fn on_timer(&mut self, now: Time) -> Offer {
+                match self { $(Self::$variant(source) => source.on_timer(now),)+ }
+            }
+
+            fn deadline(&self) -> Time {
+                match self { $(Self::$variant(source) => source.deadline(),)+ }
+            }
+        }
+    };
 }
 
-impl Config {
-    /// A source with these parameters and its own random stream.
-    #[must_use]
-    pub fn source(&self, period: Period, rng: Rng) -> Source {
-        match self {
-            Self::Ftp(_) => Source::Ftp(ftp::Ftp::new(period)),
-            Self::Transfer(params) => Source::Transfer(transfer::Transfer::new(params, period)),
-            Self::Cbr(params) => Source::Cbr(cbr::Cbr::new(params, period, rng)),
-            Self::OnOff(params) => Source::OnOff(on_off::OnOff::new(params, period, rng)),
-        }
-    }
-}
-
-impl Traffic for Source {
-    fn on_timer(&mut self, now: Time) -> Offer {
-        match self {
-            Self::Ftp(source) => source.on_timer(now),
-            Self::Transfer(source) => source.on_timer(now),
-            Self::Cbr(source) => source.on_timer(now),
-            Self::OnOff(source) => source.on_timer(now),
-        }
-    }
-
-    fn deadline(&self) -> Time {
-        match self {
-            Self::Ftp(source) => source.deadline(),
-            Self::Transfer(source) => source.deadline(),
-            Self::Cbr(source) => source.deadline(),
-            Self::OnOff(source) => source.deadline(),
-        }
-    }
+models! {
+    "ftp" => ftp::Ftp, "A file without end: as much as transport takes, from start to stop.";
+    "transfer" => transfer::Transfer, "A file of a given size, offered at the start.";
+    "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
+    "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
 }
 
 /// The deadline of a source that offers packets: when the next packet comes, or the stop if that is sooner.

@@ -2,8 +2,8 @@
 //!
 //! The stop of the flow, if it comes first, ends the transfer with what was sent by then.
 
-use hopyard_engine::Time;
 use hopyard_engine::units::Bytes;
+use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Transfer {
 impl Transfer {
     /// A source that offers its file at the start of this period.
     #[must_use]
-    pub fn new(params: &Params, period: Period) -> Self {
+    pub fn new(params: &Params, period: Period, _rng: Rng) -> Self {
         Self { size: params.size.count(), period, deadline: period.start.min(period.stop) }
     }
 }
@@ -61,12 +61,12 @@ impl Traffic for Transfer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::tests::{offers, seconds};
+    use crate::traffic::tests::{offers, rng, seconds};
 
     #[test]
     fn the_file_is_offered_once() {
         let params = Params { size: Bytes::new(20_000) };
-        let mut source = Transfer::new(&params, Period { start: seconds(2.0), stop: Time::NEVER });
+        let mut source = Transfer::new(&params, Period { start: seconds(2.0), stop: Time::NEVER }, rng());
         assert_eq!(offers(&mut source, Time::NEVER), [(2.0, Offer::Last(20_000))]);
     }
 }

@@ -74,6 +74,22 @@ fn packets_are_sent_one_after_the_other_and_then_travel() {
 }
 
 #[test]
+fn a_round_trip_over_two_links_takes_as_long_as_in_ns2() {
+    // S -10 Mb/s 2 ms- R -0.8 Mb/s 100 ms- D: 1040 bytes there, 40 bytes back; ns-2's trace has 0.430896 - 0.215232 s.
+    let access = Params { rate: Rate::from_bps(10_000_000), delay: Span::from_millis(2), ..bottleneck() };
+    let mut now = Time::ZERO;
+    for (params, size) in [(&access, 1040), (&bottleneck(), 1040), (&bottleneck(), 40), (&access, 40)] {
+        let (mut link, mut cx) = link(params);
+        cx.now = now;
+        let packet = segment(&mut cx, 0);
+        cx.packets[packet].size = size;
+        link.enqueue(Direction::Backward, packet, &mut cx);
+        now = link.deadline();
+    }
+    assert_eq!(now, Time::ZERO + Span::from_micros(215_664));
+}
+
+#[test]
 fn directions_do_not_share_the_wire() {
     let (mut link, mut cx) = link(&bottleneck());
     assert_eq!(link.direction_from(SECOND), Some((Direction::Backward, FIRST)));

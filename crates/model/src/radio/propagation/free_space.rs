@@ -7,8 +7,7 @@ use hopyard_engine::units::{Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::two_ray_ground::Law;
-use super::{friis, positive};
+use super::{PathLoss, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of free space.
@@ -39,10 +38,28 @@ impl params::Params for Params {
     }
 }
 
-/// Compiles the parameters: two rays without the ground.
-#[must_use]
-pub fn law(params: &Params) -> Law {
-    Law::without_ground(friis(params.frequency, params.antenna_gain, params.system_loss))
+/// The compiled form: the gain times d².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FreeSpace(f64);
+
+impl FreeSpace {
+    /// Compiles the parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self(friis(params.frequency, params.antenna_gain, params.system_loss))
+    }
+}
+
+impl PathLoss for FreeSpace {
+    /// At less than the wavelength over 4π, where the formula does not hold, all of the power arrives.
+    #[inline]
+    fn gain(&self, distance_squared: f64) -> f64 {
+        (self.0 / distance_squared).min(1.0)
+    }
+
+    fn reach(&self, gain: f64) -> f64 {
+        libm::sqrt(self.0 / gain)
+    }
 }
 
 #[cfg(test)]
@@ -53,9 +70,9 @@ mod tests {
     #[test]
     fn loss_is_that_of_the_textbook() {
         // 20 log10(d in km) + 20 log10(f in MHz) + 32.45 dB, the usual engineering form.
-        let law = law(&Params::of_profile(RFC));
+        let model = FreeSpace::new(&Params::of_profile(RFC));
         for metres in [1.0_f64, 100.0, 5000.0] {
-            let loss = -10.0 * libm::log10(law.gain(metres * metres));
+            let loss = -10.0 * libm::log10(model.gain(metres * metres));
             let textbook = 20.0 * libm::log10(metres / 1e3) + 20.0 * libm::log10(2412.0) + 32.45;
             assert!((loss - textbook).abs() < 0.02, "{loss} dB at {metres} m, the textbook has {textbook}");
         }
@@ -64,9 +81,9 @@ mod tests {
     #[test]
     fn antennas_and_losses_count_once_each() {
         let mut params = Params::of_profile(RFC);
-        let plain = law(&params).gain(1e4);
+        let plain = FreeSpace::new(&params).gain(1e4);
         params.antenna_gain = Ratio::from_db(3.0);
         params.system_loss = Ratio::from_db(6.0);
-        assert!((law(&params).gain(1e4) / plain - 1.0).abs() < 1e-12, "3 dB at each end make up for 6 dB");
+        assert!((FreeSpace::new(&params).gain(1e4) / plain - 1.0).abs() < 1e-12, "3 dB at each end make up for 6 dB");
     }
 }

@@ -9,7 +9,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SHADOWING_LIMIT, friis, positive};
+use super::{PathLoss, SHADOWING_LIMIT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of log-distance path loss.
@@ -59,7 +59,7 @@ impl params::Params for Params {
 
 /// The compiled form.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct LogDistance {
     reference_gain: f64,
     reference_squared: f64,
     half_exponent: f64,
@@ -67,7 +67,7 @@ pub struct Law {
     sigma: f64,
 }
 
-impl Law {
+impl LogDistance {
     /// Compiles the parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -80,35 +80,29 @@ impl Law {
             sigma: libm::log(params.sigma.factor()),
         }
     }
+}
 
-    /// See [`super::Channel::gain`].
+impl PathLoss for LogDistance {
     #[inline]
-    #[must_use]
-    pub fn gain(&self, distance_squared: f64) -> f64 {
+    fn gain(&self, distance_squared: f64) -> f64 {
         if distance_squared <= self.reference_squared {
             return self.reference_gain;
         }
         self.reference_gain * libm::pow(self.reference_squared / distance_squared, self.half_exponent)
     }
 
-    /// See [`super::Channel::shadowing`].
     #[inline]
-    #[must_use]
-    pub fn shadowing(&self, key: u64) -> f64 {
+    fn shadowing(&self, key: u64) -> f64 {
         if self.is_deterministic() { 1.0 } else { libm::exp(self.sigma * normal(key)) }
     }
 
-    /// See [`super::Channel::reach`].
-    #[must_use]
-    pub fn reach(&self, gain: f64) -> f64 {
+    fn reach(&self, gain: f64) -> f64 {
         let strongest = self.reference_gain * libm::exp(self.sigma * SHADOWING_LIMIT);
         libm::sqrt(self.reference_squared) * libm::pow((strongest / gain).max(1.0), 0.5 / self.half_exponent)
     }
 
-    /// Whether there is no shadowing.
     #[inline]
-    #[must_use]
-    pub fn is_deterministic(&self) -> bool {
+    fn is_deterministic(&self) -> bool {
         self.sigma == 0.0
     }
 }
@@ -142,7 +136,7 @@ mod tests {
     #[test]
     fn the_median_follows_the_power_law() {
         let params = Params { exponent: 2.7, ..Params::of_profile(RFC) };
-        let law = Law::new(&params);
+        let law = LogDistance::new(&params);
         let loss = |metres: f64| -10.0 * libm::log10(law.gain(metres * metres));
         // Free space loses 40.09 dB over the first metre at 2412 MHz.
         assert!((loss(1.0) - 40.09).abs() < 0.01, "{}", loss(1.0));
@@ -152,7 +146,7 @@ mod tests {
 
     #[test]
     fn shadowing_has_its_standard_deviation_in_decibels() {
-        let law = Law::new(&Params::of_profile(NS2));
+        let law = LogDistance::new(&Params::of_profile(NS2));
         let n = 200_000_u32;
         let draws: Vec<f64> = (0..n).map(|key| 10.0 * libm::log10(law.shadowing(u64::from(key)))).collect();
         let n = f64::from(n);
@@ -170,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_draw_depends_on_its_key_alone() {
-        let law = Law::new(&Params::of_profile(NS2));
+        let law = LogDistance::new(&Params::of_profile(NS2));
         assert_eq!(law.shadowing(17).to_bits(), law.shadowing(17).to_bits());
         assert_ne!(law.shadowing(17).to_bits(), law.shadowing(18).to_bits());
-        let still = Law::new(&Params { sigma: Ratio::from_db(0.0), ..Params::of_profile(NS2) });
+        let still = LogDistance::new(&Params { sigma: Ratio::from_db(0.0), ..Params::of_profile(NS2) });
         assert!(still.is_deterministic() && still.shadowing(17) == 1.0);
     }
 }

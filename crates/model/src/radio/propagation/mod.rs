@@ -14,13 +14,6 @@ pub mod log_distance;
 pub mod range_disc;
 pub mod two_ray_ground;
 
-registry! {"propagation":
-    "two_ray_ground" => two_ray_ground::TwoRayGround, "Free space nearby, reflection from flat ground beyond the crossover (Rappaport 2002 §4.6).";
-    "free_space" => free_space::FreeSpace, "Line of sight without reflections (Friis 1946).";
-    "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
-    "range_disc" => range_disc::RangeDisc, "Ranges alone decide: all signals are about equally strong, so none captures another.";
-}
-
 /// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
 pub const SPEED_OF_LIGHT: f64 = 3e8;
 
@@ -32,73 +25,88 @@ pub const SHADOWING_LIMIT: f64 = 6.0;
 const REACH_MARGIN: f64 = 1e-9;
 
 /// A path loss model, ready for use.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Channel {
-    /// Free space up to the crossover distance, two rays beyond; free space alone has its crossover at infinity.
-    TwoRayGround(two_ray_ground::Law),
-    /// A power law with shadowing.
-    LogDistance(log_distance::Law),
-    /// Almost constant power.
-    RangeDisc(range_disc::Law),
+pub trait PathLoss {
+    /// See [`Channel::gain`].
+    fn gain(&self, distance_squared: f64) -> f64;
+
+    /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+    fn reach(&self, gain: f64) -> f64;
+
+    /// See [`Channel::shadowing`].
+    #[inline]
+    fn shadowing(&self, _key: u64) -> f64 {
+        1.0
+    }
+
+    /// See [`Channel::is_deterministic`].
+    fn is_deterministic(&self) -> bool {
+        true
+    }
 }
 
-impl Config {
-    /// Compiles the parameters.
-    #[must_use]
-    pub fn channel(&self) -> Channel {
-        match self {
-            Self::TwoRayGround(params) => Channel::TwoRayGround(two_ray_ground::Law::new(params)),
-            Self::FreeSpace(params) => Channel::TwoRayGround(free_space::law(params)),
-            Self::LogDistance(params) => Channel::LogDistance(log_distance::Law::new(params)),
-            Self::RangeDisc(_) => Channel::RangeDisc(range_disc::Law),
+/// Makes the registry, and the enum that forwards to one of the models.
+///
+/// A model's module holds `Params` and a type of the variant's name, which implements [`PathLoss`] and has `new(&Params)`.
+macro_rules! models {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        registry! { "propagation": $($name => $module::$variant, $summary;)+ }
+
+        /// Any path loss model, ready for use.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Channel {
+            $(#[doc = $summary] $variant($module::$variant),)+
         }
-    }
+
+        impl Config {
+            /// Compiles the parameters.
+            #[must_use]
+            pub fn channel(&self) -> Channel {
+                match self { $(Self::$variant(params) => Channel::$variant($module::$variant::new(params)),)+ }
+            }
+        }
+
+        impl Channel {
+            /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling
+            /// with distance.
+            #[inline]
+            #[must_use]
+            pub fn gain(&self, distance_squared: f64) -> f64 {
+                match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
+            }
+
+            /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing. The
+            /// key is a number of the pair (transmission, receiver), and need not be well mixed.
+            #[inline]
+            #[must_use]
+            pub fn shadowing(&self, key: u64) -> f64 {
+                match self { $(Self::$variant(model) => model.shadowing(key),)+ }
+            }
+
+            /// A distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+            #[must_use]
+            pub fn reach(&self, gain: f64) -> f64 {
+                let distance = match self { $(Self::$variant(model) => model.reach(gain),)+ };
+                distance * (1.0 + REACH_MARGIN)
+            }
+
+            /// Whether equal distances always give equal gains, so that those of pairs that stand still may be kept.
+            #[must_use]
+            pub fn is_deterministic(&self) -> bool {
+                match self { $(Self::$variant(model) => model.is_deterministic(),)+ }
+            }
+        }
+    };
+}
+
+models! {
+    "two_ray_ground" => two_ray_ground::TwoRayGround,
+        "Free space nearby, reflection from flat ground beyond the crossover (Rappaport 2002 §4.6).";
+    "free_space" => free_space::FreeSpace, "Line of sight without reflections (Friis 1946).";
+    "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
+    "range_disc" => range_disc::RangeDisc, "Ranges alone decide: all signals are about equally strong, so none captures another.";
 }
 
 impl Channel {
-    /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling with
-    /// distance.
-    #[inline]
-    #[must_use]
-    pub fn gain(&self, distance_squared: f64) -> f64 {
-        match self {
-            Self::TwoRayGround(law) => law.gain(distance_squared),
-            Self::LogDistance(law) => law.gain(distance_squared),
-            Self::RangeDisc(law) => law.gain(distance_squared),
-        }
-    }
-
-    /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing. The key is a
-    /// number of the pair (transmission, receiver), and need not be well mixed.
-    #[inline]
-    #[must_use]
-    pub fn shadowing(&self, key: u64) -> f64 {
-        match self {
-            Self::LogDistance(law) => law.shadowing(key),
-            Self::TwoRayGround(_) | Self::RangeDisc(_) => 1.0,
-        }
-    }
-
-    /// A distance in metres beyond which no gain, shadowing included, is as high as `gain`.
-    #[must_use]
-    pub fn reach(&self, gain: f64) -> f64 {
-        let distance = match self {
-            Self::TwoRayGround(law) => law.reach(gain),
-            Self::LogDistance(law) => law.reach(gain),
-            Self::RangeDisc(law) => law.reach(gain),
-        };
-        distance * (1.0 + REACH_MARGIN)
-    }
-
-    /// Whether equal distances always give equal gains, so that those of pairs that stand still may be kept.
-    #[must_use]
-    pub fn is_deterministic(&self) -> bool {
-        match self {
-            Self::LogDistance(law) => law.is_deterministic(),
-            Self::TwoRayGround(_) | Self::RangeDisc(_) => true,
-        }
-    }
-
     /// The received power, in the median, of a node at exactly `range`; as a threshold it includes that node, because
     /// [`Channel::gain`] computes the same.
     #[must_use]

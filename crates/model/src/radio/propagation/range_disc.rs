@@ -8,6 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PathLoss;
 use crate::params::{self, NS2, RFC};
 
 /// A range disc has no parameters: the ranges are the radio's.
@@ -28,19 +29,23 @@ const HALF_SQUARED: f64 = 1e10;
 
 /// The compiled form.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law;
+pub struct RangeDisc;
 
-impl Law {
-    /// See [`super::Channel::gain`].
-    #[inline]
+impl RangeDisc {
+    /// The model.
     #[must_use]
-    pub fn gain(self, distance_squared: f64) -> f64 {
+    pub const fn new(_params: &Params) -> Self {
+        Self
+    }
+}
+
+impl PathLoss for RangeDisc {
+    #[inline]
+    fn gain(&self, distance_squared: f64) -> f64 {
         HALF_SQUARED / (HALF_SQUARED + distance_squared)
     }
 
-    /// See [`super::Channel::reach`].
-    #[must_use]
-    pub fn reach(self, gain: f64) -> f64 {
+    fn reach(&self, gain: f64) -> f64 {
         // The subtraction leaves six digits or more of the distance; the rest is given on top, so that no node is left out.
         libm::sqrt((HALF_SQUARED / gain - HALF_SQUARED).max(0.0)) * (1.0 + 1e-7)
     }
@@ -52,13 +57,13 @@ mod tests {
 
     #[test]
     fn no_signal_captures_another() {
-        let nearest = Law.gain(0.0);
-        let farthest = Law.gain(1e8);
+        let nearest = RangeDisc.gain(0.0);
+        let farthest = RangeDisc.gain(1e8);
         assert!(nearest / farthest < 1.02, "within 10 km power differs by less than 0.1 dB");
     }
 
     #[test]
     fn millimetres_still_make_a_difference() {
-        assert!(Law.gain(250.0 * 250.0) > Law.gain(250.001 * 250.001));
+        assert!(RangeDisc.gain(250.0 * 250.0) > RangeDisc.gain(250.001 * 250.001));
     }
 }

@@ -8,7 +8,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{SPEED_OF_LIGHT, friis, positive};
+use super::{PathLoss, SPEED_OF_LIGHT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of two-ray ground reflection.
@@ -44,7 +44,7 @@ impl params::Params for Params {
 
 /// The compiled form.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct TwoRayGround {
     /// The gain times d², nearer than the crossover.
     near: f64,
     /// The gain times d⁴, from the crossover on.
@@ -53,7 +53,7 @@ pub struct Law {
     crossover_squared: f64,
 }
 
-impl Law {
+impl TwoRayGround {
     /// Compiles the parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -67,17 +67,12 @@ impl Law {
             crossover_squared: crossover * crossover,
         }
     }
+}
 
-    /// Free space at every distance.
-    pub(super) const fn without_ground(near: f64) -> Self {
-        Self { near, far: 0.0, crossover_squared: f64::INFINITY }
-    }
-
-    /// See [`super::Channel::gain`]. At less than the wavelength over 4π, where Friis's formula does not hold, all of the
-    /// power arrives.
+impl PathLoss for TwoRayGround {
+    /// At less than the wavelength over 4π, where Friis's formula does not hold, all of the power arrives.
     #[inline]
-    #[must_use]
-    pub fn gain(&self, distance_squared: f64) -> f64 {
+    fn gain(&self, distance_squared: f64) -> f64 {
         if distance_squared < self.crossover_squared {
             (self.near / distance_squared).min(1.0)
         } else {
@@ -85,9 +80,7 @@ impl Law {
         }
     }
 
-    /// See [`super::Channel::reach`].
-    #[must_use]
-    pub fn reach(&self, gain: f64) -> f64 {
+    fn reach(&self, gain: f64) -> f64 {
         let near = libm::sqrt(self.near / gain);
         if near * near < self.crossover_squared { near } else { libm::sqrt(libm::sqrt(self.far / gain)) }
     }
@@ -103,7 +96,7 @@ mod tests {
 
     #[test]
     fn ns2_ranges_follow_from_its_thresholds() {
-        let law = Law::new(&Params::of_profile(NS2));
+        let law = TwoRayGround::new(&Params::of_profile(NS2));
         // ns-2.35: RXThresh_ 3.652e-10 W is said to be 250 m, CSThresh_ 1.559e-11 W is 550 m.
         assert!((POWER * law.gain(250.0 * 250.0) / 3.6526e-10 - 1.0).abs() < 1e-4);
         assert!((POWER * law.gain(550.0 * 550.0) / 1.5592e-11 - 1.0).abs() < 1e-4);
@@ -115,7 +108,7 @@ mod tests {
 
     #[test]
     fn both_formulas_meet_at_the_crossover() {
-        let law = Law::new(&Params::of_profile(NS2));
+        let law = TwoRayGround::new(&Params::of_profile(NS2));
         let crossover = libm::sqrt(law.crossover_squared);
         assert!((crossover - 86.14).abs() < 0.01, "{crossover}");
         let (below, above) = (law.gain(law.crossover_squared * (1.0 - 1e-12)), law.gain(law.crossover_squared));
@@ -124,7 +117,7 @@ mod tests {
 
     #[test]
     fn power_falls_by_six_and_twelve_decibels_a_doubling() {
-        let law = Law::new(&Params::of_profile(NS2));
+        let law = TwoRayGround::new(&Params::of_profile(NS2));
         assert!((law.gain(20.0 * 20.0) / law.gain(40.0 * 40.0) - 4.0).abs() < 1e-12);
         assert!((law.gain(100.0 * 100.0) / law.gain(200.0 * 200.0) - 16.0).abs() < 1e-12);
         assert!((law.gain(0.0) - 1.0).abs() < f64::EPSILON);
