@@ -15,3 +15,4 @@ pub mod params;
 pub mod radio;
 pub mod routing;
 pub mod traffic;
+pub mod wire;

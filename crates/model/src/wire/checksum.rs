@@ -1,0 +1,78 @@
+//! The Internet checksum (RFC 1071) and the frame check sequence of IEEE 802.
+
+use std::net::Ipv4Addr;
+
+/// A running sum of 16-bit words in ones' complement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checksum(u64);
+
+impl Checksum {
+    /// The sum of no words.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(0)
+    }
+
+    /// The sum with these bytes added; an odd last byte counts as if a zero followed, so that only the last addition may be of odd length.
+    #[must_use]
+    pub fn bytes(self, bytes: &[u8]) -> Self {
+        let words = bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0)));
+        // Carries are folded at the end (RFC 1071 §2): 2^48 words fit.
+        Self(self.0 + words.sum::<u64>())
+    }
+
+    /// The sum with the pseudo-header added that TCP and UDP prepend (RFC 9293 §3.1, RFC 768).
+    #[must_use]
+    pub fn pseudo_header(self, source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, length: usize) -> Self {
+        let sum = self.bytes(&source.octets()).bytes(&destination.octets());
+        Self(sum.0 + u64::from(protocol) + length as u64)
+    }
+
+    /// The checksum: the complement of the sum. Zero for bytes that hold their own, correct checksum.
+    #[must_use]
+    pub fn finish(self) -> u16 {
+        let mut sum = self.0;
+        while sum > 0xffff {
+            sum = (sum >> 16) + (sum & 0xffff);
+        }
+        !(sum as u16)
+    }
+}
+
+/// The Internet checksum of bytes (RFC 1071).
+#[must_use]
+pub fn internet(bytes: &[u8]) -> u16 {
+    Checksum::new().bytes(bytes).finish()
+}
+
+/// The frame check sequence of a frame's bytes (IEEE 802.3 §3.2.9, IEEE 802.11-2020 §9.2.4.8), sent least significant byte first.
+#[must_use]
+pub fn frame_check_sequence(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::testing::hex;
+
+    #[test]
+    fn the_example_of_rfc_1071() {
+        // RFC 1071 §3: the words 0001 f203 f4f5 f6f7 add up to ddf2.
+        assert_eq!(internet(&hex("0001 f203 f4f5 f6f7")), !0xddf2);
+        // An odd byte is the high half of its word.
+        assert_eq!(internet(&hex("0001 f203 f4f5 f6")), !0xdcfb);
+    }
+
+    #[test]
+    fn carries_are_folded_until_none_is_left() {
+        assert_eq!(internet(&[0xff; 64]), 0);
+        assert_eq!(internet(&[]), 0xffff);
+        assert_eq!(internet(&vec![0xff; 131_071]), 0x00ff);
+    }
+
+    #[test]
+    fn the_check_value_of_crc_32() {
+        assert_eq!(frame_check_sequence(b"123456789"), 0xcbf4_3926);
+    }
+}

@@ -1,0 +1,113 @@
+//! The update of DSDV. Perkins and Bhagwat (SIGCOMM 1994) say what an update carries and not how; this layout is Hopyard's own.
+//!
+//! An update is a list of entries of twelve bytes, the size that ns-2.35 charges, in network order:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0–3 | destination |
+//! | 4–7 | sequence number, even from the destination, odd from whoever found the link to it broken |
+//! | 8–9 | metric in hops; 65535 for no route |
+//! | 10–11 | zero; ignored on reception |
+//!
+//! The datagram's length says how many there are. Full dumps and incremental updates look alike.
+
+use std::net::Ipv4Addr;
+
+use super::{Reader, WireError, Write};
+
+const FORMAT: &str = "DSDV";
+
+/// A destination, and how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where the route leads.
+    pub destination: Ipv4Addr,
+    /// How recent the news is.
+    pub sequence: u32,
+    /// Hops, or [`Entry::UNREACHABLE`].
+    pub metric: u16,
+}
+
+impl Entry {
+    /// The metric of a broken route.
+    pub const UNREACHABLE: u16 = u16::MAX;
+    /// Bytes of an entry.
+    pub const LEN: usize = 12;
+}
+
+/// A full dump or an incremental update.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Update {
+    /// The routes that it announces.
+    pub entries: Vec<Entry>,
+}
+
+impl Update {
+    /// The update that fills these bytes.
+    ///
+    /// # Errors
+    /// When the bytes are no whole number of entries.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(FORMAT, bytes);
+        let mut entries = Vec::with_capacity(bytes.len() / Entry::LEN);
+        while !reader.bytes.is_empty() {
+            let entry = Entry { destination: reader.address()?, sequence: reader.u32()?, metric: reader.u16()? };
+            let _zero = reader.u16()?;
+            entries.push(entry);
+        }
+        Ok(Self { entries })
+    }
+
+    /// Appends the update's bytes.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        for entry in &self.entries {
+            out.address(entry.destination);
+            out.u32(entry.sequence);
+            out.u16(entry.metric);
+            out.u16(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::testing::{address, bytes, hex};
+
+    #[test]
+    fn an_update_is_laid_out_as_said() {
+        let destination = Ipv4Addr::new(10, 0, 0, 9);
+        let update = Update {
+            entries: vec![
+                Entry { destination, sequence: 258, metric: 3 },
+                Entry { destination: Ipv4Addr::new(10, 0, 0, 7), sequence: 13, metric: Entry::UNREACHABLE },
+            ],
+        };
+        let mut out = Vec::new();
+        update.emit(&mut out);
+        assert_eq!(out, hex("0a000009 00000102 0003 0000  0a000007 0000000d ffff 0000"));
+        assert_eq!(Update::parse(&out[..23]), Err(WireError::Truncated { format: "DSDV", expected: 24, found: 23 }));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(entries in prop::collection::vec((address(), any::<u32>(), any::<u16>()), 0..50)) {
+            let entries: Vec<_> = entries
+                .into_iter()
+                .map(|(destination, sequence, metric)| Entry { destination, sequence, metric })
+                .collect();
+            let update = Update { entries };
+            let mut bytes = Vec::new();
+            update.emit(&mut bytes);
+            prop_assert_eq!(bytes.len(), update.entries.len() * Entry::LEN);
+            prop_assert_eq!(Update::parse(&bytes), Ok(update));
+        }
+
+        #[test]
+        fn no_bytes_upset_the_parser(bytes in bytes(60)) {
+            prop_assert_eq!(Update::parse(&bytes).is_ok(), bytes.len().is_multiple_of(Entry::LEN));
+        }
+    }
+}
