@@ -15,4 +15,5 @@ pub mod params;
 pub mod radio;
 pub mod routing;
 pub mod traffic;
+pub mod transport;
 pub mod wire;

@@ -1,0 +1,102 @@
+//! Delayed acknowledgements: every second segment, or after a while; at once where the order is disturbed.
+//!
+//! Read: RFC 1122 §4.2.3.2, RFC 5681 §4.2; for the profile `ns2`, ns-2.35's `DelAckSink` with `RFC2581_immediate_ack_`.
+//! Left out: counting full-sized segments only; here every segment with payload counts, as in ns-2.
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AckPolicy, Arrival, Verdict};
+use crate::params::{self, Fault, NS2, RFC};
+
+/// The parameters of delayed acknowledgements.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The longest delay. rfc: 200 ms (RFC 1122 asks for less than 500 ms); ns2: 100 ms (`interval_`).
+    pub interval: Span,
+    /// Segments in order that one acknowledgement may cover. Both: 2 (RFC 5681 §4.2).
+    pub segments: u32,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        Self { interval: Span::from_millis(if profile == NS2 { 100 } else { 200 }), segments: 2 }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.segments == 0 {
+            return Err(Fault::new("segments", "expected at least 1, found 0"));
+        }
+        if self.interval.is_zero() || self.interval > Span::from_millis(500) {
+            let problem = format!("expected more than 0 s and at most 500 ms (RFC 1122), found {}", self.interval);
+            return Err(Fault::new("interval", problem));
+        }
+        Ok(())
+    }
+}
+
+/// Delays acknowledgements.
+#[derive(Clone, Debug)]
+pub struct Delayed {
+    params: Params,
+    waiting: u32,
+    deadline: Time,
+}
+
+impl Delayed {
+    /// The policy with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), waiting: 0, deadline: Time::NEVER }
+    }
+}
+
+impl AckPolicy for Delayed {
+    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+        if !arrival.in_order || arrival.opening {
+            return Verdict::Now;
+        }
+        self.waiting += 1;
+        if self.waiting >= self.params.segments {
+            return Verdict::Now;
+        }
+        if self.deadline == Time::NEVER {
+            self.deadline = arrival.now + self.params.interval;
+        }
+        Verdict::Later
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn on_acknowledged(&mut self) {
+        self.waiting = 0;
+        self.deadline = Time::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params as _;
+
+    fn arrival(millis: u64, in_order: bool) -> Arrival {
+        Arrival { now: Time::ZERO + Span::from_millis(millis), in_order, opening: false }
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_and_disorder_at_once() {
+        let mut policy = Delayed::new(&Params::of_profile(NS2));
+        assert_eq!(policy.on_arrival(&arrival(10, true)), Verdict::Later);
+        assert_eq!(policy.deadline(), Time::ZERO + Span::from_millis(110));
+        assert_eq!(policy.on_arrival(&arrival(20, true)), Verdict::Now);
+        policy.on_acknowledged();
+        assert_eq!(policy.deadline(), Time::NEVER);
+        assert_eq!(policy.on_arrival(&arrival(30, false)), Verdict::Now);
+    }
+}

@@ -1,0 +1,88 @@
+//! When a receiver acknowledges: one file a policy.
+//!
+//! A policy decides only whether a segment is acknowledged now or later. What the acknowledgement says is the receiver's business.
+//! Adding a policy is one file here and one line in the list below.
+
+pub mod delayed;
+pub mod every;
+
+use hopyard_engine::Time;
+
+/// A segment as the policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The time.
+    pub now: Time,
+    /// It continues what was delivered in order, and nothing beyond it waits.
+    pub in_order: bool,
+    /// It opens the connection.
+    pub opening: bool,
+}
+
+/// What to do about an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Acknowledge at once.
+    Now,
+    /// Wait for another segment or for the deadline.
+    Later,
+}
+
+/// Decides when a receiver acknowledges.
+pub trait AckPolicy {
+    /// A segment arrived.
+    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict;
+
+    /// When an acknowledgement that waits is due; [`Time::NEVER`] when none waits.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// An acknowledgement goes out.
+    fn on_acknowledged(&mut self) {}
+}
+
+/// Makes the registry, and the enum that forwards to the policy in use.
+macro_rules! policies {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! {
+            "acking": $($name => $module::$variant, $summary;)+
+        }
+
+        /// The policy of one receiver.
+        #[derive(Clone, Debug)]
+        pub enum Policy {
+            $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Policy {
+            /// The policy that a configuration names.
+            #[must_use]
+            pub fn new(config: &Config) -> Self {
+                match config { $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+ }
+            }
+        }
+
+        impl AckPolicy for Policy {
+            #[inline]
+            fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+                match self { $(Self::$variant(policy) => policy.on_arrival(arrival),)+ }
+            }
+
+            #[inline]
+            fn deadline(&self) -> Time {
+                match self { $(Self::$variant(policy) => policy.deadline(),)+ }
+            }
+
+            #[inline]
+            fn on_acknowledged(&mut self) {
+                match self { $(Self::$variant(policy) => policy.on_acknowledged(),)+ }
+            }
+        }
+    };
+}
+
+policies! {
+    "every" => every::Every, "Acknowledges every segment at once (ns-2's TCPSink).";
+    "delayed" => delayed::Delayed, "Acknowledges every second segment, or after a while (RFC 5681 §4.2).";
+}

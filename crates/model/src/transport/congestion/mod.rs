@@ -1,0 +1,330 @@
+//! Congestion control: the window rule of each TCP variant, one file each.
+//!
+//! A variant is told what happened by distinct events and gives an [`Answer`]. It does not repair losses
+//! ([`crate::transport::recovery`] does), keeps no retransmission timer and sends nothing. Windows count segments.
+//!
+//! Adding a variant is one file here and one line in the list below.
+
+pub mod newreno;
+pub mod reno;
+pub mod sack;
+pub mod tahoe;
+pub mod vegas;
+
+use hopyard_engine::{Span, Time};
+
+use super::recovery;
+use super::tcp::NetworkEvent;
+
+/// What a variant may know of its connection when an event reaches it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// The time.
+    pub now: Time,
+    /// The congestion window in segments, without what recovery has added for duplicate acknowledgements.
+    pub cwnd: f64,
+    /// The slow start threshold in segments.
+    pub ssthresh: f64,
+    /// What recovery has added to the window for duplicate acknowledgements, in segments.
+    pub inflation: f64,
+    /// The receiver's window in segments.
+    pub advertised: f64,
+    /// Sent and not acknowledged (RFC 5681's FlightSize), in segments, without those of limited transmit.
+    pub flight: f64,
+    /// Payload of a full segment in bytes.
+    pub segment: u32,
+    /// The first sequence number not acknowledged.
+    pub una: u64,
+    /// The sequence number sent next in the ordinary course: below `max` while going back after a timeout.
+    pub next: u64,
+    /// The first sequence number never sent.
+    pub max: u64,
+    /// Duplicate acknowledgements in a row, this one included.
+    pub duplicates: u32,
+    /// Duplicate acknowledgements that mean a loss.
+    pub duplicate_threshold: u32,
+    /// The smoothed round trip, after the first sample.
+    pub srtt: Option<Span>,
+    /// The retransmission timeout.
+    pub rto: Span,
+    /// Which hop count the network layer reported last; 0 when it did not.
+    pub hops: u8,
+}
+
+impl View {
+    /// What the sender may have outstanding, in segments: the congestion window as inflated, or the receiver's window.
+    #[must_use]
+    pub fn usable(&self) -> f64 {
+        (self.cwnd + self.inflation).min(self.advertised)
+    }
+}
+
+/// Where an acknowledgement of new data falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Outside recovery.
+    Open,
+    /// In recovery, and it goes on: a partial acknowledgement (RFC 6582).
+    Partial,
+    /// It ends a recovery.
+    Recovered,
+}
+
+/// New data was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ack {
+    /// Bytes of payload acknowledged.
+    pub bytes: u64,
+    /// Bytes of payload that reached the receiver since the last event: less than `bytes` where SACK had reported some.
+    pub delivered: u64,
+    /// Segments acknowledged.
+    pub segments: u32,
+    /// The round trip of the newest segment covered, on a fine clock, if it was sent but once (Karn's rule).
+    pub round_trip: Option<Span>,
+    /// Where the acknowledgement falls.
+    pub phase: Phase,
+    /// Duplicate acknowledgements that had come in a row before it.
+    pub duplicates: u32,
+    /// Whether the congestion window, and not the application or the receiver, held the sender back.
+    pub window_limited: bool,
+}
+
+/// A duplicate acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Its number in a row.
+    pub count: u32,
+    /// Bytes that SACK newly reports.
+    pub sacked: u64,
+}
+
+/// Duplicate acknowledgements or an expired fine-grained timer say that the first unacknowledged segment is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// When the segment was sent last.
+    pub sent: Time,
+    /// How often it was sent so far.
+    pub transmissions: u32,
+}
+
+/// The retransmission timer went off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// How often it had gone off before, since the last new acknowledgement.
+    pub repeated: u32,
+}
+
+/// A segment was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its first sequence number.
+    pub seq: u64,
+    /// Payload in bytes.
+    pub len: u32,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+}
+
+/// What a variant wants done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    /// Nothing.
+    Keep,
+    /// Set congestion window and slow start threshold, in segments: growth and cuts alike.
+    Set {
+        /// The congestion window.
+        cwnd: f64,
+        /// The slow start threshold.
+        ssthresh: f64,
+    },
+    /// As `Set`, and multiply the retransmission timeout by `rto`; after a timeout this takes the place of doubling it.
+    Rescale {
+        /// The congestion window.
+        cwnd: f64,
+        /// The slow start threshold.
+        ssthresh: f64,
+        /// The factor.
+        rto: f64,
+    },
+    /// Stop: keep windows, timeout and round-trip estimate as they are, stop the retransmission timer, and send nothing but
+    /// the first unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`.
+    Freeze {
+        /// Time between probes.
+        probe: Span,
+    },
+    /// End the freeze: all is restored as it was, and the retransmission timer starts anew.
+    Thaw,
+}
+
+/// The window rule of a TCP variant.
+///
+/// Every method but `on_ack`, `on_loss` and `on_timeout` has a default that does nothing.
+pub trait CongestionControl {
+    /// New data was acknowledged. Most variants leave the window alone during recovery.
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer;
+
+    /// A duplicate acknowledgement arrived. Recovery counts it; a variant that counts delivered data wants to know.
+    fn on_duplicate(&mut self, _duplicate: &Duplicate, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    /// A loss was found without a timeout.
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer;
+
+    /// The retransmission timer went off with data outstanding.
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer;
+
+    /// A recovery ends, before `on_ack` is called with [`Phase::Recovered`].
+    fn on_recovered(&mut self, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    /// A segment was sent.
+    fn on_sent(&mut self, _sent: &Sent, _view: &View) {}
+
+    /// The route to the receiver was lost, restored, or changed its length.
+    fn on_network(&mut self, _event: NetworkEvent, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    /// Data is to be sent after a pause longer than the retransmission timeout; `restart` is the window that the parameters
+    /// ask for.
+    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
+        Answer::Set { cwnd: view.cwnd.min(restart), ssthresh: view.ssthresh }
+    }
+
+    /// The variant's own deadline is reached.
+    fn on_timer(&mut self, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    /// When `on_timer` must be called.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The least time between two segments; zero for a sender that does not pace.
+    fn pacing_gap(&self) -> Span {
+        Span::ZERO
+    }
+
+    /// How this variant repairs losses unless the scenario says otherwise.
+    fn recovery(&self) -> recovery::Choice;
+
+    /// Whether IP and TCP headers count in the size of data packets; only ns-2's Vegas leaves them out.
+    fn charges_headers(&self) -> bool {
+        true
+    }
+
+    /// Whether under `connect = "ns2"` the first segment already carries data; only ns-2's Vegas does that.
+    fn opens_with_data(&self) -> bool {
+        false
+    }
+}
+
+/// Makes the registry, and the enum that forwards every event to the variant in use without a virtual call.
+macro_rules! variants {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! {
+            "congestion": $($name => $module::$variant, $summary;)+
+        }
+
+        /// The window rule of one connection.
+        pub enum Controller {
+            $(#[doc = $summary] $variant($module::$variant),)+
+            /// A rule from outside this crate.
+            Custom(Box<dyn CongestionControl + Send>),
+        }
+
+        impl Controller {
+            /// The window rule that a configuration names.
+            #[must_use]
+            pub fn new(config: &Config) -> Self {
+                match config { $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+ }
+            }
+        }
+
+        /// Calls a method of the variant in use.
+        macro_rules! forward {
+            ($controller:expr, $rule:ident => $call:expr) => {
+                match $controller { $(Controller::$variant($rule) => $call,)+ Controller::Custom($rule) => $call }
+            };
+        }
+    };
+}
+
+variants! {
+    "tahoe" => tahoe::Tahoe, "Tahoe: one segment after every loss (Jacobson 1988).";
+    "reno" => reno::Reno, "Reno: half the window after a fast retransmission (RFC 5681).";
+    "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
+    "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
+    "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
+}
+
+impl CongestionControl for Controller {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        forward!(self, rule => rule.on_ack(ack, view))
+    }
+
+    fn on_duplicate(&mut self, duplicate: &Duplicate, view: &View) -> Answer {
+        forward!(self, rule => rule.on_duplicate(duplicate, view))
+    }
+
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        forward!(self, rule => rule.on_loss(loss, view))
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        forward!(self, rule => rule.on_timeout(timeout, view))
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        forward!(self, rule => rule.on_recovered(view))
+    }
+
+    #[inline]
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        forward!(self, rule => rule.on_sent(sent, view));
+    }
+
+    fn on_network(&mut self, event: NetworkEvent, view: &View) -> Answer {
+        forward!(self, rule => rule.on_network(event, view))
+    }
+
+    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
+        forward!(self, rule => rule.on_idle(restart, view))
+    }
+
+    fn on_timer(&mut self, view: &View) -> Answer {
+        forward!(self, rule => rule.on_timer(view))
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        forward!(self, rule => rule.deadline())
+    }
+
+    #[inline]
+    fn pacing_gap(&self) -> Span {
+        forward!(self, rule => rule.pacing_gap())
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        forward!(self, rule => rule.recovery())
+    }
+
+    fn charges_headers(&self) -> bool {
+        forward!(self, rule => rule.charges_headers())
+    }
+
+    fn opens_with_data(&self) -> bool {
+        forward!(self, rule => rule.opens_with_data())
+    }
+}
+
+impl std::fmt::Debug for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Controller")
+    }
+}

@@ -1,0 +1,99 @@
+//! SACK: Reno's window, with a recovery that knows from selective acknowledgements what is missing.
+//!
+//! Read: RFC 2018 (the option), RFC 6675 (the recovery). The window rule is Reno's; what differs is the recovery: RFC 6675
+//! (`recovery/sack.rs`), or in the profile `ns2` the older pipe algorithm of ns-2's Sack1 (`recovery/pipe.rs`).
+//! Validated segment for segment against ns-2.35's Sack1 (`tests/forced_drops.rs`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::{self, Halve, Reno};
+use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
+use crate::params::{self, NS2, RFC};
+use crate::transport::recovery;
+
+/// Which algorithm repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Repair {
+    /// RFC 6675.
+    Rfc6675,
+    /// The pipe algorithm of Fall and Floyd (1996) as in ns-2's Sack1.
+    Pipe,
+}
+
+/// SACK's parameters: Reno's, and which algorithm repairs losses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Which algorithm repairs losses. rfc: rfc6675; ns2: pipe.
+    pub repair: Repair,
+    /// What a loss halves. rfc: flight; ns2: window.
+    pub halve: Halve,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
+    /// 2 is RFC 3465. Both: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2: off.
+    pub grow_only_when_limited: bool,
+}
+
+impl Params {
+    fn reno(&self) -> reno::Params {
+        let &Self { repair: _, halve, slow_start_limit, count_bytes, grow_only_when_limited } = self;
+        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+    }
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let repair = if profile == NS2 { Repair::Pipe } else { Repair::Rfc6675 };
+        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+            params::Params::of_profile(profile);
+        Self { repair, halve, slow_start_limit, count_bytes, grow_only_when_limited }
+    }
+
+    fn check(&self) -> Result<(), params::Fault> {
+        self.reno().check()
+    }
+}
+
+/// The window rule.
+#[derive(Clone, Debug)]
+pub struct Sack {
+    reno: Reno,
+    repair: Repair,
+}
+
+impl Sack {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { reno: Reno::new(&params.reno()), repair: params.repair }
+    }
+}
+
+impl CongestionControl for Sack {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        self.reno.on_ack(ack, view)
+    }
+
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        self.reno.on_loss(loss, view)
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.reno.on_timeout(timeout, view)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        match self.repair {
+            Repair::Rfc6675 => recovery::Choice::Sack,
+            Repair::Pipe => recovery::Choice::Pipe,
+        }
+    }
+}

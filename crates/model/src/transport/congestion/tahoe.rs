@@ -1,0 +1,43 @@
+//! Tahoe: every loss starts over with one segment.
+//!
+//! Read: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 2001 for the threshold. It grows as Reno does and differs in
+//! its cut, and in going back to the first unacknowledged segment instead of repairing the hole alone.
+//! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
+
+use super::reno::Reno;
+pub use super::reno::{Halve, Params};
+use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
+use crate::transport::recovery;
+
+/// Tahoe's window rule.
+#[derive(Clone, Debug)]
+pub struct Tahoe {
+    reno: Reno,
+}
+
+impl Tahoe {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { reno: Reno::new(params) }
+    }
+}
+
+impl CongestionControl for Tahoe {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        self.reno.on_ack(ack, view)
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        Answer::Set { cwnd: 1.0, ssthresh: self.reno.halved(view).0 }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.reno.on_timeout(timeout, view)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::GoBackN
+    }
+}

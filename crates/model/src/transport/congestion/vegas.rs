@@ -1,0 +1,240 @@
+//! Vegas: compares the rate it should reach with the rate it does, and keeps a few segments queued.
+//!
+//! Read: L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995;
+//! for the profile `ns2`, ns-2.35's `VegasTcpAgent`. The fine-grained retransmission of the paper's §3.1 is
+//! `recovery/fine_grained.rs`; here are its §3.2 (congestion avoidance) and §3.3 (slow start).
+//! Of the profile `ns2`: the difference is rounded to whole segments; data packets count without their headers; the window that
+//! duplicate acknowledgements have opened closes only if there were more than three, to the value of the last cut, which a timeout
+//! sets to zero. Left out of ns-2: arrays that wrap at the window's size and then mistake some segments for retransmitted ones.
+//! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
+
+use hopyard_engine::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Sent, Timeout, View};
+use crate::params::{self, Fault, NS2, RFC};
+use crate::transport::recovery;
+
+/// Vegas's parameters. The thresholds count segments queued on the path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Fewer segments queued than this: the window grows. Both: 1 (`v_alpha_`).
+    pub alpha: f64,
+    /// More segments queued than this: the window shrinks. Both: 3 (`v_beta_`).
+    pub beta: f64,
+    /// More segments queued than this: slow start ends. Both: 1 (`v_gamma_`).
+    pub gamma: f64,
+    /// Whether the difference is rounded to whole segments. rfc: off; ns2: on.
+    pub whole_segments: bool,
+    /// Whether IP and TCP headers count in the size of data packets. rfc: on; ns2: off.
+    pub charge_headers: bool,
+    /// Whether the window that duplicate acknowledgements have opened always closes on the next new acknowledgement.
+    /// rfc: on; ns2: off.
+    pub always_deflate: bool,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns2 = profile == NS2;
+        Self { alpha: 1.0, beta: 3.0, gamma: 1.0, whole_segments: ns2, charge_headers: !ns2, always_deflate: !ns2 }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !(self.alpha >= 0.0 && self.alpha.is_finite()) {
+            return Err(Fault::new("alpha", format!("expected a number of segments, found {}", self.alpha)));
+        }
+        if !(self.beta >= self.alpha && self.beta.is_finite()) {
+            return Err(Fault::new("beta", format!("expected at least alpha ({}), found {}", self.alpha, self.beta)));
+        }
+        if !(self.gamma >= 0.0 && self.gamma.is_finite()) {
+            return Err(Fault::new("gamma", format!("expected a number of segments, found {}", self.gamma)));
+        }
+        Ok(())
+    }
+}
+
+/// Vegas's window rule. Times are in seconds.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    params: Params,
+    /// When the first segment was sent.
+    started: Option<Time>,
+    /// The shortest round trip.
+    base: Option<f64>,
+    /// The round ends when this sequence number is acknowledged.
+    round: u64,
+    round_began: Time,
+    /// Sum and number of the round's samples.
+    samples: (f64, u32),
+    /// What each acknowledgement adds to the window in this round.
+    increment: f64,
+    /// Slow start grows in every other round.
+    growing: bool,
+    last_cut: Time,
+    /// The window of the last cut, and whether duplicate acknowledgements have opened it since.
+    cut_to: f64,
+    inflated: bool,
+}
+
+impl Vegas {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+            started: None,
+            base: None,
+            round: 0,
+            round_began: Time::ZERO,
+            samples: (0.0, 0),
+            increment: 0.0,
+            growing: true,
+            last_cut: Time::ZERO,
+            cut_to: 0.0,
+            inflated: false,
+        }
+    }
+
+    /// The shortest round trip so far in seconds.
+    #[must_use]
+    pub const fn base_rtt(&self) -> Option<f64> {
+        self.base
+    }
+
+    /// Once a round trip (§3.2, §3.3): how far the window is to move.
+    fn end_of_round(&mut self, cwnd: &mut f64, ssthresh: &mut f64, view: &View) {
+        let segments = |bytes: u64| libm::round(bytes as f64 / f64::from(view.segment));
+        let (sum, count) = std::mem::take(&mut self.samples);
+        let rtt = if count > 0 { sum / f64::from(count) } else { view.now.since(self.round_began).seconds() };
+        let sent = segments(view.next - self.round.min(view.next));
+        self.round = view.next;
+        self.round_began = view.now;
+        if rtt <= 0.0 {
+            return;
+        }
+        // A lone segment meets no queue of its own making.
+        let base = match self.base {
+            Some(base) if base <= rtt && sent > 1.0 => base,
+            _ => rtt,
+        };
+        self.base = Some(base);
+        let actual = sent / rtt;
+        // The segment that this acknowledgement lets out counts as sent.
+        let expected = (segments(view.next - view.una) + 1.0) / base;
+        let mut queued = (expected - actual) * base;
+        if self.params.whole_segments {
+            queued = libm::trunc(queued + 0.5);
+        }
+        self.increment = 0.0;
+        if *cwnd < *ssthresh {
+            self.growing = !self.growing;
+            if !self.growing {
+                return;
+            }
+            if queued > self.params.gamma {
+                *ssthresh = 2.0;
+                *cwnd = (*cwnd - *cwnd / 8.0).max(2.0);
+            } else {
+                self.increment = 1.0;
+            }
+        } else if queued > self.params.beta {
+            *cwnd = (*cwnd - 1.0).max(2.0);
+        } else if queued < self.params.alpha {
+            self.increment = 1.0 / *cwnd;
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        let (mut cwnd, mut ssthresh) = (view.cwnd, view.ssthresh);
+        if self.base.is_none()
+            && let Some(started) = self.started
+        {
+            self.base = Some(view.now.since(started).seconds());
+        }
+        let deflate =
+            if self.params.always_deflate { self.inflated } else { ack.duplicates > view.duplicate_threshold };
+        if deflate && cwnd > self.cut_to {
+            cwnd = self.cut_to;
+            ssthresh = 2.0;
+        }
+        self.inflated = false;
+        if view.una > self.round {
+            self.end_of_round(&mut cwnd, &mut ssthresh, view);
+        }
+        // Slow start may reach its threshold within a round.
+        if self.increment == 1.0 && cwnd >= ssthresh {
+            self.increment = 0.0;
+        }
+        let outstanding = libm::round((view.next - view.una) as f64 / f64::from(view.segment)) + 1.0;
+        if self.increment > 0.0 && cwnd - outstanding <= 2.0 {
+            cwnd += self.increment;
+        }
+        if let Some(round_trip) = ack.round_trip {
+            let rtt = round_trip.seconds();
+            self.samples.0 += rtt;
+            self.samples.1 += 1;
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+        }
+        Answer::Set { cwnd, ssthresh }
+    }
+
+    fn on_duplicate(&mut self, _duplicate: &Duplicate, view: &View) -> Answer {
+        if self.params.always_deflate && !self.inflated {
+            return Answer::Keep;
+        }
+        Answer::Set { cwnd: view.cwnd + 1.0, ssthresh: view.ssthresh }
+    }
+
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        // §3.1: a loss says nothing new if the segment was sent before the last cut.
+        if self.last_cut >= loss.sent {
+            return Answer::Keep;
+        }
+        let window = libm::floor(view.usable());
+        self.cut_to = if window <= 3.0 {
+            2.0
+        } else if loss.transmissions > 1 {
+            libm::floor(window / 2.0)
+        } else {
+            window - libm::floor(window / 4.0)
+        };
+        self.last_cut = view.now;
+        self.inflated = true;
+        Answer::Set { cwnd: self.cut_to + f64::from(view.duplicates), ssthresh: view.ssthresh }
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
+        self.last_cut = view.now;
+        self.cut_to = 0.0;
+        self.inflated = false;
+        Answer::Set { cwnd: 2.0, ssthresh: libm::floor(view.usable() / 2.0).max(2.0) }
+    }
+
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        if sent.seq == 0 || self.started.is_none() {
+            if self.started.is_none() {
+                self.round_began = view.now;
+                self.last_cut = view.now;
+            }
+            self.started = Some(view.now);
+        }
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::FineGrained
+    }
+
+    fn charges_headers(&self) -> bool {
+        self.params.charge_headers
+    }
+
+    fn opens_with_data(&self) -> bool {
+        !self.params.charge_headers
+    }
+}

@@ -1,0 +1,33 @@
+//! Tahoe's recovery: duplicate acknowledgements act as a timeout, without its back-off.
+
+use super::{Arrival, LossRecovery};
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Controller, Phase};
+use crate::transport::tcp::Core;
+
+#[derive(Clone, Copy, Debug)]
+pub struct GoBackN;
+
+impl LossRecovery for GoBackN {
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+        core.acknowledge();
+        core.grow(control, arrival, Phase::Open);
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, _header: &TcpHeader) {
+        core.duplicates += 1;
+        core.report_duplicate(control, 0);
+        let threshold = core.params.duplicate_threshold;
+        if core.duplicates == threshold && core.una() > core.recover {
+            core.recover = core.board.max();
+            core.report_loss(control);
+            core.arm_timer();
+            core.stop_timing();
+            core.board.set_next(0);
+        } else if core.duplicates < threshold {
+            core.limited_transmit();
+        }
+    }
+
+    fn on_timeout(&mut self, _core: &mut Core) {}
+}

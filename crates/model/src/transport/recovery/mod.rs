@@ -1,0 +1,140 @@
+//! Loss recovery: how a sender finds losses without a timeout and repairs them, chosen apart from the window rule.
+//!
+//! A recovery counts duplicate acknowledgements, decides what is sent again and when, and reports a loss to the window rule once
+//! for each reduction that is due. While it waits for repairs it may open the window beyond the rule's (`Core::inflation`), or count
+//! what is on the path. After a timeout all of them go back to the first unacknowledged segment.
+
+mod fine_grained;
+mod go_back_n;
+mod newreno;
+mod pipe;
+mod reno;
+mod sack;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::fine_grained::FineGrained;
+use self::go_back_n::GoBackN;
+use self::newreno::NewReno;
+use self::pipe::Pipe;
+use self::reno::Reno;
+use self::sack::Sack;
+use super::congestion::{CongestionControl, Controller};
+use super::tcp::{Acked, Core, Params};
+use crate::packet::TcpHeader;
+
+/// Which recovery a connection uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// The one that belongs to the congestion control.
+    Variant,
+    /// Duplicate acknowledgements act as a timeout: everything from the first unacknowledged segment again (Tahoe).
+    GoBackN,
+    /// Fast retransmit and fast recovery, which the first new acknowledgement ends (RFC 5681 §3.2).
+    Reno,
+    /// RFC 6582: partial acknowledgements retransmit; the timer restarts on the first of them only ("impatient").
+    NewReno,
+    /// As `new_reno`, but every partial acknowledgement restarts the timer (RFC 3782 §4, "slow but steady").
+    SlowButSteady,
+    /// Selective acknowledgements, RFC 6675.
+    Sack,
+    /// Selective acknowledgements, the pipe algorithm of ns-2's Sack1.
+    Pipe,
+    /// Vegas's timeout for each segment, checked on duplicate and on the first new acknowledgements.
+    FineGrained,
+}
+
+/// An event on the way to a recovery: the acknowledgement's header and what it covers.
+pub(crate) struct Arrival<'a> {
+    pub header: &'a TcpHeader,
+    pub acked: Acked,
+}
+
+/// What a recovery does on each event.
+pub(crate) trait LossRecovery {
+    /// New data was acknowledged; the board has been advanced.
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
+
+    /// A duplicate acknowledgement arrived.
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader);
+
+    /// The retransmission timer went off; what follows is the same for all.
+    fn on_timeout(&mut self, core: &mut Core);
+
+    /// The segment to send next in the ordinary course, counted from the first unacknowledged, if the window has room.
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        core.next_in_window()
+    }
+
+    /// `next`'s answer was sent.
+    fn on_sent(&mut self, _core: &Core, _index: usize) {}
+}
+
+macro_rules! recoveries {
+    ($($variant:ident),+) => {
+        /// The recovery of one connection.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Recovery {
+            $($variant($variant),)+
+        }
+
+        impl LossRecovery for Recovery {
+            #[inline]
+            fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+                match self { $(Self::$variant(recovery) => recovery.on_ack(core, control, arrival),)+ }
+            }
+
+            #[inline]
+            fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+                match self { $(Self::$variant(recovery) => recovery.on_duplicate(core, control, header),)+ }
+            }
+
+            fn on_timeout(&mut self, core: &mut Core) {
+                match self { $(Self::$variant(recovery) => recovery.on_timeout(core),)+ }
+            }
+
+            #[inline]
+            fn next(&mut self, core: &mut Core) -> Option<usize> {
+                match self { $(Self::$variant(recovery) => recovery.next(core),)+ }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, core: &Core, index: usize) {
+                match self { $(Self::$variant(recovery) => recovery.on_sent(core, index),)+ }
+            }
+        }
+    };
+}
+
+recoveries!(GoBackN, Reno, NewReno, Sack, Pipe, FineGrained);
+
+/// The recovery that the parameters name, or the congestion control's own.
+fn resolve(params: &Params, control: &Controller) -> Choice {
+    match params.recovery {
+        Choice::Variant => control.recovery(),
+        choice => choice,
+    }
+}
+
+impl Recovery {
+    /// The recovery that the parameters name, or the congestion control's own.
+    pub fn new(params: &Params, control: &Controller) -> Self {
+        match resolve(params, control) {
+            Choice::GoBackN => Self::GoBackN(GoBackN),
+            // A rule from outside that names no recovery gets the standard one.
+            Choice::NewReno | Choice::Variant => Self::NewReno(NewReno::new(true)),
+            Choice::SlowButSteady => Self::NewReno(NewReno::new(false)),
+            Choice::Reno => Self::Reno(Reno::default()),
+            Choice::Sack => Self::Sack(Sack::default()),
+            Choice::Pipe => Self::Pipe(Pipe::default()),
+            Choice::FineGrained => Self::FineGrained(FineGrained::default()),
+        }
+    }
+
+    /// Whether the receiver must report what it has by SACK.
+    pub const fn wants_sack(&self) -> bool {
+        matches!(self, Self::Sack(_) | Self::Pipe(_))
+    }
+}

@@ -1,0 +1,130 @@
+//! The pipe algorithm of ns-2's Sack1 (Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996).
+//!
+//! `pipe` estimates the segments on the path: one less for every acknowledgement in recovery, one more for every segment sent.
+//! While it is below the window, the sender fills the holes below the highest SACKed segment once each, then sends new data.
+//! A duplicate acknowledgement counts only if it reports something new. After a timeout, and after every acknowledgement outside
+//! recovery, what was reported is forgotten.
+
+use super::{Arrival, LossRecovery};
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Controller, Phase};
+use crate::transport::tcp::Core;
+
+#[derive(Clone, Debug, Default)]
+pub struct Pipe {
+    recovering: bool,
+    /// A partial acknowledgement has restarted the timer.
+    partial: bool,
+    /// Nothing new was acknowledged since a timeout: duplicates are not looked at.
+    timed_out: bool,
+    pipe: i64,
+    /// Holes below this were sent again.
+    high_rxt: u64,
+    /// Where the recovery ends.
+    point: u64,
+}
+
+impl Pipe {
+    fn clear(&mut self, core: &mut Core) {
+        core.board.clear_sacked();
+        self.high_rxt = 0;
+    }
+
+    /// The first hole that was not sent again, below the highest segment reported.
+    fn hole(&self, core: &Core) -> Option<usize> {
+        let high = core.board.high_sacked()?;
+        let from = core.board.index_of(self.high_rxt.max(core.una()));
+        core.board
+            .iter()
+            .enumerate()
+            .skip(from)
+            .take_while(|(_, segment)| segment.end() < high)
+            .find(|(_, segment)| !segment.sacked)
+            .map(|(index, _)| index)
+    }
+}
+
+impl LossRecovery for Pipe {
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+        if !self.recovering {
+            self.partial = false;
+            self.timed_out = false;
+            core.acknowledge();
+            core.grow(control, arrival, Phase::Open);
+            self.clear(core);
+            return;
+        }
+        self.pipe -= 1;
+        if core.una() >= self.point {
+            self.recovering = false;
+            self.timed_out = false;
+            // A later loss need not lie beyond this recovery.
+            core.recover = 0;
+            core.end_recovery(control);
+            core.acknowledge();
+            core.grow(control, arrival, Phase::Recovered);
+            self.clear(core);
+            return;
+        }
+        core.board.mark_sacked(&arrival.header.sack);
+        // The retransmission that this acknowledges has left the path, and so has the segment it replaced.
+        self.pipe -= 1;
+        core.arm_timer();
+        core.rtt.end_back_off();
+        core.grow(control, arrival, Phase::Partial);
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        let news = if self.timed_out { 0 } else { core.board.mark_sacked(&header.sack) };
+        if self.recovering {
+            self.pipe -= 1;
+            core.duplicates += u32::from(news > 0 && core.duplicates > 0);
+            core.report_duplicate(control, news);
+            return;
+        }
+        if news > 0 {
+            core.duplicates += 1;
+            core.report_duplicate(control, news);
+            let threshold = core.params.duplicate_threshold;
+            if core.duplicates < threshold {
+                core.limited_transmit();
+            } else if core.duplicates == threshold && core.una() > core.recover {
+                self.recovering = true;
+                self.partial = false;
+                self.pipe = core.board.len() as i64 - i64::from(threshold);
+                self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
+                core.enter_recovery(control);
+                self.point = core.recover;
+            }
+        }
+        if core.duplicates > 0 {
+            core.hold();
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core) {
+        self.recovering = false;
+        self.timed_out = true;
+        core.duplicates = 0;
+        self.clear(core);
+    }
+
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        if !self.recovering {
+            return core.next_in_window();
+        }
+        // Whole segments of window.
+        if self.pipe >= core.cwnd as i64 {
+            return None;
+        }
+        let index = self.hole(core).unwrap_or(core.board.next());
+        core.fits_advertised(index).then_some(index)
+    }
+
+    fn on_sent(&mut self, core: &Core, index: usize) {
+        self.pipe += 1;
+        if let Some(segment) = core.board.get(index) {
+            self.high_rxt = if segment.transmissions > 1 { segment.end() } else { self.high_rxt };
+        }
+    }
+}

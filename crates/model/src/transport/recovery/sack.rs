@@ -1,0 +1,185 @@
+//! Loss recovery with selective acknowledgements (RFC 6675), on whole segments.
+//!
+//! What was reported survives a timeout (§5.1 allows it: receivers here never take a report back), so going back skips it.
+
+use super::{Arrival, LossRecovery};
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Controller, Phase};
+use crate::transport::tcp::Core;
+
+#[derive(Clone, Debug, Default)]
+pub struct Sack {
+    recovering: bool,
+    /// Segments on the path (§4 `SetPipe`).
+    pipe: u32,
+    /// `HighRxt`: the byte after the highest segment sent again in this recovery.
+    high_rxt: u64,
+    /// `RescueRxt`: the rescue retransmission was made.
+    rescued: bool,
+    /// Segments up to this index that are not reported are lost (§4 `IsLost`).
+    lost_below: usize,
+}
+
+impl Sack {
+    /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1 segments, are
+    /// reported. Both hold for every segment below one for which they hold.
+    fn find_lost(&mut self, core: &Core) {
+        let threshold = core.params.duplicate_threshold;
+        let (mut blocks, mut segments, mut within) = (0, 0, false);
+        self.lost_below = 0;
+        if core.board.high_sacked().is_none() {
+            return;
+        }
+        for (index, segment) in core.board.iter().enumerate().rev() {
+            if segment.sacked {
+                segments += 1;
+                blocks += u32::from(!within);
+            } else if blocks >= threshold || segments >= threshold {
+                self.lost_below = index + 1;
+                return;
+            }
+            within = segment.sacked;
+        }
+    }
+
+    /// `SetPipe`.
+    fn set_pipe(&mut self, core: &Core) {
+        self.find_lost(core);
+        self.pipe = core
+            .board
+            .iter()
+            .enumerate()
+            .filter(|(_, segment)| !segment.sacked)
+            .map(|(index, segment)| u32::from(index >= self.lost_below) + u32::from(segment.end() <= self.high_rxt))
+            .sum();
+    }
+
+    /// `NextSeg`, rules 1 to 4.
+    fn next_segment(&mut self, core: &Core) -> Option<usize> {
+        let board = &core.board;
+        let from = board.index_of(self.high_rxt.max(core.una()));
+        let high = board.high_sacked().unwrap_or(0);
+        let hole = board
+            .iter()
+            .enumerate()
+            .skip(from)
+            .take_while(|(_, segment)| segment.end() < high)
+            .find(|(_, segment)| !segment.sacked)
+            .map(|(index, _)| index);
+        // (1) The first hole not yet sent again, if it is lost.
+        if let Some(index) = hole
+            && index < self.lost_below
+        {
+            return Some(index);
+        }
+        // (2) New data.
+        let new = board.len();
+        if core.fits_advertised(new) {
+            return Some(new);
+        }
+        // (3) The first hole not yet sent again, lost or not.
+        if hole.is_some() {
+            return hole;
+        }
+        // (4) Once a recovery, the last segment outstanding.
+        if !self.rescued && core.una() < core.recover {
+            let last = board.iter().rposition(|segment| !segment.sacked)?;
+            if board.get(last).is_some_and(|segment| segment.end() > self.high_rxt) {
+                self.rescued = true;
+                return Some(last);
+            }
+        }
+        None
+    }
+
+    fn enter(&mut self, core: &mut Core, control: &mut Controller) {
+        self.recovering = true;
+        self.rescued = false;
+        self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
+        core.enter_recovery(control);
+        self.set_pipe(core);
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+        core.board.mark_sacked(&arrival.header.sack);
+        if self.recovering && core.una() < core.recover {
+            core.arm_timer();
+            core.measure();
+            self.set_pipe(core);
+            core.grow(control, arrival, Phase::Partial);
+            return;
+        }
+        let phase = if std::mem::take(&mut self.recovering) {
+            core.end_recovery(control);
+            Phase::Recovered
+        } else {
+            Phase::Open
+        };
+        core.acknowledge();
+        core.grow(control, arrival, phase);
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        let news = core.board.mark_sacked(&header.sack);
+        if self.recovering {
+            core.duplicates += 1;
+            core.report_duplicate(control, news);
+            self.set_pipe(core);
+            return;
+        }
+        // §2: a duplicate acknowledgement reports something new.
+        if news == 0 {
+            core.hold();
+            return;
+        }
+        core.duplicates += 1;
+        core.report_duplicate(control, news);
+        self.find_lost(core);
+        // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
+        if core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0 {
+            if core.una() > core.recover {
+                self.enter(core, control);
+            }
+        } else {
+            core.hold();
+            core.limited_transmit();
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core) {
+        self.recovering = false;
+        self.high_rxt = 0;
+        core.duplicates = 0;
+    }
+
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        if !self.recovering {
+            // Going back after a timeout skips what the receiver has.
+            let mut next = core.board.next();
+            while core.board.get(next).is_some_and(|segment| segment.sacked) {
+                next += 1;
+            }
+            core.board.set_next(next);
+            return core.next_in_window();
+        }
+        // §5 step (C).
+        if f64::from(self.pipe) + 1.0 > core.cwnd {
+            return None;
+        }
+        let index = self.next_segment(core)?;
+        core.fits_advertised(index).then_some(index)
+    }
+
+    fn on_sent(&mut self, core: &Core, index: usize) {
+        self.pipe += 1;
+        if let Some(segment) = core.board.get(index)
+            && self.recovering
+            && segment.transmissions > 1
+            && !(self.rescued && index + 1 == core.board.len())
+        {
+            self.high_rxt = self.high_rxt.max(segment.end());
+        }
+    }
+}

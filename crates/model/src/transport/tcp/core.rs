@@ -1,0 +1,429 @@
+//! What a sender and its recovery share: the segments, the windows, the timers.
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::params::{Params, RecoveryExit};
+use super::rtt::Estimator;
+use super::scoreboard::Board;
+use super::sender::SenderCounters;
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+use crate::transport::recovery::Arrival;
+
+/// The milliseconds that timestamps count (RFC 7323 §5.4).
+pub(crate) fn milliseconds(time: Time) -> u32 {
+    // The option's field has 32 bits and wraps.
+    (time.nanos() / 1_000_000) as u32
+}
+
+/// What is kept while a sender is frozen.
+#[derive(Clone, Debug)]
+pub(crate) struct Frozen {
+    probe: Span,
+    /// When the next probe goes out.
+    pub next: Time,
+    cwnd: f64,
+    ssthresh: f64,
+    inflation: f64,
+    rtt: Estimator,
+}
+
+/// What a sender and its recovery share.
+#[derive(Clone, Debug)]
+pub struct Core {
+    pub(crate) params: Params,
+    pub(crate) now: Time,
+    pub(crate) board: Board,
+    /// The congestion window and the slow start threshold, in segments.
+    pub(crate) cwnd: f64,
+    pub(crate) ssthresh: f64,
+    /// Segments that recovery adds to the window for duplicate acknowledgements.
+    pub(crate) inflation: f64,
+    /// The receiver's window in bytes.
+    pub(crate) advertised: u64,
+    /// Duplicate acknowledgements in a row.
+    pub(crate) duplicates: u32,
+    /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
+    pub(crate) recover: u64,
+    pub(crate) rtt: Estimator,
+    /// When the retransmission timer goes off.
+    pub(crate) rto: Time,
+    /// Timeouts since the last new acknowledgement.
+    pub(crate) timeouts_in_row: u32,
+    /// The end of the segment being timed, and when it was sent.
+    timed: Option<(u64, Time)>,
+    /// The timestamp that the acknowledgement at hand echoes.
+    pub(crate) echo: Option<u32>,
+    pub(crate) round_trip: Option<Span>,
+    /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
+    pub(crate) prior_duplicates: u32,
+    pub(crate) window_limited: bool,
+    /// The window rule answered the loss with a cut.
+    reduced: bool,
+    /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step 2).
+    limited_sent: u32,
+    /// To be sent whatever the window says.
+    pub(crate) forced: Option<u64>,
+    /// One segment may go beyond the window.
+    pub(crate) limited: bool,
+    /// How many segments may still be sent on this event.
+    pub(crate) burst: u32,
+    pub(crate) frozen: Option<Frozen>,
+    /// The application's data ends before this sequence number.
+    pub(crate) app_end: u64,
+    pub(crate) hops: u8,
+    pub(crate) counters: SenderCounters,
+    mss: u32,
+}
+
+impl Core {
+    pub(crate) fn new(params: &Params, rng: &mut Rng) -> Self {
+        Self {
+            now: Time::ZERO,
+            board: Board::default(),
+            cwnd: f64::from(params.initial_window),
+            ssthresh: params.first_ssthresh(),
+            inflation: 0.0,
+            advertised: u64::from(params.window_bytes()),
+            duplicates: 0,
+            recover: 0,
+            rtt: Estimator::new(params, rng),
+            rto: Time::NEVER,
+            timeouts_in_row: 0,
+            timed: None,
+            echo: None,
+            round_trip: None,
+            prior_duplicates: 0,
+            window_limited: false,
+            reduced: false,
+            limited_sent: 0,
+            forced: None,
+            limited: false,
+            burst: u32::MAX,
+            frozen: None,
+            app_end: 0,
+            hops: 0,
+            counters: SenderCounters::default(),
+            mss: params.mss(),
+            params: params.clone(),
+        }
+    }
+
+    /// The first sequence number that is not acknowledged.
+    #[inline]
+    pub(crate) const fn una(&self) -> u64 {
+        self.board.una()
+    }
+
+    /// Bytes in segments.
+    #[inline]
+    fn segments(&self, bytes: u64) -> f64 {
+        bytes as f64 / f64::from(self.mss)
+    }
+
+    /// Whole segments in bytes; a window beyond every receiver's is as good as any.
+    #[inline]
+    fn bytes(&self, segments: f64) -> u64 {
+        (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
+    }
+
+    /// The payload of a new segment, or 0 when the application has written nothing more.
+    #[inline]
+    pub(crate) fn new_payload(&self) -> u32 {
+        // At most `mss`, so it fits.
+        self.app_end.saturating_sub(self.board.max()).min(u64::from(self.mss)) as u32
+    }
+
+    /// The end of the segment at `index`, or of a new one there; nothing when there is no such data.
+    #[inline]
+    fn end_of(&self, index: usize) -> Option<u64> {
+        if let Some(segment) = self.board.get(index) {
+            return Some(segment.end());
+        }
+        let payload = self.new_payload();
+        (payload > 0).then(|| self.board.max() + u64::from(payload))
+    }
+
+    /// Whether a segment may be outstanding under the receiver's window alone.
+    pub(crate) fn fits_advertised(&self, index: usize) -> bool {
+        self.end_of(index).is_some_and(|end| end - self.una() <= self.advertised)
+    }
+
+    /// Whether a segment may be outstanding with this many segments of window.
+    pub(crate) fn fits(&self, index: usize, window: f64) -> bool {
+        self.end_of(index).is_some_and(|end| end - self.una() <= self.bytes(window).min(self.advertised))
+    }
+
+    /// The next segment in order, if the windows have room for it.
+    #[inline]
+    pub(crate) fn next_in_window(&self) -> Option<usize> {
+        let index = self.board.next();
+        self.fits(index, self.cwnd + self.inflation).then_some(index)
+    }
+
+    /// The next segment in order, if limited transmit lets it out (RFC 3042).
+    pub(crate) fn next_limited(&self) -> Option<usize> {
+        let index = self.board.next();
+        self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)
+    }
+
+    /// Notes that a segment went out by limited transmit.
+    pub(crate) const fn count_limited(&mut self) {
+        self.limited_sent += 1;
+    }
+
+    /// What the window rule may know.
+    #[inline]
+    pub(crate) fn view(&self) -> View {
+        View {
+            now: self.now,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            inflation: self.inflation,
+            advertised: self.segments(self.advertised),
+            flight: (self.segments(self.board.flight()) - f64::from(self.limited_sent)).max(0.0),
+            segment: self.mss,
+            una: self.board.una(),
+            next: self.board.next_seq(),
+            max: self.board.max(),
+            duplicates: self.duplicates,
+            duplicate_threshold: self.params.duplicate_threshold,
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.timeout(),
+            hops: self.hops,
+        }
+    }
+
+    fn set_window(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = if self.params.max_cwnd > 0 { cwnd.min(f64::from(self.params.max_cwnd)) } else { cwnd };
+        self.ssthresh = ssthresh;
+    }
+
+    /// Does what the window rule answered.
+    #[inline]
+    pub(crate) fn apply(&mut self, answer: Answer) {
+        match answer {
+            Answer::Keep => {}
+            Answer::Set { cwnd, ssthresh } => self.set_window(cwnd, ssthresh),
+            Answer::Rescale { cwnd, ssthresh, rto } => {
+                self.set_window(cwnd, ssthresh);
+                self.rtt.rescale(rto);
+            }
+            Answer::Freeze { probe } => self.freeze(probe),
+            Answer::Thaw => self.thaw(),
+        }
+    }
+
+    fn freeze(&mut self, probe: Span) {
+        if self.frozen.is_none() {
+            self.frozen = Some(Frozen {
+                probe,
+                next: self.now + probe,
+                cwnd: self.cwnd,
+                ssthresh: self.ssthresh,
+                inflation: self.inflation,
+                rtt: self.rtt.clone(),
+            });
+            self.rto = Time::NEVER;
+        }
+    }
+
+    /// Ends a freeze: all is as it was.
+    pub(crate) fn thaw(&mut self) {
+        if let Some(frozen) = self.frozen.take() {
+            self.cwnd = frozen.cwnd;
+            self.ssthresh = frozen.ssthresh;
+            self.inflation = frozen.inflation;
+            self.rtt = frozen.rtt;
+            if !self.board.is_empty() {
+                self.arm_timer();
+            }
+        }
+    }
+
+    /// While frozen: sends the first unacknowledged segment when a probe is due.
+    pub(crate) fn probe(&mut self) {
+        let now = self.now;
+        if let Some(frozen) = &mut self.frozen
+            && now >= frozen.next
+        {
+            frozen.next = now + frozen.probe;
+            self.forced = Some(self.board.una());
+            self.counters.probes += 1;
+        }
+    }
+
+    /// Starts the retransmission timer anew.
+    #[inline]
+    pub(crate) fn arm_timer(&mut self) {
+        self.rto = self.now + self.rtt.timeout();
+    }
+
+    /// Times a segment that is sent for the first time, if none is being timed.
+    #[inline]
+    pub(crate) const fn time_segment(&mut self, end: u64) {
+        if self.timed.is_none() {
+            self.timed = Some((end, self.now));
+        }
+    }
+
+    /// Gives up timing, because a retransmission would make it ambiguous (Karn's rule).
+    pub(crate) const fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+
+    /// A segment is sent again: it cannot be the timed one any more.
+    pub(crate) fn stop_timing_of(&mut self, end: u64) {
+        if self.timed.is_some_and(|(timed, _)| timed == end) {
+            self.timed = None;
+        }
+    }
+
+    /// Takes a round-trip sample from the acknowledgement at hand, if it gives one.
+    #[inline]
+    pub(crate) fn measure(&mut self) {
+        if let Some(echo) = self.echo {
+            let elapsed = Span::from_millis(u64::from(milliseconds(self.now).wrapping_sub(echo)));
+            // Less than the clock can tell counts as one tick of it.
+            self.rtt.sample(elapsed.max(Span::from_millis(1)), self.now - elapsed, true);
+        }
+        if let Some((end, sent)) = self.timed
+            && end <= self.una()
+        {
+            self.timed = None;
+            self.rtt.end_back_off();
+            if self.echo.is_none() {
+                self.rtt.sample(self.now.since(sent), sent, false);
+            }
+        }
+    }
+
+    /// Ends timing without a sample when the timed segment is acknowledged; the back-off ends all the same.
+    pub(crate) fn skip_sample(&mut self) {
+        if self.timed.is_some_and(|(end, _)| end <= self.una()) {
+            self.timed = None;
+            self.rtt.end_back_off();
+        }
+    }
+
+    /// What every acknowledgement of new data outside recovery does: counts start anew, the round trip is measured, the timer
+    /// restarts or, with nothing outstanding, stops (RFC 6298 §5.2 and §5.3).
+    #[inline]
+    pub(crate) fn acknowledge(&mut self) {
+        self.duplicates = 0;
+        self.limited_sent = 0;
+        self.measure();
+        if self.board.is_empty() {
+            self.rto = Time::NEVER;
+        } else {
+            self.arm_timer();
+        }
+    }
+
+    /// Tells the window rule of new data acknowledged.
+    #[inline]
+    pub(crate) fn grow(&mut self, control: &mut Controller, arrival: &Arrival<'_>, phase: Phase) {
+        let ack = Ack {
+            bytes: arrival.acked.bytes,
+            delivered: arrival.acked.delivered,
+            segments: arrival.acked.segments,
+            round_trip: arrival.acked.round_trip,
+            phase,
+            duplicates: self.prior_duplicates,
+            window_limited: self.window_limited,
+        };
+        let answer = control.on_ack(&ack, &self.view());
+        self.apply(answer);
+    }
+
+    /// Tells the window rule of a duplicate acknowledgement.
+    pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
+        let answer = control.on_duplicate(&Duplicate { count: self.duplicates, sacked }, &self.view());
+        self.apply(answer);
+    }
+
+    /// Tells the window rule that the first unacknowledged segment is lost.
+    pub(crate) fn report_loss(&mut self, control: &mut Controller) {
+        let Some(first) = self.board.get(0) else { return };
+        let loss = Loss { sent: first.sent, transmissions: first.transmissions };
+        let answer = control.on_loss(&loss, &self.view());
+        self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
+        self.apply(answer);
+        self.counters.fast_retransmits += 1;
+    }
+
+    /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
+    pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
+        self.recover = self.board.max();
+        self.report_loss(control);
+        self.limited_sent = 0;
+        if self.params.fast_retransmit_restarts_timer {
+            self.arm_timer();
+        }
+        self.stop_timing();
+        self.retransmit_first();
+    }
+
+    /// Ends a recovery that inflated the window.
+    pub(crate) fn leave_recovery(&mut self, control: &mut Controller) -> Phase {
+        self.inflation = 0.0;
+        if self.reduced {
+            match self.params.recovery_exit {
+                RecoveryExit::Flight => {
+                    self.cwnd = self.ssthresh.min(self.segments(self.board.flight()).max(1.0) + 1.0);
+                }
+                RecoveryExit::Ssthresh => self.cwnd = self.ssthresh,
+                RecoveryExit::Grow => {}
+            }
+        }
+        self.end_recovery(control);
+        if self.params.recovery_exit == RecoveryExit::Grow { Phase::Open } else { Phase::Recovered }
+    }
+
+    /// Tells the window rule that a recovery ends.
+    pub(crate) fn end_recovery(&mut self, control: &mut Controller) {
+        let answer = control.on_recovered(&self.view());
+        self.apply(answer);
+    }
+
+    /// Takes back inflation for segments that a partial acknowledgement covers, but for one (RFC 6582 §3.2 step 3).
+    pub(crate) fn deflate(&mut self, acked: f64) {
+        if self.inflation > acked {
+            self.inflation -= acked - 1.0;
+        } else {
+            self.cwnd = (self.cwnd - (acked - self.inflation)).max(1.0);
+            self.inflation = 1.0;
+        }
+    }
+
+    /// Sends the first unacknowledged segment again, whatever the window says.
+    pub(crate) const fn retransmit_first(&mut self) {
+        self.forced = Some(self.board.una());
+    }
+
+    /// Lets nothing out on this event in the ordinary course.
+    pub(crate) const fn hold(&mut self) {
+        self.burst = 0;
+    }
+
+    /// Lets at most this many segments out on this event; 0 means no limit.
+    pub(crate) fn limit_burst(&mut self, segments: u32) {
+        if segments > 0 {
+            self.burst = self.burst.min(segments);
+        }
+    }
+
+    /// Lets one segment out beyond the window on this event, where the parameters allow it.
+    pub(crate) const fn limited_transmit(&mut self) {
+        self.limited = self.params.limited_transmit;
+    }
+
+    /// Notes what must be known of the state before an acknowledgement of new data.
+    #[inline]
+    pub(crate) fn before_ack(&mut self, header: &TcpHeader) {
+        self.prior_duplicates = self.duplicates;
+        let usable = self.bytes(self.cwnd + self.inflation);
+        self.window_limited = usable < self.board.flight() + u64::from(self.mss);
+        self.echo = header.timestamps.map(|(_, echo)| echo);
+    }
+}

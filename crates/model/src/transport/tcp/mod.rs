@@ -1,0 +1,58 @@
+//! TCP (RFC 9293) as two objects without I/O: [`TcpSender`] and [`TcpReceiver`].
+//!
+//! Data flows one way, as in every study of this field. Sequence numbers count bytes from zero and do not wrap. With an
+//! opening exchange the SYN has number 0 and data begins at 1; without one, data begins at 0.
+//!
+//! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675 (SACK),
+//! RFC 7323 (timestamps). Left out: data in both directions, urgent data, closing (FIN), Nagle's rule (an application here
+//! writes what it wants sent), path MTU discovery, ECN.
+//! The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment (`tests/forced_drops.rs`).
+
+mod core;
+mod params;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+
+pub use self::core::Core;
+pub use self::params::{Connect, Estimation, IdleRestart, Params, RecoveryExit};
+pub use self::receiver::{ReceiverCounters, TcpReceiver};
+pub use self::rtt::Estimator;
+pub use self::scoreboard::{Acked, Board, Segment};
+pub use self::sender::{SenderCounters, SenderState, TcpSender};
+
+use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
+use crate::transport::congestion;
+
+/// A sender's configuration: TCP's own parameters, and which congestion control with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// TCP's own parameters.
+    pub tcp: Params,
+    /// The congestion control.
+    pub congestion: congestion::Config,
+}
+
+/// What the network layer tells a sender: the named values and events that cross layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// The route to the receiver is lost.
+    RouteLost,
+    /// There is a route to the receiver again.
+    RouteRestored,
+    /// The route to the receiver now has this many hops.
+    HopCount(u8),
+}
+
+/// The bytes of a segment's IP and TCP headers with options.
+pub(crate) fn header_bytes(params: &Params, header: &TcpHeader) -> u32 {
+    let blocks = header.sack.len() as u32;
+    let options = if params.padded_options {
+        // Each option fills whole words: two NOPs lead (RFC 7323 appendix A, RFC 2018 §3).
+        12 * u32::from(header.timestamps.is_some()) + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+    } else {
+        10 * u32::from(header.timestamps.is_some()) + 8 * blocks
+    };
+    IP_HEADER + TCP_HEADER + options
+}

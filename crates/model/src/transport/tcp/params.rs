@@ -1,0 +1,217 @@
+//! TCP's own parameters: everything that is neither the window rule's nor the receiver's acknowledging.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::params::{self, Fault, NS2, RFC};
+use crate::transport::recovery;
+
+/// How a connection opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connect {
+    /// Not at all: the first segment carries data.
+    None,
+    /// As ns-2's one-way agents: one segment without data, answered by an ordinary acknowledgement. It counts as a segment for
+    /// window, timer and loss, and the initial window is granted when it is acknowledged.
+    Ns2,
+    /// SYN, SYN with ACK, ACK with the first data (RFC 9293 §3.5).
+    ThreeWay,
+}
+
+/// How the retransmission timeout is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Estimation {
+    /// RFC 6298, with the clock's granularity as its G.
+    Rfc6298,
+    /// As ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
+    Ns2,
+}
+
+/// What the window becomes after a pause longer than the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IdleRestart {
+    /// It stays.
+    Off,
+    /// At most the initial window (RFC 5681 §4.1).
+    InitialWindow,
+    /// One segment (ns-2's `slow_start_restart_`).
+    OneSegment,
+}
+
+/// What the window becomes when a fast recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryExit {
+    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option).
+    Flight,
+    /// The slow start threshold (RFC 5681 §3.2 step 6; RFC 6582 §3.2 step 3, second option).
+    Ssthresh,
+    /// What the cut left, plus the growth for this acknowledgement (ns-2).
+    Grow,
+}
+
+/// TCP's own parameters. Windows count segments of `segment_size`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Payload of a full segment. rfc: 1460 B, an Ethernet frame's worth (RFC 9293 §3.7.1); ns2: 1000 B (`packetSize_`).
+    pub segment_size: Bytes,
+    /// The receiver's window in segments. rfc: 44, the 65,535 bytes that a header can announce without scaling;
+    /// ns2: 20 (`window_`).
+    pub window: u32,
+    /// The congestion window to start with, in segments. rfc: 10 (RFC 6928 §2); ns2: 2 (`windowInit_`).
+    pub initial_window: u32,
+    /// The slow start threshold to start with, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily high"
+    /// (RFC 5681 §3.1); ns2: 0.
+    pub initial_ssthresh: u32,
+    /// The largest congestion window in segments; 0 means no limit. Both: 0 (ns-2: `maxcwnd_`).
+    pub max_cwnd: u32,
+    /// How the connection opens. rfc: three_way; ns2: ns2 (`syn_`, `delay_growth_`).
+    pub connect: Connect,
+    /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
+    pub recovery: recovery::Choice,
+    /// Duplicate acknowledgements that mean a loss. Both: 3 (RFC 5681 §3.2; `numdupacks_`).
+    pub duplicate_threshold: u32,
+    /// Whether the first duplicate acknowledgements each let one new segment out (RFC 3042). Both: on (`singledup_`).
+    pub limited_transmit: bool,
+    /// What the window becomes when a fast recovery ends. rfc: flight; ns2: grow.
+    pub recovery_exit: RecoveryExit,
+    /// Segments sent at most on one acknowledgement during NewReno's recovery; 0 means no limit. rfc: 0; ns2: 2.
+    pub recovery_burst: u32,
+    /// Whether a fast retransmission restarts the retransmission timer. rfc: off (RFC 6298 §5.1); ns2: on.
+    pub fast_retransmit_restarts_timer: bool,
+    /// Whether acknowledgements of part of the losses give round-trip samples. rfc: on; ns2: off.
+    pub sample_partial_acks: bool,
+    /// Segments sent at most on one event; 0 means no limit. Both: 0 (ns-2: `maxburst_`).
+    pub max_burst: u32,
+    /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample; without, one
+    /// segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
+    pub timestamps: bool,
+    /// How the retransmission timeout is computed.
+    pub estimation: Estimation,
+    /// The timeout before any sample. rfc: 1 s (RFC 6298 §2.1); ns2: 3 s (`rtxcur_init_`).
+    pub initial_rto: Span,
+    /// The shortest timeout. rfc: 1 s (RFC 6298 §2.4); ns2: 0.2 s (`minrto_`).
+    pub min_rto: Span,
+    /// The longest timeout. Both: 60 s (RFC 6298 §2.5; `maxrto_`).
+    pub max_rto: Span,
+    /// The granularity of the clock that measures round trips. rfc: 1 ms; ns2: 10 ms (`tcpTick_`).
+    pub tick: Span,
+    /// What the window becomes after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
+    pub idle_restart: IdleRestart,
+    /// Whether header options fill whole words, as on the wire. rfc: on; ns2: off (a SACK block is 8 bytes, timestamps are 10).
+    pub padded_options: bool,
+}
+
+impl Params {
+    /// The slow start threshold to start with, in segments.
+    pub(crate) fn first_ssthresh(&self) -> f64 {
+        f64::from(if self.initial_ssthresh == 0 { self.window } else { self.initial_ssthresh })
+    }
+
+    /// Payload of a full segment in bytes.
+    pub(crate) fn mss(&self) -> u32 {
+        // `check` keeps it within an IP packet.
+        self.segment_size.count() as u32
+    }
+
+    /// The receiver's window in bytes.
+    pub(crate) fn window_bytes(&self) -> u32 {
+        self.window.saturating_mul(self.mss())
+    }
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let rfc = Self {
+            segment_size: Bytes::new(1460),
+            window: 44,
+            initial_window: 10,
+            initial_ssthresh: 65_535,
+            max_cwnd: 0,
+            connect: Connect::ThreeWay,
+            recovery: recovery::Choice::Variant,
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            recovery_exit: RecoveryExit::Flight,
+            recovery_burst: 0,
+            fast_retransmit_restarts_timer: false,
+            sample_partial_acks: true,
+            max_burst: 0,
+            timestamps: true,
+            estimation: Estimation::Rfc6298,
+            initial_rto: Span::from_secs(1),
+            min_rto: Span::from_secs(1),
+            max_rto: Span::from_secs(60),
+            tick: Span::from_millis(1),
+            idle_restart: IdleRestart::InitialWindow,
+            padded_options: true,
+        };
+        if profile != NS2 {
+            return rfc;
+        }
+        Self {
+            segment_size: Bytes::new(1000),
+            window: 20,
+            initial_window: 2,
+            initial_ssthresh: 0,
+            connect: Connect::Ns2,
+            recovery_exit: RecoveryExit::Grow,
+            recovery_burst: 2,
+            fast_retransmit_restarts_timer: true,
+            sample_partial_acks: false,
+            timestamps: false,
+            estimation: Estimation::Ns2,
+            initial_rto: Span::from_secs(3),
+            min_rto: Span::from_millis(200),
+            tick: Span::from_millis(10),
+            idle_restart: IdleRestart::OneSegment,
+            padded_options: false,
+            ..rfc
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let at_least_one = [
+            ("window", self.window),
+            ("initial_window", self.initial_window),
+            ("duplicate_threshold", self.duplicate_threshold),
+        ];
+        if let Some((name, _)) = at_least_one.iter().find(|(_, value)| *value == 0) {
+            return Err(Fault::new(name, "expected at least 1, found 0"));
+        }
+        if !(1..=65_455).contains(&self.segment_size.count()) {
+            let found = self.segment_size;
+            return Err(Fault::new(
+                "segment_size",
+                format!("expected 1 B to 65455 B (an IP packet's room), found {found}"),
+            ));
+        }
+        if u64::from(self.window) * self.segment_size.count() > 1 << 30 {
+            return Err(Fault::new("window", "expected at most 1 GiB in all (RFC 7323 §2.3)"));
+        }
+        if self.initial_ssthresh == 1 {
+            return Err(Fault::new("initial_ssthresh", "expected 0 or at least 2, found 1"));
+        }
+        if self.tick.is_zero() {
+            return Err(Fault::new("tick", "expected more than 0 s"));
+        }
+        if self.min_rto.is_zero() || self.min_rto > self.max_rto {
+            let problem =
+                format!("expected more than 0 s and at most max_rto ({}), found {}", self.max_rto, self.min_rto);
+            return Err(Fault::new("min_rto", problem));
+        }
+        if self.initial_rto.is_zero() || self.initial_rto > self.max_rto {
+            let problem = format!("expected more than 0 s and at most max_rto ({})", self.max_rto);
+            return Err(Fault::new("initial_rto", problem));
+        }
+        Ok(())
+    }
+}

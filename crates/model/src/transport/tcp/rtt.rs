@@ -1,0 +1,170 @@
+//! The retransmission timeout: RFC 6298, and ns-2's integer arithmetic.
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::params::{Estimation, Params};
+
+/// Smooths round-trip samples into a retransmission timeout, and backs it off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimator {
+    kind: Kind,
+    min: Span,
+    max: Span,
+    tick: Span,
+    last: Option<Span>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Rfc {
+        /// SRTT and RTTVAR, after the first sample.
+        smoothed: Option<(Span, Span)>,
+        rto: Span,
+    },
+    Ns2 {
+        /// Eight times the smoothed round trip in ticks; 0 before the first sample and after a long back-off.
+        srtt: i64,
+        /// Four times the mean deviation in ticks.
+        rttvar: i64,
+        /// The timeout without minimum and back-off, in seconds.
+        current: f64,
+        backoff: u64,
+        /// Where in a tick the sender's clock started.
+        phase: Span,
+    },
+}
+
+/// ns-2's `rttvar_init_` of 12 s.
+const NS2_FIRST_DEVIATION: u64 = 12;
+
+impl Estimator {
+    /// An estimator without samples. ns-2's clock starts somewhere within a tick: `rng` says where.
+    #[must_use]
+    pub fn new(params: &Params, rng: &mut Rng) -> Self {
+        let kind = match params.estimation {
+            Estimation::Rfc6298 => Kind::Rfc { smoothed: None, rto: params.initial_rto },
+            Estimation::Ns2 => Kind::Ns2 {
+                srtt: 0,
+                rttvar: ((Span::from_secs(NS2_FIRST_DEVIATION).nanos() / params.tick.nanos()) as i64) << 2,
+                current: params.initial_rto.seconds(),
+                backoff: 1,
+                phase: params.tick.mul_f64(rng.uniform()),
+            },
+        };
+        Self { kind, min: params.min_rto, max: params.max_rto, tick: params.tick, last: None }
+    }
+
+    /// Sets where in a tick the sender's clock started, to compare with an ns-2 run in which it is known.
+    pub fn set_phase(&mut self, start: Span) {
+        if let Kind::Ns2 { phase, .. } = &mut self.kind {
+            *phase = start;
+        }
+    }
+
+    /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the nearest tick.
+    pub fn sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
+        self.last = Some(round_trip);
+        let (min, max, tick) = (self.min, self.max, self.tick);
+        match &mut self.kind {
+            Kind::Rfc { smoothed, rto } => {
+                // RFC 6298 §2.2 and §2.3.
+                let (srtt, rttvar) = match *smoothed {
+                    None => (round_trip, round_trip / 2),
+                    Some((srtt, rttvar)) => {
+                        let deviation = srtt.saturating_sub(round_trip) + round_trip.saturating_sub(srtt);
+                        ((srtt * 7 + round_trip) / 8, (rttvar * 3 + deviation) / 4)
+                    }
+                };
+                *smoothed = Some((srtt, rttvar));
+                *rto = (srtt + tick.max(rttvar * 4)).max(min).min(max);
+            }
+            Kind::Ns2 { srtt, rttvar, current, phase, .. } => {
+                let ticks = if exact {
+                    (round_trip.nanos() + tick.nanos() / 2) / tick.nanos()
+                } else {
+                    let offset = (sent + *phase).nanos() % tick.nanos();
+                    (round_trip.nanos() + offset) / tick.nanos()
+                };
+                let ticks = (ticks as i64).max(1);
+                if *srtt == 0 {
+                    *srtt = ticks << 3;
+                    *rttvar = ticks << 1;
+                } else {
+                    let delta = ticks - (*srtt >> 3);
+                    *srtt = (*srtt + delta).max(1);
+                    *rttvar = (*rttvar + delta.abs() - (*rttvar >> 2)).max(1);
+                }
+                *current = (((*rttvar << 3) + *srtt) >> 3) as f64 * tick.seconds();
+            }
+        }
+    }
+
+    /// The retransmission timeout now.
+    #[must_use]
+    pub fn timeout(&self) -> Span {
+        match &self.kind {
+            Kind::Rfc { rto, .. } => *rto,
+            // The minimum comes before the back-off, the maximum after; two ticks at least.
+            Kind::Ns2 { current, backoff, .. } => {
+                Span::from_secs_f64(current.max(self.min.seconds()) * *backoff as f64).min(self.max).max(self.tick * 2)
+            }
+        }
+    }
+
+    /// The timer went off (RFC 6298 §5.5).
+    pub fn back_off(&mut self) {
+        let below_max = self.timeout() < self.max;
+        let max = self.max;
+        match &mut self.kind {
+            Kind::Rfc { rto, .. } => *rto = (*rto * 2).min(max),
+            Kind::Ns2 { srtt, rttvar, backoff, .. } => {
+                if *backoff < 64 || below_max {
+                    *backoff <<= 1;
+                }
+                if *backoff > 8 {
+                    // So far backed off, the smoothed value is not trusted: the next sample starts afresh.
+                    *rttvar += *srtt >> 3;
+                    *srtt = 0;
+                }
+            }
+        }
+    }
+
+    /// New data was acknowledged without doubt about which transmission: ns-2 then ends the back-off even without a sample.
+    pub fn end_back_off(&mut self) {
+        if let Kind::Ns2 { backoff, .. } = &mut self.kind {
+            *backoff = 1;
+        }
+    }
+
+    /// Multiplies the timeout, in place of doubling it.
+    pub fn rescale(&mut self, factor: f64) {
+        let (min, max) = (self.min, self.max);
+        match &mut self.kind {
+            Kind::Rfc { rto, .. } => *rto = rto.mul_f64(factor).max(min).min(max),
+            Kind::Ns2 { current, .. } => *current *= factor,
+        }
+    }
+
+    /// The opening segment was lost: data starts with three seconds (RFC 6298 §5.7).
+    pub fn after_lost_opening(&mut self) {
+        if let Kind::Rfc { smoothed: None, rto } = &mut self.kind {
+            *rto = Span::from_secs(3).max(self.min).min(self.max);
+        }
+    }
+
+    /// The smoothed round trip, after the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Span> {
+        match &self.kind {
+            Kind::Rfc { smoothed, .. } => smoothed.map(|(srtt, _)| srtt),
+            Kind::Ns2 { srtt, .. } => (*srtt > 0).then(|| self.tick.mul_f64(*srtt as f64 / 8.0)),
+        }
+    }
+
+    /// The last sample.
+    #[must_use]
+    pub const fn last(&self) -> Option<Span> {
+        self.last
+    }
+}

@@ -1,0 +1,263 @@
+//! The segments that were sent and are not acknowledged, in order.
+//!
+//! Segments keep their bounds when they are sent again, so a record stands for a segment, not for a byte range that may be cut
+//! anew. The records live in a ring: no memory is taken once the largest window has been seen.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Span, Time};
+
+use crate::packet::SackBlocks;
+
+/// A segment that was sent and is not acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its first sequence number.
+    pub seq: u64,
+    /// Payload in bytes; 0 for a SYN.
+    pub len: u32,
+    /// Whether it opens the connection and so takes one sequence number.
+    pub syn: bool,
+    /// Whether the receiver reported it (RFC 2018).
+    pub sacked: bool,
+    /// How often it was sent.
+    pub transmissions: u32,
+    /// When it was sent last.
+    pub sent: Time,
+}
+
+impl Segment {
+    /// The sequence number after it.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.seq + self.len as u64 + self.syn as u64
+    }
+}
+
+/// What a cumulative acknowledgement covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Bytes of payload that had not been reported by SACK before.
+    pub delivered: u64,
+    /// Segments.
+    pub segments: u32,
+    /// The round trip of the newest segment covered, if it was sent but once (Karn's rule).
+    pub round_trip: Option<Span>,
+}
+
+/// The segments between the first that is not acknowledged and the last that was sent.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    segments: VecDeque<Segment>,
+    /// Which segment is sent next in the ordinary course; equal to the number of segments when that is a new one.
+    next: usize,
+    una: u64,
+    max: u64,
+    sacked: usize,
+    high_sacked: u64,
+}
+
+impl Board {
+    /// The first sequence number that is not acknowledged (SND.UNA).
+    #[must_use]
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The first sequence number that was never sent.
+    #[must_use]
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The sequence number sent next in the ordinary course (SND.NXT).
+    #[must_use]
+    pub fn next_seq(&self) -> u64 {
+        self.segments.get(self.next).map_or(self.max, |segment| segment.seq)
+    }
+
+    /// Which segment is sent next in the ordinary course, counted from the first that is not acknowledged.
+    #[must_use]
+    pub const fn next(&self) -> usize {
+        self.next
+    }
+
+    /// Bytes sent and not acknowledged (FlightSize).
+    #[must_use]
+    pub const fn flight(&self) -> u64 {
+        self.max - self.una
+    }
+
+    /// Segments sent and not acknowledged.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether all that was sent is acknowledged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// A segment, counted from the first that is not acknowledged.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&Segment> {
+        self.segments.get(index)
+    }
+
+    /// Every segment in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Segment> + ExactSizeIterator {
+        self.segments.iter()
+    }
+
+    /// Adds a segment that is sent for the first time.
+    pub fn push(&mut self, len: u32, syn: bool, now: Time) {
+        let segment = Segment { seq: self.max, len, syn, sacked: false, transmissions: 1, sent: now };
+        self.max = segment.end();
+        self.segments.push_back(segment);
+    }
+
+    /// Notes that a segment is sent again.
+    pub fn resend(&mut self, index: usize, now: Time) -> Segment {
+        let segment = &mut self.segments[index];
+        segment.transmissions += 1;
+        segment.sent = now;
+        *segment
+    }
+
+    /// Moves on the segment sent next in the ordinary course.
+    pub fn set_next(&mut self, index: usize) {
+        debug_assert!(index <= self.segments.len(), "the next segment is one that was sent, or the one after");
+        self.next = index;
+    }
+
+    /// The place of the segment that starts at `seq`, or of the one after the last.
+    #[must_use]
+    pub fn index_of(&self, seq: u64) -> usize {
+        // Most segments are as long as the first, so the first guess is nearly always right.
+        if let Some(first) = self.segments.front()
+            && first.len > 0
+            && let Some(offset) = seq.checked_sub(first.seq)
+        {
+            let guess = (offset / u64::from(first.len)) as usize;
+            if self.segments.get(guess).is_some_and(|segment| segment.seq == seq) {
+                return guess;
+            }
+        }
+        self.segments.partition_point(|segment| segment.seq < seq)
+    }
+
+    /// Takes off what `ack` covers, which must be new and not beyond what was sent.
+    pub fn advance(&mut self, ack: u64, now: Time) -> Acked {
+        debug_assert!(ack > self.una && ack <= self.max);
+        let mut acked = Acked { bytes: 0, delivered: 0, segments: 0, round_trip: None };
+        while let Some(segment) = self.segments.front_mut() {
+            if segment.seq >= ack {
+                break;
+            }
+            if segment.end() > ack {
+                // Part of a segment: what is left of it keeps its history.
+                let part = ack - segment.seq;
+                segment.seq = ack;
+                segment.len -= part as u32;
+                acked.bytes += part;
+                acked.delivered += part;
+                break;
+            }
+            acked.bytes += u64::from(segment.len);
+            acked.segments += 1;
+            acked.round_trip = (segment.transmissions == 1).then(|| now.since(segment.sent));
+            if segment.sacked {
+                self.sacked -= 1;
+            } else {
+                acked.delivered += u64::from(segment.len);
+            }
+            self.segments.pop_front();
+            self.next = self.next.saturating_sub(1);
+        }
+        self.una = ack;
+        acked
+    }
+
+    /// Marks the segments that `blocks` cover whole, and returns how many bytes of them were not marked before.
+    pub fn mark_sacked(&mut self, blocks: &SackBlocks) -> u64 {
+        let mut news = 0;
+        for (start, end) in blocks.iter() {
+            let first = self.index_of(start.max(self.una));
+            for segment in self.segments.iter_mut().skip(first) {
+                if segment.end() > end {
+                    break;
+                }
+                if !segment.sacked {
+                    segment.sacked = true;
+                    self.sacked += 1;
+                    news += u64::from(segment.len);
+                    self.high_sacked = self.high_sacked.max(segment.end());
+                }
+            }
+        }
+        news
+    }
+
+    /// Forgets what was reported by SACK.
+    pub fn clear_sacked(&mut self) {
+        if self.sacked > 0 {
+            self.segments.iter_mut().for_each(|segment| segment.sacked = false);
+            self.sacked = 0;
+        }
+        self.high_sacked = 0;
+    }
+
+    /// The end of the highest segment that the receiver reported by SACK, if any is still of interest.
+    #[must_use]
+    pub fn high_sacked(&self) -> Option<u64> {
+        (self.sacked > 0).then_some(self.high_sacked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(segments: u64) -> Board {
+        let mut board = Board::default();
+        (0..segments).for_each(|_| board.push(1000, false, Time::ZERO));
+        board.set_next(segments as usize);
+        board
+    }
+
+    #[test]
+    fn acknowledgements_take_segments_off() {
+        let mut board = board(5);
+        let now = Time::from_nanos(7);
+        let acked = board.advance(2000, now);
+        assert_eq!(acked, Acked { bytes: 2000, delivered: 2000, segments: 2, round_trip: Some(Span::from_nanos(7)) });
+        assert_eq!((board.len(), board.next(), board.una(), board.flight()), (3, 3, 2000, 3000));
+        board.resend(0, now);
+        assert_eq!(board.advance(3000, now).round_trip, None, "a segment sent twice gives no sample");
+    }
+
+    #[test]
+    fn part_of_a_segment_may_be_acknowledged() {
+        let mut board = board(2);
+        let acked = board.advance(400, Time::ZERO);
+        assert_eq!((acked.bytes, acked.segments, board.len()), (400, 0, 2));
+        assert_eq!((board.get(0).map(|s| (s.seq, s.len)), board.index_of(1000)), (Some((400, 600)), 1));
+    }
+
+    #[test]
+    fn sack_marks_whole_segments_once() {
+        let mut board = board(6);
+        let blocks = SackBlocks::new(0, [(2000, 4000), (4500, 5500)]);
+        assert_eq!(board.mark_sacked(&blocks), 2000, "parts of segments are not marked");
+        assert_eq!(board.mark_sacked(&blocks), 0);
+        assert_eq!(board.high_sacked(), Some(4000));
+        let acked = board.advance(3000, Time::ZERO);
+        assert_eq!((acked.bytes, acked.delivered), (3000, 2000));
+        board.clear_sacked();
+        assert_eq!(board.high_sacked(), None);
+    }
+}

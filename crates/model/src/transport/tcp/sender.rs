@@ -1,0 +1,464 @@
+//! TCP's sending end.
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::core::{Core, milliseconds};
+use super::params::{Connect, Estimation, IdleRestart, Params};
+use super::{Config, NetworkEvent, header_bytes};
+use crate::packet::{TcpFlags, TcpHeader};
+use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
+use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Segments sent, with those sent again, without those that only open the connection.
+    pub segments: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
+    /// Segments with payload sent again.
+    pub retransmitted_segments: u64,
+    /// Their payload in bytes.
+    pub retransmitted_bytes: u64,
+    /// Times that the retransmission timer went off with something outstanding.
+    pub timeouts: u64,
+    /// Losses found by duplicate acknowledgements or a fine-grained timeout, and answered.
+    pub fast_retransmits: u64,
+    /// Acknowledgements received.
+    pub acks: u64,
+    /// Of these, those that acknowledged nothing new while data was outstanding.
+    pub duplicate_acks: u64,
+    /// Acknowledgements of what was never sent: ignored.
+    pub invalid_acks: u64,
+    /// Probes sent while frozen.
+    pub probes: u64,
+}
+
+/// A sender's state, to be sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderState {
+    /// The congestion window in segments, without recovery's inflation.
+    pub cwnd: f64,
+    /// What recovery has added to it for duplicate acknowledgements, in segments.
+    pub inflation: f64,
+    /// The slow start threshold in segments.
+    pub ssthresh: f64,
+    /// Bytes sent and not acknowledged.
+    pub flight: u64,
+    /// The smoothed round trip, after the first sample.
+    pub srtt: Option<Span>,
+    /// The retransmission timeout.
+    pub rto: Span,
+    /// The last round trip of a segment sent but once, on a fine clock.
+    pub round_trip: Option<Span>,
+    /// Duplicate acknowledgements in a row.
+    pub duplicate_acks: u32,
+    /// Whether the sender is frozen.
+    pub frozen: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The application has written nothing yet.
+    Closed,
+    /// The opening segment is not answered.
+    Opening,
+    Open,
+}
+
+/// TCP's sending end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing more.
+#[derive(Debug)]
+pub struct TcpSender {
+    core: Core,
+    control: Controller,
+    recovery: Recovery,
+    stage: Stage,
+    /// The initial window is granted by the first acknowledgement (ns-2).
+    await_initial_window: bool,
+    initial_window: f64,
+    /// When something was last sent or newly acknowledged.
+    active: Time,
+    /// Nothing is sent before this time when the window rule paces.
+    slot: Time,
+    /// When pacing lets the next segment out, if one waits.
+    paced: Time,
+    /// The receiver's latest timestamp.
+    peer_timestamp: u32,
+    /// The receiver's next sequence number.
+    peer_next: u64,
+}
+
+impl TcpSender {
+    /// A sender that has not opened its connection. `rng` is the sender's own stream.
+    #[must_use]
+    pub fn new(config: &Config, rng: Rng) -> Self {
+        Self::with_control(&config.tcp, Controller::new(&config.congestion), rng)
+    }
+
+    /// A sender with any window rule, such as [`Controller::Custom`].
+    #[must_use]
+    pub fn with_control(params: &Params, control: Controller, mut rng: Rng) -> Self {
+        Self {
+            core: Core::new(params, &mut rng),
+            recovery: Recovery::new(params, &control),
+            control,
+            stage: Stage::Closed,
+            await_initial_window: false,
+            initial_window: f64::from(params.initial_window),
+            active: Time::ZERO,
+            slot: Time::ZERO,
+            paced: Time::NEVER,
+            peer_timestamp: 0,
+            peer_next: 0,
+        }
+    }
+
+    /// Sets where in a tick the clock started (profile `ns2`), to compare with an ns-2 run in which it is known.
+    pub fn set_tick_phase(&mut self, phase: Span) {
+        self.core.rtt.set_phase(phase);
+    }
+
+    /// Whether the receiver must report by SACK what it has out of order.
+    #[must_use]
+    pub fn wants_sack(&self) -> bool {
+        self.recovery.wants_sack()
+    }
+
+    /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
+    pub fn write(&mut self, bytes: u64, now: Time) {
+        self.begin(now);
+        if self.stage == Stage::Closed {
+            self.open(now);
+        } else if self.core.board.is_empty() && self.stage == Stage::Open {
+            self.restart_after_idle();
+        }
+        self.core.app_end = self.core.app_end.saturating_add(bytes);
+    }
+
+    fn open(&mut self, now: Time) {
+        self.active = now;
+        let connect = self.core.params.connect;
+        let opening = match connect {
+            Connect::None => false,
+            Connect::Ns2 => !self.control.opens_with_data(),
+            Connect::ThreeWay => true,
+        };
+        self.stage = if opening { Stage::Opening } else { Stage::Open };
+        if opening {
+            // The SYN takes number 0.
+            self.core.app_end = 1;
+        }
+        if connect == Connect::Ns2 {
+            self.await_initial_window = true;
+            self.core.cwnd = 1.0;
+        }
+    }
+
+    fn restart_after_idle(&mut self) {
+        if self.core.now.since(self.active) <= self.core.rtt.timeout() {
+            return;
+        }
+        let restart = match self.core.params.idle_restart {
+            IdleRestart::Off => return,
+            IdleRestart::InitialWindow => self.initial_window,
+            IdleRestart::OneSegment => 1.0,
+        };
+        let answer = self.control.on_idle(restart, &self.core.view());
+        self.core.apply(answer);
+    }
+
+    /// The application writes no more: what was not sent by now never is.
+    pub fn stop(&mut self, now: Time) {
+        self.begin(now);
+        self.core.app_end = self.core.board.max().max(u64::from(self.stage == Stage::Opening));
+    }
+
+    /// What every event begins with.
+    #[inline]
+    fn begin(&mut self, now: Time) {
+        self.core.now = now;
+        self.core.limited = false;
+        self.core.burst = match self.core.params.max_burst {
+            0 => u32::MAX,
+            burst => burst,
+        };
+    }
+
+    /// A segment arrived from the receiver.
+    pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
+        self.begin(now);
+        if !header.flags.ack {
+            return;
+        }
+        if let Some((value, _)) = header.timestamps {
+            self.peer_timestamp = value;
+        }
+        self.core.counters.acks += 1;
+        if header.ack > self.core.board.max() {
+            self.core.counters.invalid_acks += 1;
+            return;
+        }
+        self.core.thaw();
+        if self.stage == Stage::Opening {
+            self.on_answer(header);
+            return;
+        }
+        self.core.advertised = u64::from(header.window.min(self.core.params.window_bytes()));
+        if header.ack > self.core.una() {
+            self.on_new_ack(header);
+        } else if header.ack == self.core.una() && !self.core.board.is_empty() && !header.flags.syn {
+            self.core.counters.duplicate_acks += 1;
+            self.recovery.on_duplicate(&mut self.core, &mut self.control, header);
+        }
+    }
+
+    /// The opening segment is answered.
+    fn on_answer(&mut self, header: &TcpHeader) {
+        if header.ack != 1 {
+            return;
+        }
+        self.stage = Stage::Open;
+        self.peer_next = u64::from(header.flags.syn);
+        self.core.advertised = u64::from(header.window.min(self.core.params.window_bytes()));
+        if self.core.params.connect == Connect::Ns2 {
+            self.on_new_ack(header);
+            return;
+        }
+        let sent_again = self.core.timeouts_in_row > 0;
+        self.active = self.core.now;
+        self.core.timeouts_in_row = 0;
+        self.core.before_ack(header);
+        let acked = self.core.board.advance(header.ack, self.core.now);
+        self.core.round_trip = acked.round_trip.or(self.core.round_trip);
+        if sent_again {
+            // RFC 6298 §5.7; and RFC 5681 §3.1: start with one segment.
+            self.core.rtt.after_lost_opening();
+            self.core.stop_timing();
+            self.core.echo = None;
+            self.core.cwnd = 1.0;
+        }
+        self.core.acknowledge();
+    }
+
+    fn on_new_ack(&mut self, header: &TcpHeader) {
+        self.active = self.core.now;
+        self.core.before_ack(header);
+        let first = self.core.una() == 0;
+        let opened_with_data = self.await_initial_window && self.control.opens_with_data();
+        if opened_with_data && !first {
+            // ns-2's Vegas looks before it counts this acknowledgement.
+            self.await_initial_window = false;
+            self.core.cwnd = self.initial_window;
+        }
+        let acked = self.core.board.advance(header.ack, self.core.now);
+        self.core.round_trip = acked.round_trip.or(self.core.round_trip);
+        self.core.timeouts_in_row = 0;
+        let arrival = Arrival { header, acked };
+        self.recovery.on_ack(&mut self.core, &mut self.control, &arrival);
+        if self.await_initial_window && !opened_with_data {
+            self.await_initial_window = false;
+            self.core.cwnd = self.initial_window;
+        }
+    }
+
+    /// The network layer tells of the route to the receiver.
+    pub fn on_network(&mut self, event: NetworkEvent, now: Time) {
+        self.begin(now);
+        if let NetworkEvent::HopCount(hops) = event {
+            self.core.hops = hops;
+        }
+        let answer = self.control.on_network(event, &self.core.view());
+        self.core.apply(answer);
+    }
+
+    /// The deadline is reached. Being called early does no harm.
+    pub fn on_timer(&mut self, now: Time) {
+        self.begin(now);
+        self.core.probe();
+        if now >= self.control.deadline() {
+            let answer = self.control.on_timer(&self.core.view());
+            self.core.apply(answer);
+        }
+        if now >= self.core.rto {
+            self.on_timeout();
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        let core = &mut self.core;
+        if core.board.una() == 0 {
+            // The first segment is lost: a larger initial window is out of place (RFC 5681 §3.1).
+            self.initial_window = 1.0;
+        }
+        let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
+        let mut rescaled = false;
+        core.inflation = 0.0;
+        if !opening {
+            core.counters.timeouts += u64::from(!core.board.is_empty());
+            self.recovery.on_timeout(core);
+            core.recover = core.board.max();
+            let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &core.view());
+            rescaled = matches!(answer, Answer::Rescale { .. });
+            core.apply(answer);
+        }
+        core.timeouts_in_row += 1;
+        core.forced = None;
+        core.stop_timing();
+        core.board.set_next(0);
+        if core.frozen.is_some() {
+            return;
+        }
+        if !rescaled {
+            core.rtt.back_off();
+        }
+        core.arm_timer();
+    }
+
+    /// When [`on_timer`](Self::on_timer) must next be called.
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        let probe = self.core.frozen.as_ref().map_or(Time::NEVER, |frozen| frozen.next);
+        self.core.rto.min(probe).min(self.control.deadline()).min(self.paced)
+    }
+
+    /// The next segment to send now, if any.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
+        self.core.now = now;
+        self.paced = Time::NEVER;
+        if let Some(seq) = self.core.forced.take() {
+            let index = self.core.board.index_of(seq);
+            if self.core.fits_advertised(index) {
+                return Some(self.emit(index));
+            }
+        }
+        if self.core.frozen.is_some() || self.stage == Stage::Closed {
+            return None;
+        }
+        if self.stage == Stage::Opening {
+            return (self.core.board.next() == 0).then(|| self.emit_in_order(0));
+        }
+        if std::mem::take(&mut self.core.limited)
+            && let Some(index) = self.core.next_limited()
+        {
+            self.core.count_limited();
+            return Some(self.emit_in_order(index));
+        }
+        if self.core.burst == 0 {
+            return None;
+        }
+        let Some(index) = self.recovery.next(&mut self.core) else {
+            self.guard_against_silence();
+            return None;
+        };
+        let gap = self.control.pacing_gap();
+        if !gap.is_zero() {
+            if now < self.slot {
+                self.paced = self.slot;
+                return None;
+            }
+            self.slot = now + gap;
+        }
+        self.core.burst -= 1;
+        let header = self.emit_in_order(index);
+        self.recovery.on_sent(&self.core, index);
+        Some(header)
+    }
+
+    /// With nothing outstanding and a window without room for a segment, only the timer can go on.
+    fn guard_against_silence(&mut self) {
+        if self.core.board.is_empty() && self.core.rto == Time::NEVER && self.core.new_payload() > 0 {
+            self.core.arm_timer();
+        }
+    }
+
+    fn emit_in_order(&mut self, index: usize) -> TcpHeader {
+        let next = self.core.board.next().max(index + 1);
+        let header = self.emit(index);
+        self.core.board.set_next(next);
+        header
+    }
+
+    /// Sends the segment at `index`, or a new one after the last.
+    fn emit(&mut self, index: usize) -> TcpHeader {
+        let core = &mut self.core;
+        let now = core.now;
+        let was_empty = core.board.is_empty();
+        let retransmission = index < core.board.len();
+        let segment = if retransmission {
+            let segment = core.board.resend(index, now);
+            if core.params.estimation == Estimation::Rfc6298 {
+                core.stop_timing_of(segment.end());
+            }
+            segment
+        } else {
+            let syn = self.stage == Stage::Opening;
+            let payload = if syn { 0 } else { core.new_payload() };
+            core.board.push(payload, syn, now);
+            core.time_segment(core.board.max());
+            *core.board.get(index).expect("the segment was just added")
+        };
+        if segment.len > 0 {
+            let bytes = u64::from(segment.len);
+            core.counters.segments += 1;
+            core.counters.bytes += bytes;
+            core.counters.retransmitted_segments += u64::from(retransmission);
+            core.counters.retransmitted_bytes += if retransmission { bytes } else { 0 };
+        }
+        if (was_empty || core.rto == Time::NEVER) && core.frozen.is_none() {
+            core.arm_timer();
+        }
+        self.active = now;
+        self.control.on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission }, &core.view());
+        TcpHeader {
+            seq: segment.seq,
+            ack: self.peer_next,
+            len: segment.len,
+            window: core.params.window_bytes(),
+            timestamps: core.params.timestamps.then(|| (milliseconds(now), self.peer_timestamp)),
+            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: false },
+            retransmission: retransmission && !segment.syn,
+            ..TcpHeader::default()
+        }
+    }
+
+    /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
+    #[must_use]
+    pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
+        if self.control.charges_headers() { header_bytes(&self.core.params, header) } else { 0 }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn counters(&self) -> &SenderCounters {
+        &self.core.counters
+    }
+
+    /// The state, to be sampled.
+    #[must_use]
+    pub fn state(&self) -> SenderState {
+        let core = &self.core;
+        SenderState {
+            cwnd: core.cwnd,
+            inflation: core.inflation,
+            ssthresh: core.ssthresh,
+            flight: core.board.flight(),
+            srtt: core.rtt.srtt(),
+            rto: core.rtt.timeout(),
+            round_trip: core.round_trip,
+            duplicate_acks: core.duplicates,
+            frozen: core.frozen.is_some(),
+        }
+    }
+
+    /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in bytes.
+    #[must_use]
+    pub const fn window_edges(&self) -> (u64, u64, u64) {
+        (self.core.board.una(), self.core.board.max(), self.core.advertised)
+    }
+
+    /// Whether all that the application wrote, or had written when it stopped, is acknowledged.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.stage == Stage::Open && self.core.board.is_empty() && self.core.una() >= self.core.app_end
+    }
+}
