@@ -186,6 +186,12 @@ impl Timing {
         self.preamble + rate.airtime(bytes)
     }
 
+    /// The time that preamble and PLCP header take.
+    #[must_use]
+    pub const fn preamble(&self) -> Span {
+        self.preamble
+    }
+
     /// The parameters.
     #[must_use]
     pub const fn params(&self) -> &Params {

@@ -1,0 +1,9 @@
+//! What is measured: counters of flows and nodes, drops by reason, sampled series.
+//!
+//! Observation is on or off without a trace in the run: it draws no random number and asks for nothing.
+
+mod flow;
+mod results;
+
+pub use flow::FlowMeter;
+pub use results::{DropRow, FlowRow, NodeRow, Outcome, SeriesRow};

@@ -1,0 +1,184 @@
+//! Building a world from its specification.
+
+use std::sync::Arc;
+
+use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
+
+use super::flow::{Endpoints, Flow};
+use super::{Event, FlowSpec, Node, Spec, Transport, WiredLink, World};
+use crate::context::Context;
+use crate::link::{Link, Wired};
+use crate::mac;
+use crate::mac::dcf::{Dcf, Timing};
+use crate::mobility::{self, Leg, Mobility};
+use crate::observe::FlowMeter;
+use crate::packet::NodeId;
+use crate::radio::medium::Medium;
+use crate::routing::{Connectivity, Routing};
+use crate::traffic::Period;
+use crate::transport::tcp::{TcpReceiver, TcpSender};
+use crate::transport::udp::UdpReceiver;
+
+/// A specification from which no world can be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A node's movement cannot be built.
+    #[error("node {node}: {source}")]
+    Mobility {
+        /// The node.
+        node: usize,
+        /// Why.
+        source: mobility::BuildError,
+    },
+    /// A flow or wire names a node that is not there.
+    #[error("{what} {number} names node {node}; there are {nodes} nodes, counted from 0")]
+    NoSuchNode {
+        /// "flow" or "wire".
+        what: &'static str,
+        /// Its number.
+        number: usize,
+        /// The node.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A flow or wire leads from a node to itself.
+    #[error("{what} {number} leads from node {node} to itself")]
+    ToItself {
+        /// "flow" or "wire".
+        what: &'static str,
+        /// Its number.
+        number: usize,
+        /// The node.
+        node: NodeId,
+    },
+}
+
+impl World {
+    /// The world of a specification, at time zero.
+    ///
+    /// # Errors
+    /// When a flow or wire names a node that is not there, or a movement file has no such node.
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        check_ends(spec)?;
+        let streams = Streams::new(spec.seed, spec.run);
+        let mac::Config::Dcf(mac) = &spec.mac;
+        let timing = Timing::new(mac);
+        let count = spec.nodes.len();
+        let mut queue = Queue::default();
+        let mut legs: Vec<Leg> = Vec::with_capacity(count);
+        let mut nodes = Vec::with_capacity(count);
+        for (number, node) in spec.nodes.iter().enumerate() {
+            let id = NodeId(number as u32);
+            let place = mobility::Spec { start: node.start, movements: node.movements.as_deref() };
+            let mut mobility = node
+                .mobility
+                .build(id, &place, streams.node(number, "mobility"))
+                .map_err(|source| BuildError::Mobility { node: number, source })?;
+            let leg = mobility.next_leg();
+            if leg.until < Time::NEVER {
+                queue.push(leg.until, Event::Leg(number as u32));
+            }
+            legs.push(leg);
+            nodes.push(Node {
+                link: Link::new(id, &spec.link),
+                link_wakeup: Wakeup::default(),
+                routing: node.routing.build(id, count, streams.node(number, "routing")),
+                routing_wakeup: Wakeup::default(),
+                mobility,
+                wireless: node.wireless,
+                wires: Vec::new(),
+                flows: Vec::new(),
+                routing_protocol: node.routing.name(),
+                forwarded: 0,
+                routing_packets: 0,
+                routing_bytes: 0,
+            });
+        }
+        let mut wires = Vec::with_capacity(spec.wires.len());
+        for (number, wire) in spec.wires.iter().enumerate() {
+            let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
+            let wired = Wired::new(&wire.params, wire.ends.into(), [stream("forward"), stream("backward")]);
+            for node in [wire.ends.0, wire.ends.1] {
+                if let Some((direction, other)) = wired.direction_from(node) {
+                    nodes[node.index()].wires.push((other, direction, number));
+                }
+            }
+            wires.push(WiredLink { wire: wired, wakeup: Wakeup::default() });
+        }
+        for (number, flow) in spec.flows.iter().enumerate() {
+            nodes[flow.from.index()].flows.push(number);
+        }
+        let connectivity_interval =
+            nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
+        let medium =
+            Medium::new(&spec.radio, spec.propagation.channel(), timing.preamble(), legs, spec.medium.search, &streams);
+        Ok(Self {
+            cx: Context::default(),
+            queue,
+            end: Time::ZERO + spec.duration,
+            seed: spec.seed,
+            run: spec.run,
+            macs: (0..count).map(|n| Dcf::new(NodeId(n as u32), &timing, streams.node(n, "backoff"))).collect(),
+            mac_wakeups: vec![Wakeup::default(); count],
+            nodes,
+            timing,
+            medium,
+            exact: spec.medium.exact,
+            wires,
+            flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
+            ttl: spec.ip.ttl,
+            connectivity: Arc::new(Connectivity::new(vec![Vec::new(); count])),
+            connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
+            quantities: spec.observe.series.clone(),
+            sample_interval: spec.observe.interval.max(Span::from_micros(1)),
+            series: Vec::new(),
+            events: 0,
+            edges: 0,
+        })
+    }
+}
+
+fn check_ends(spec: &Spec) -> Result<(), BuildError> {
+    let nodes = spec.nodes.len();
+    let flows = spec.flows.iter().enumerate().map(|(number, flow)| ("flow", number, flow.from, flow.to));
+    let wires = spec.wires.iter().enumerate().map(|(number, wire)| ("wire", number, wire.ends.0, wire.ends.1));
+    for (what, number, a, b) in flows.chain(wires) {
+        if let Some(node) = [a, b].into_iter().find(|node| node.index() >= nodes) {
+            return Err(BuildError::NoSuchNode { what, number, node, nodes });
+        }
+        if a == b {
+            return Err(BuildError::ToItself { what, number, node: a });
+        }
+    }
+    Ok(())
+}
+
+fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) -> Flow {
+    let stream = |purpose: &str| streams.stream(&format!("flow/{number}/{purpose}"));
+    let (transport, name, segment) = match &flow.transport {
+        Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, "udp", 0),
+        Transport::Tcp { config, acking } => {
+            let sender = TcpSender::new(config, stream("tcp"));
+            let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
+            let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
+            (endpoints, config.congestion.name(), config.tcp.segment_size.count())
+        }
+    };
+    Flow {
+        from: flow.from,
+        to: flow.to,
+        source: flow.traffic.source(Period { start: flow.start, stop: flow.stop }, stream("traffic")),
+        transport,
+        name,
+        segment,
+        source_wakeup: Wakeup::default(),
+        sink_wakeup: Wakeup::default(),
+        meter: FlowMeter::new(spec.measure_from),
+        route: None,
+        sampled_bytes: 0,
+        cwnd_area: 0.0,
+        cwnd_since: Time::ZERO,
+        cwnd: 0.0,
+    }
+}

@@ -1,0 +1,345 @@
+//! What each event and each action does: the way of a packet can be read here from top to bottom.
+
+use std::sync::Arc;
+
+use hopyard_engine::wakeup::Fired;
+use hopyard_engine::{Time, Wakeup};
+
+use super::{Event, World};
+use crate::context::{Action, DropReason, RouteChange};
+use crate::frame::Frame;
+use crate::ip::{self, Arrival};
+use crate::mobility::Mobility;
+use crate::packet::{Body, NodeId, PacketId};
+use crate::radio::medium::{Edge, TransmissionId};
+use crate::radio::reception::{Begin, Verdict};
+use crate::routing::{Connectivity, Routing};
+
+impl World {
+    /// Sets everything going at time zero.
+    pub(super) fn start(&mut self) {
+        self.look_at_connectivity();
+        for node in 0..self.nodes.len() {
+            self.nodes[node].routing.start(&mut self.cx);
+            self.drain();
+            self.arm_routing(node);
+        }
+        for flow in 0..self.flows.len() {
+            self.arm_source(flow);
+        }
+        if !self.quantities.is_empty() {
+            self.queue.push(Time::ZERO, Event::Sample);
+        }
+    }
+
+    /// Carries out one event, and all actions that follow from it.
+    #[inline]
+    pub(super) fn handle(&mut self, event: Event) {
+        match event {
+            Event::Edge(transmission) => return self.walk(transmission),
+            Event::Mac(node) => {
+                let node = node as usize;
+                if !fired(&mut self.mac_wakeups[node], self.cx.now, &mut self.queue, event) {
+                    return;
+                }
+                if let Some(frame) = self.macs[node].on_timer(&self.timing, &mut self.cx) {
+                    self.transmit(frame);
+                }
+                self.drain();
+                self.arm_mac(node);
+                return;
+            }
+            Event::Routing(node) => {
+                let node = node as usize;
+                if fired(&mut self.nodes[node].routing_wakeup, self.cx.now, &mut self.queue, event) {
+                    self.nodes[node].routing.on_timer(&mut self.cx);
+                    self.arm_routing(node);
+                }
+            }
+            Event::Link(node) => {
+                let node = node as usize;
+                if fired(&mut self.nodes[node].link_wakeup, self.cx.now, &mut self.queue, event) {
+                    self.nodes[node].link.on_timer(&mut self.cx);
+                    self.serve_mac(node);
+                    self.arm_link(node);
+                }
+            }
+            Event::Source(flow) => {
+                let flow = flow as usize;
+                if fired(&mut self.flows[flow].source_wakeup, self.cx.now, &mut self.queue, event) {
+                    self.on_source_timer(flow);
+                }
+            }
+            Event::Sink(flow) => {
+                let flow = flow as usize;
+                if fired(&mut self.flows[flow].sink_wakeup, self.cx.now, &mut self.queue, event) {
+                    self.on_sink_timer(flow);
+                }
+            }
+            Event::Wire(wire) => {
+                let wire = wire as usize;
+                if fired(&mut self.wires[wire].wakeup, self.cx.now, &mut self.queue, event) {
+                    self.wires[wire].wire.on_timer(&mut self.cx);
+                    self.arm_wire(wire);
+                }
+            }
+            Event::Leg(node) => self.next_leg(node as usize),
+            Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
+            Event::Connectivity => self.look_at_connectivity(),
+            Event::Sample => self.sample(),
+        }
+        self.drain();
+    }
+
+    /// Carries out what handlers have asked for, first in, first out.
+    pub(super) fn drain(&mut self) {
+        while let Some(action) = self.cx.actions.pop_front() {
+            match action {
+                Action::Route { node, packet } => {
+                    self.nodes[node.index()].routing.route(packet, &mut self.cx);
+                    self.arm_routing(node.index());
+                }
+                Action::Send { node, packet, next_hop } => self.send(node, packet, next_hop),
+                Action::SendLater { node, packet, next_hop, at } => {
+                    self.queue.push(at, Event::Send(node, packet, next_hop));
+                }
+                Action::TakeBack { node, next_hop } => {
+                    for packet in self.nodes[node.index()].link.take_back(next_hop, &self.cx) {
+                        self.nodes[node.index()].routing.on_taken_back(packet, next_hop, &mut self.cx);
+                    }
+                    self.arm_routing(node.index());
+                }
+                Action::RouteChanged { node, change } => self.on_route_changed(node, change),
+                Action::Arrived { node, packet, from } => {
+                    self.nodes[node.index()].link.receive(packet, from, &mut self.cx);
+                    self.serve_mac(node.index());
+                    self.arm_link(node.index());
+                }
+                Action::Receive { node, packet, from } => self.receive(node, packet, from),
+                Action::LinkFailed { node, packet, next_hop } => self.on_link_failed(node, packet, next_hop),
+                Action::MacReady { node } => self.serve_mac(node.index()),
+            }
+        }
+    }
+
+    /// A packet goes down to the wire or the radio that leads to its next hop.
+    fn send(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+        let n = node.index();
+        self.count_routing(node, packet);
+        if let Some(&(_, direction, wire)) = self.nodes[n].wires.iter().find(|(other, ..)| *other == next_hop) {
+            self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
+            self.arm_wire(wire);
+        } else if self.nodes[n].wireless {
+            self.nodes[n].link.send(packet, next_hop, &mut self.cx);
+            self.serve_mac(n);
+            self.arm_link(n);
+        } else if next_hop.is_broadcast() {
+            // A broadcast of a node that has no radio reaches nobody.
+            self.cx.hand_over(packet);
+        } else {
+            self.cx.drop_packet(node, packet, DropReason::NoRoute);
+        }
+    }
+
+    /// Gives the MAC the next packet, if it can take one.
+    fn serve_mac(&mut self, node: usize) {
+        if self.nodes[node].wireless
+            && self.macs[node].is_ready()
+            && let Some((packet, next_hop)) = self.nodes[node].link.next_frame(self.cx.now)
+        {
+            let size = self.cx.packets[packet].size;
+            self.macs[node].accept(packet, size, next_hop, &self.timing, self.cx.now);
+            self.arm_mac(node);
+        }
+    }
+
+    /// A frame goes on the air.
+    fn transmit(&mut self, frame: Frame) {
+        let word = self.cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
+        self.cx.digest.fold(word ^ (frame.kind as u64) << 62 ^ u64::from(frame.bytes) << 32);
+        match self.medium.transmit(frame, self.cx.now, &mut self.queue) {
+            Some(transmission) if self.exact => {
+                for index in 0..self.medium.edges(transmission) {
+                    let (at, order) = self.medium.edge(transmission, index);
+                    self.queue.push_ordered(at, order, Event::Edge(transmission));
+                }
+            }
+            Some(transmission) => {
+                let (at, order) = self.medium.edge(transmission, 0);
+                self.queue.push_ordered(at, order, Event::Edge(transmission));
+            }
+            None => {
+                if let (true, Some(packet)) = (frame.receiver.is_broadcast(), frame.packet) {
+                    self.cx.hand_over(packet);
+                }
+            }
+        }
+    }
+
+    /// Walks the edges of a transmission for as long as nothing else comes first.
+    fn walk(&mut self, transmission: TransmissionId) {
+        loop {
+            self.edges += 1;
+            let now = self.cx.now;
+            match self.medium.step(transmission, now) {
+                Edge::Begin(node, Begin::Busy) => self.macs[node.index()].on_busy(&self.timing, now),
+                Edge::Begin(node, Begin::Ignored(end)) => self.macs[node.index()].on_ignored(end, &self.timing),
+                Edge::Begin(_, Begin::Nothing) => {}
+                Edge::End(node, end) => {
+                    let mac = &mut self.macs[node.index()];
+                    match end.verdict {
+                        Verdict::Decoded => mac.on_frame(self.medium.frame(transmission), &self.timing, &mut self.cx),
+                        Verdict::Error => mac.on_error(&self.timing, now),
+                        Verdict::Missed => {}
+                    }
+                    if end.idle {
+                        mac.on_idle(&self.timing, now);
+                    }
+                    if end.idle || end.verdict != Verdict::Missed {
+                        self.drain();
+                        self.arm_mac(node.index());
+                    }
+                }
+            }
+            let Some((at, order)) = self.medium.next_edge(transmission) else {
+                if let Some(packet) = self.medium.finish(transmission) {
+                    self.cx.hand_over(packet);
+                }
+                return;
+            };
+            if self.exact {
+                return;
+            }
+            if at > self.end || !self.queue.comes_first(at, order) {
+                self.queue.push_ordered(at, order, Event::Edge(transmission));
+                return;
+            }
+            self.cx.now = at;
+        }
+    }
+
+    /// A packet comes up from a link, or from a wire.
+    fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+        let n = node.index();
+        let arrival = ip::arrive(&mut self.cx.packets[packet], node);
+        self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
+        match arrival {
+            Arrival::Local => self.deliver(node, packet),
+            Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
+            Arrival::Forward => {
+                self.nodes[n].forwarded += 1;
+                self.nodes[n].routing.route(packet, &mut self.cx);
+            }
+            Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
+        }
+        self.arm_routing(n);
+    }
+
+    /// The MAC gave a packet back.
+    fn on_link_failed(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+        self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
+        if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
+            self.cx.drop_packet(node, packet, DropReason::RetryLimit);
+            return;
+        }
+        self.nodes[node.index()].routing.on_link_failure(packet, next_hop, &mut self.cx);
+        self.arm_routing(node.index());
+    }
+
+    fn on_route_changed(&mut self, node: NodeId, change: RouteChange) {
+        for i in 0..self.nodes[node.index()].flows.len() {
+            let flow = self.nodes[node.index()].flows[i];
+            if self.flows[flow].to == change.destination {
+                self.on_flow_route_changed(flow, change.route);
+            }
+        }
+    }
+
+    fn next_leg(&mut self, node: usize) {
+        let leg = self.nodes[node].mobility.next_leg();
+        self.medium.set_leg(NodeId(node as u32), leg);
+        if leg.until < Time::NEVER {
+            self.queue.push(leg.until, Event::Leg(node as u32));
+        }
+    }
+
+    /// Shows the true connectivity to protocols that ask for it.
+    fn look_at_connectivity(&mut self) {
+        if self.connectivity_interval.is_zero() {
+            return;
+        }
+        let now = self.cx.now;
+        let mut neighbours: Vec<Vec<NodeId>> = (0..self.nodes.len())
+            .map(|n| {
+                let node = NodeId(n as u32);
+                if self.nodes[n].wireless { self.medium.in_range(node, now) } else { Vec::new() }
+            })
+            .collect();
+        for list in &mut neighbours {
+            list.retain(|other| self.nodes[other.index()].wireless);
+        }
+        for (n, node) in self.nodes.iter().enumerate() {
+            neighbours[n].extend(node.wires.iter().map(|&(other, ..)| other));
+            neighbours[n].sort_unstable();
+            neighbours[n].dedup();
+        }
+        let connectivity = Connectivity::new(neighbours);
+        if *self.connectivity != connectivity || now == Time::ZERO {
+            self.connectivity = Arc::new(connectivity);
+            for n in 0..self.nodes.len() {
+                self.nodes[n].routing.on_connectivity(&self.connectivity);
+            }
+        }
+        self.queue.push(now + self.connectivity_interval, Event::Connectivity);
+    }
+
+    fn count_routing(&mut self, node: NodeId, packet: PacketId) {
+        let packet = &self.cx.packets[packet];
+        if packet.is_routing() {
+            let node = &mut self.nodes[node.index()];
+            node.routing_packets += 1;
+            node.routing_bytes += u64::from(packet.size);
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm_mac(&mut self, node: usize) {
+        let deadline = self.macs[node].deadline(&self.timing).max(self.cx.now);
+        if let Some(at) = self.mac_wakeups[node].set(deadline) {
+            self.queue.push(at, Event::Mac(node as u32));
+        }
+    }
+
+    pub(super) fn arm_routing(&mut self, node: usize) {
+        let it = &mut self.nodes[node];
+        if let Some(at) = it.routing_wakeup.set(it.routing.deadline().max(self.cx.now)) {
+            self.queue.push(at, Event::Routing(node as u32));
+        }
+    }
+
+    fn arm_link(&mut self, node: usize) {
+        let it = &mut self.nodes[node];
+        if let Some(at) = it.link_wakeup.set(it.link.deadline().max(self.cx.now)) {
+            self.queue.push(at, Event::Link(node as u32));
+        }
+    }
+
+    fn arm_wire(&mut self, wire: usize) {
+        let it = &mut self.wires[wire];
+        if let Some(at) = it.wakeup.set(it.wire.deadline().max(self.cx.now)) {
+            self.queue.push(at, Event::Wire(wire as u32));
+        }
+    }
+}
+
+/// Whether a wake-up is due; if its deadline has moved back, the event is set again.
+fn fired(wakeup: &mut Wakeup, now: Time, queue: &mut hopyard_engine::Queue<Event>, event: Event) -> bool {
+    match wakeup.fire(now) {
+        Fired::Due => true,
+        Fired::Early(at) => {
+            queue.push(at, event);
+            false
+        }
+        Fired::Stale => false,
+    }
+}

@@ -1,0 +1,280 @@
+//! Flows: an application, the transport below it at both ends, and the meter that counts.
+
+use hopyard_engine::{Time, Wakeup};
+
+use super::{Event, Quantity, World};
+use crate::context::DropReason;
+use crate::observe::{FlowMeter, SeriesRow};
+use crate::packet::{Body, FlowId, IP_HEADER, NodeId, Packet, PacketId, TcpHeader, UDP_HEADER, UdpHeader};
+use crate::routing::Routing;
+use crate::traffic::{Offer, Source, Traffic};
+use crate::transport::tcp::{NetworkEvent, TcpReceiver, TcpSender};
+use crate::transport::udp::UdpReceiver;
+
+/// A flow from one node to another.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub source: Source,
+    pub transport: Endpoints,
+    pub name: &'static str,
+    /// Payload of a full segment; zero for UDP.
+    pub segment: u64,
+    pub source_wakeup: Wakeup,
+    pub sink_wakeup: Wakeup,
+    pub meter: FlowMeter,
+    /// The next hop and the length of the source's route, as last announced.
+    pub route: Option<(NodeId, u8)>,
+    /// Payload delivered up to the last sample.
+    pub sampled_bytes: u64,
+    /// The congestion window integrated over time, in segment-seconds, up to `cwnd_since`.
+    pub cwnd_area: f64,
+    pub cwnd_since: Time,
+    pub cwnd: f64,
+}
+
+/// The two ends of a flow.
+#[derive(Debug)]
+pub(super) enum Endpoints {
+    Udp { next: u64, receiver: UdpReceiver },
+    Tcp { sender: Box<TcpSender>, receiver: Box<TcpReceiver> },
+}
+
+impl World {
+    pub(super) fn arm_source(&mut self, flow: usize) {
+        let it = &mut self.flows[flow];
+        let transport = match &it.transport {
+            Endpoints::Udp { .. } => Time::NEVER,
+            Endpoints::Tcp { sender, .. } => sender.deadline(),
+        };
+        let deadline = it.source.deadline().min(transport).max(self.cx.now);
+        if let Some(at) = it.source_wakeup.set(deadline) {
+            self.queue.push(at, Event::Source(flow as u32));
+        }
+    }
+
+    fn arm_sink(&mut self, flow: usize) {
+        let it = &mut self.flows[flow];
+        if let Endpoints::Tcp { receiver, .. } = &it.transport
+            && let Some(at) = it.sink_wakeup.set(receiver.deadline().max(self.cx.now))
+        {
+            self.queue.push(at, Event::Sink(flow as u32));
+        }
+    }
+
+    /// The application offers data, or TCP's timer runs out.
+    pub(super) fn on_source_timer(&mut self, flow: usize) {
+        let now = self.cx.now;
+        while self.flows[flow].source.deadline() <= now {
+            match self.flows[flow].source.on_timer(now) {
+                Offer::Bytes(bytes) => self.write(flow, bytes),
+                Offer::Unlimited => self.write(flow, u64::MAX),
+                Offer::Last(bytes) => {
+                    if bytes > 0 {
+                        self.write(flow, bytes);
+                    } else if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+                        sender.stop(now);
+                    }
+                }
+            }
+        }
+        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport
+            && sender.deadline() <= now
+        {
+            sender.on_timer(now);
+        }
+        self.pump_sender(flow);
+    }
+
+    fn write(&mut self, flow: usize, bytes: u64) {
+        let now = self.cx.now;
+        let it = &mut self.flows[flow];
+        let (from, to) = (it.from, it.to);
+        match &mut it.transport {
+            Endpoints::Tcp { sender, .. } => sender.write(bytes, now),
+            Endpoints::Udp { next, .. } => {
+                let header = UdpHeader { sequence: *next, len: bytes.min(u64::from(u16::MAX)) as u32 };
+                *next += 1;
+                it.meter.on_sent(0, now);
+                let size = IP_HEADER + UDP_HEADER + header.len;
+                self.originate(flow, from, to, size, Body::Udp(header));
+            }
+        }
+    }
+
+    /// Sends everything that TCP wants to send now.
+    fn pump_sender(&mut self, flow: usize) {
+        let now = self.cx.now;
+        loop {
+            let it = &mut self.flows[flow];
+            let Endpoints::Tcp { sender, .. } = &mut it.transport else { break };
+            let Some(header) = sender.poll_transmit(now) else { break };
+            let size = sender.header_bytes(&header) + header.len;
+            if header.len > 0 || header.flags.syn {
+                it.meter.on_sent(if header.retransmission { 0 } else { header.len }, now);
+            }
+            let (from, to) = (it.from, it.to);
+            self.originate(flow, from, to, size, Body::Tcp(header));
+        }
+        let it = &mut self.flows[flow];
+        if let Endpoints::Tcp { sender, .. } = &it.transport {
+            it.cwnd_area += it.cwnd * now.since(it.cwnd_since).seconds();
+            it.cwnd_since = now;
+            it.cwnd = sender.state().cwnd;
+        }
+        self.arm_source(flow);
+    }
+
+    /// Sends the acknowledgements that are due.
+    fn pump_receiver(&mut self, flow: usize) {
+        let now = self.cx.now;
+        loop {
+            let it = &mut self.flows[flow];
+            let Endpoints::Tcp { receiver, .. } = &mut it.transport else { break };
+            let Some(header) = receiver.poll_transmit(now) else { break };
+            let size = receiver.header_bytes(&header);
+            let (from, to) = (it.to, it.from);
+            self.originate(flow, from, to, size, Body::Tcp(header));
+        }
+        self.arm_sink(flow);
+    }
+
+    pub(super) fn on_sink_timer(&mut self, flow: usize) {
+        let now = self.cx.now;
+        if let Endpoints::Tcp { receiver, .. } = &mut self.flows[flow].transport {
+            receiver.on_timer(now);
+        }
+        self.pump_receiver(flow);
+    }
+
+    fn originate(&mut self, flow: usize, source: NodeId, destination: NodeId, size: u32, body: Body) {
+        let packet = self.cx.originate(Packet {
+            created: self.cx.now,
+            source,
+            destination,
+            flow: FlowId(flow as u32),
+            size,
+            ttl: self.ttl,
+            hops: 0,
+            body,
+        });
+        self.nodes[source.index()].routing.route(packet, &mut self.cx);
+        self.arm_routing(source.index());
+    }
+
+    /// A packet has reached the node it was for.
+    pub(super) fn deliver(&mut self, node: NodeId, packet: PacketId) {
+        let flow = self.cx.packets[packet].flow.index();
+        let Some(it) = self.flows.get(flow) else {
+            self.cx.drop_packet(node, packet, DropReason::NoListener);
+            return;
+        };
+        let to_sink = node == it.to;
+        let packet = self.cx.deliver(packet);
+        self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
+        match packet.body {
+            Body::Tcp(header) if to_sink => self.on_data(flow, &packet, &header),
+            Body::Tcp(header) => self.on_acknowledgement(flow, &header),
+            Body::Udp(header) => self.on_datagram(flow, &packet, &header),
+            Body::Arp(_) | Body::Routing(_) => {}
+        }
+    }
+
+    fn on_data(&mut self, flow: usize, packet: &Packet, header: &TcpHeader) {
+        let now = self.cx.now;
+        let it = &mut self.flows[flow];
+        let Endpoints::Tcp { receiver, .. } = &mut it.transport else { return };
+        let before = *receiver.counters();
+        receiver.on_segment(header, now);
+        let after = *receiver.counters();
+        let unique = after.duplicate_segments == before.duplicate_segments;
+        it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
+        it.meter.on_delivered(after.delivered_bytes - before.delivered_bytes, now);
+        self.cx.digest.fold(after.delivered_bytes);
+        self.pump_receiver(flow);
+    }
+
+    fn on_acknowledgement(&mut self, flow: usize, header: &TcpHeader) {
+        let now = self.cx.now;
+        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+            sender.on_segment(header, now);
+        }
+        self.pump_sender(flow);
+    }
+
+    fn on_datagram(&mut self, flow: usize, packet: &Packet, header: &UdpHeader) {
+        let now = self.cx.now;
+        let it = &mut self.flows[flow];
+        let Endpoints::Udp { receiver, .. } = &mut it.transport else { return };
+        let unique = receiver.on_datagram(header);
+        it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
+        if unique {
+            it.meter.on_delivered(u64::from(header.len), now);
+        }
+    }
+
+    /// Routing announced a change at a flow's source.
+    pub(super) fn on_flow_route_changed(&mut self, flow: usize, route: Option<(NodeId, u8)>) {
+        let now = self.cx.now;
+        let it = &mut self.flows[flow];
+        let before = std::mem::replace(&mut it.route, route);
+        if before == route {
+            return;
+        }
+        it.meter.route_changes += u64::from(now >= it.meter.from());
+        if let Endpoints::Tcp { sender, .. } = &mut it.transport {
+            match (before, route) {
+                (_, None) => sender.on_network(NetworkEvent::RouteLost, now),
+                (None, Some(_)) => sender.on_network(NetworkEvent::RouteRestored, now),
+                (Some(_), Some(_)) => {}
+            }
+            if let Some((_, hops)) = route
+                && before.map(|(_, hops)| hops) != Some(hops)
+            {
+                sender.on_network(NetworkEvent::HopCount(hops), now);
+            }
+            self.pump_sender(flow);
+        }
+    }
+
+    /// Takes one sample of every quantity of every flow.
+    pub(super) fn sample(&mut self) {
+        let now = self.cx.now;
+        for flow in 0..self.flows.len() {
+            for i in 0..self.quantities.len() {
+                let quantity = self.quantities[i];
+                if let Some(value) = self.value(flow, quantity) {
+                    self.series.push(SeriesRow {
+                        flow: flow as u32,
+                        time_s: now.seconds(),
+                        quantity: quantity.name(),
+                        unit: quantity.unit(),
+                        value,
+                    });
+                }
+            }
+            self.flows[flow].sampled_bytes = self.flows[flow].meter.total_delivered();
+        }
+        self.queue.push(now + self.sample_interval, Event::Sample);
+    }
+
+    fn value(&self, flow: usize, quantity: Quantity) -> Option<f64> {
+        let it = &self.flows[flow];
+        let state = match &it.transport {
+            Endpoints::Tcp { sender, .. } => Some(sender.state()),
+            Endpoints::Udp { .. } => None,
+        };
+        match quantity {
+            Quantity::Cwnd => state.map(|state| state.cwnd),
+            Quantity::Ssthresh => state.map(|state| state.ssthresh).filter(|value| value.is_finite()),
+            Quantity::Rtt => state.and_then(|state| state.srtt).map(|srtt| srtt.seconds()),
+            Quantity::Rto => state.map(|state| state.rto.seconds()),
+            Quantity::Throughput => {
+                let bits = (it.meter.total_delivered() - it.sampled_bytes) as f64 * 8.0;
+                Some(bits / self.sample_interval.seconds() / 1e3)
+            }
+            Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to).map(|(_, hops)| f64::from(hops)),
+        }
+    }
+}

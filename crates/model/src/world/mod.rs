@@ -1,0 +1,174 @@
+//! The world: every node with its layers, the air and the wires between them, and the clock.
+//!
+//! The only `match` over events and actions is in `dispatch`. Layers never call each other: a handler pushes actions, which
+//! are carried out first in, first out, before the next event.
+
+mod account;
+mod build;
+mod dispatch;
+mod flow;
+mod report;
+mod spec;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hopyard_engine::{Queue, Span, Time, Wakeup};
+
+pub use account::Unaccounted;
+pub use build::BuildError;
+pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
+
+use crate::context::Context;
+use crate::link::Link;
+use crate::link::Wired;
+use crate::link::wired::Direction;
+use crate::mac::dcf::{Dcf, Timing};
+use crate::mobility;
+use crate::observe::{Outcome, SeriesRow};
+use crate::packet::{NodeId, PacketId};
+use crate::radio::medium::{Medium, TransmissionId};
+use crate::routing::{self, Connectivity};
+use flow::Flow;
+
+/// What happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The next edge of a transmission.
+    Edge(TransmissionId),
+    /// A node's MAC has a deadline.
+    Mac(u32),
+    /// A node's link has a deadline.
+    Link(u32),
+    /// A node's routing has a deadline.
+    Routing(u32),
+    /// A flow's source has a deadline: traffic, or TCP's timers.
+    Source(u32),
+    /// A flow's receiver has a deadline.
+    Sink(u32),
+    /// A wire has a deadline.
+    Wire(u32),
+    /// A node's leg ends.
+    Leg(u32),
+    /// A packet goes down to the link, after a jitter.
+    Send(NodeId, PacketId, NodeId),
+    /// Oracles look at the true connectivity.
+    Connectivity,
+    /// Series are sampled.
+    Sample,
+}
+
+/// A node's layers above the MAC.
+#[derive(Debug)]
+struct Node {
+    link: Link,
+    link_wakeup: Wakeup,
+    routing: routing::Model,
+    routing_wakeup: Wakeup,
+    mobility: mobility::Model,
+    wireless: bool,
+    /// The wires at this node: the neighbour at the other end, the direction towards it, the wire.
+    wires: Vec<(NodeId, Direction, usize)>,
+    /// The flows that start here.
+    flows: Vec<usize>,
+    routing_protocol: &'static str,
+    forwarded: u64,
+    routing_packets: u64,
+    routing_bytes: u64,
+}
+
+/// A wire and its wake-up.
+#[derive(Debug)]
+struct WiredLink {
+    wire: Wired,
+    wakeup: Wakeup,
+}
+
+/// A network, from its first event to its last.
+#[derive(Debug)]
+pub struct World {
+    cx: Context,
+    queue: Queue<Event>,
+    end: Time,
+    seed: u64,
+    run: u64,
+    nodes: Vec<Node>,
+    macs: Vec<Dcf>,
+    mac_wakeups: Vec<Wakeup>,
+    timing: Timing,
+    medium: Medium,
+    exact: bool,
+    wires: Vec<WiredLink>,
+    flows: Vec<Flow>,
+    ttl: u8,
+    connectivity: Arc<Connectivity>,
+    connectivity_interval: Span,
+    quantities: Vec<Quantity>,
+    sample_interval: Span,
+    series: Vec<SeriesRow>,
+    events: u64,
+    edges: u64,
+}
+
+/// How far a run has come, for whoever watches it from another thread; and a way to stop it.
+#[derive(Debug, Default)]
+pub struct Watch {
+    simulated: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Watch {
+    /// Asks the run to stop soon.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run has been asked to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The simulated time that the run has reached.
+    #[must_use]
+    pub fn simulated(&self) -> Span {
+        Span::from_nanos(self.simulated.load(Ordering::Relaxed))
+    }
+}
+
+/// The watch is looked at after this many events.
+const WATCH_EVERY: u64 = 4096;
+
+impl World {
+    /// Runs to the end, or until the watch says stop, and gives the results.
+    ///
+    /// # Errors
+    /// When the packets do not add up: a defect of the simulator, which names seed, run and event.
+    pub fn run(mut self, watch: &Watch) -> Result<Outcome, Unaccounted> {
+        self.start();
+        let mut cancelled = false;
+        while let Some((time, event)) = self.queue.pop() {
+            if time > self.end {
+                // The event stays in the account: its packet is still somewhere.
+                self.queue.push(time, event);
+                break;
+            }
+            self.cx.now = time;
+            self.events += 1;
+            self.handle(event);
+            if self.events.is_multiple_of(WATCH_EVERY) {
+                watch.simulated.store(time.nanos(), Ordering::Relaxed);
+                if watch.is_cancelled() {
+                    cancelled = true;
+                    break;
+                }
+            }
+        }
+        if !cancelled {
+            self.cx.now = self.end;
+        }
+        watch.simulated.store(self.cx.now.nanos(), Ordering::Relaxed);
+        self.check_account()?;
+        Ok(self.report(cancelled))
+    }
+}

@@ -1,0 +1,131 @@
+//! The tables of a run that has ended.
+
+use hopyard_engine::Time;
+
+use super::World;
+use super::flow::{Endpoints, Flow};
+use crate::context::DropReason;
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
+use crate::packet::{NodeId, PacketKind};
+
+impl World {
+    pub(super) fn report(mut self, cancelled: bool) -> Outcome {
+        let mut left = vec![0; self.flows.len()];
+        for (_, packet) in self.cx.packets.iter() {
+            if packet.kind() == PacketKind::Data
+                && let Some(count) = left.get_mut(packet.flow.index())
+            {
+                *count += 1;
+            }
+        }
+        Outcome {
+            digest: self.cx.digest.value(),
+            events: self.events + self.edges,
+            frames: self.medium.count(),
+            packets: self.cx.ledger.originated,
+            simulated: self.cx.now.seconds(),
+            cancelled,
+            flows: (0..self.flows.len()).map(|flow| self.flow_row(flow, left[flow])).collect(),
+            nodes: (0..self.nodes.len()).map(|node| self.node_row(node)).collect(),
+            drops: self.drop_rows(),
+            series: std::mem::take(&mut self.series),
+        }
+    }
+
+    fn flow_row(&self, number: usize, left: u64) -> FlowRow {
+        let flow: &Flow = &self.flows[number];
+        let meter = &flow.meter;
+        let window = self.cx.now.since(meter.from()).seconds();
+        let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
+        let percent = |part: u64, whole: u64| if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 };
+        let milliseconds = |span: Option<hopyard_engine::Span>| span.map(|span| span.seconds() * 1e3);
+        let dropped = self.cx.flow_drops.get(number).map_or(0, |reasons| reasons.iter().sum());
+        let (retransmissions, timeouts, fast_retransmits) = match &flow.transport {
+            Endpoints::Udp { .. } => (0, 0, 0),
+            Endpoints::Tcp { sender, .. } => {
+                let counters = sender.counters();
+                (counters.retransmitted_segments, counters.timeouts, counters.fast_retransmits)
+            }
+        };
+        let ran = self.cx.now.seconds();
+        FlowRow {
+            flow: number as u32,
+            source: flow.from.0,
+            destination: flow.to.0,
+            transport: flow.name,
+            routing: self.nodes[flow.from.index()].routing_protocol,
+            goodput_kbps: kbps(meter.delivered),
+            throughput_kbps: kbps(meter.network_bytes),
+            payload_kbps: kbps(if flow.segment > 0 { meter.unique * flow.segment } else { meter.delivered }),
+            delay_ms: milliseconds(meter.mean_delay()),
+            delay_p50_ms: milliseconds(meter.delay_quantile(0.50)),
+            delay_p95_ms: milliseconds(meter.delay_quantile(0.95)),
+            delay_p99_ms: milliseconds(meter.delay_quantile(0.99)),
+            application_delay_ms: milliseconds(meter.mean_application_delay()),
+            packets_sent: meter.sent,
+            packets_arrived: meter.arrived,
+            packets_unique: meter.unique,
+            packets_dropped: dropped,
+            packets_left: left,
+            retransmissions,
+            timeouts,
+            fast_retransmits,
+            loss_transport_percent: percent(retransmissions, meter.sent),
+            loss_network_percent: percent(dropped, meter.sent),
+            loss_ns2_percent: percent(dropped + left, self.cx.ledger.originated),
+            hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
+            route_changes: meter.route_changes,
+            first_arrival_s: meter.first_arrival.map(Time::seconds),
+            delivered_bytes: meter.delivered,
+            cwnd_mean: (flow.segment > 0 && ran > 0.0)
+                .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
+        }
+    }
+
+    fn node_row(&self, number: usize) -> NodeRow {
+        let node = &self.nodes[number];
+        let mac = &self.macs[number].counters;
+        let radio = &self.medium.radios()[number];
+        let queue = node.link.queue().statistics(self.cx.now);
+        let id = NodeId(number as u32);
+        let dropped = PacketKind::ALL
+            .iter()
+            .flat_map(|&kind| DropReason::ALL.iter().map(move |&reason| self.cx.drops.get(id, kind, reason)))
+            .sum();
+        NodeRow {
+            node: number as u32,
+            forwarded: node.forwarded,
+            routing_packets: node.routing_packets,
+            routing_bytes: node.routing_bytes,
+            rts: mac.rts,
+            cts: mac.cts,
+            data_frames: mac.data,
+            broadcasts: mac.broadcasts,
+            acks: mac.acks,
+            rts_failures: mac.rts_failures,
+            ack_failures: mac.ack_failures,
+            given_up: mac.given_up,
+            duplicates: mac.duplicates,
+            collisions: radio.collisions,
+            bit_errors: radio.bit_errors,
+            queue_mean: queue.mean,
+            queue_max: queue.max as u64,
+            dropped,
+        }
+    }
+
+    fn drop_rows(&self) -> Vec<DropRow> {
+        let mut rows = Vec::new();
+        for node in 0..self.nodes.len() as u32 {
+            for kind in PacketKind::ALL {
+                for reason in DropReason::ALL {
+                    let count = self.cx.drops.get(NodeId(node), kind, reason);
+                    if count > 0 {
+                        rows.push(DropRow { node, kind: kind.name(), reason: reason.name(), count });
+                    }
+                }
+            }
+        }
+        rows
+    }
+}

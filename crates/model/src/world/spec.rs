@@ -1,0 +1,164 @@
+//! What a run is made of: plain typed data, from which [`World`](super::World) builds itself.
+
+use std::sync::Arc;
+
+use hopyard_engine::{Span, Time};
+
+use crate::mobility::{self, Movements, Position};
+use crate::packet::NodeId;
+use crate::radio::neighbours::Search;
+use crate::radio::{self, propagation};
+use crate::transport::{acking, tcp};
+use crate::{ip, link, mac, routing, traffic};
+
+/// Everything one run needs.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The experiment's seed.
+    pub seed: u64,
+    /// The number of the run within the experiment; seed and run together name the random streams.
+    pub run: u64,
+    /// How long the run lasts.
+    pub duration: Span,
+    /// From when on flows are measured.
+    pub measure_from: Time,
+    /// The nodes, in order of their numbers.
+    pub nodes: Vec<NodeSpec>,
+    /// Every radio.
+    pub radio: radio::Params,
+    /// Path loss.
+    pub propagation: propagation::Config,
+    /// Medium access.
+    pub mac: mac::Config,
+    /// Interface queue and address resolution.
+    pub link: link::Params,
+    /// The network layer.
+    pub ip: ip::Params,
+    /// Wired links.
+    pub wires: Vec<WireSpec>,
+    /// Flows, in order of their numbers.
+    pub flows: Vec<FlowSpec>,
+    /// What is observed.
+    pub observe: ObserveSpec,
+    /// How the medium works; no choice changes a result.
+    pub medium: MediumSpec,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// How it moves.
+    pub mobility: mobility::Config,
+    /// Where the scenario puts it at the start.
+    pub start: Position,
+    /// The movement file, if its mobility names one.
+    pub movements: Option<Arc<Movements>>,
+    /// Whether it has a radio.
+    pub wireless: bool,
+    /// How it routes.
+    pub routing: routing::Config,
+}
+
+/// A wired link between two nodes.
+#[derive(Clone, Debug)]
+pub struct WireSpec {
+    /// Its two ends.
+    pub ends: (NodeId, NodeId),
+    /// Rate, delay, queue, losses.
+    pub params: link::wired::Params,
+}
+
+/// A flow from one node to another.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Where the data comes from.
+    pub from: NodeId,
+    /// Where it goes.
+    pub to: NodeId,
+    /// When the application starts.
+    pub start: Time,
+    /// When it stops; [`Time::NEVER`] for the end of the run.
+    pub stop: Time,
+    /// What the application sends.
+    pub traffic: traffic::Config,
+    /// How it is carried.
+    pub transport: Transport,
+}
+
+/// How a flow is carried.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A TCP connection.
+    Tcp {
+        /// The machine and the variant.
+        config: tcp::Config,
+        /// How the receiver acknowledges.
+        acking: acking::Config,
+    },
+}
+
+/// What is observed besides what is always counted.
+#[derive(Clone, Debug, Default)]
+pub struct ObserveSpec {
+    /// The quantities sampled.
+    pub series: Vec<Quantity>,
+    /// How often they are sampled.
+    pub interval: Span,
+}
+
+/// A quantity of a flow that can be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantity {
+    /// Congestion window, in segments.
+    Cwnd,
+    /// Slow start threshold, in segments.
+    Ssthresh,
+    /// Smoothed round trip time, in seconds.
+    Rtt,
+    /// Retransmission timeout, in seconds.
+    Rto,
+    /// Payload that reached the receiving application in the interval, in kbit/s.
+    Throughput,
+    /// Hops of the source's route to the destination.
+    Hops,
+}
+
+impl Quantity {
+    /// Every quantity.
+    pub const ALL: [Self; 6] = [Self::Cwnd, Self::Ssthresh, Self::Rtt, Self::Rto, Self::Throughput, Self::Hops];
+
+    /// Its name in scenarios and tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cwnd => "cwnd",
+            Self::Ssthresh => "ssthresh",
+            Self::Rtt => "rtt",
+            Self::Rto => "rto",
+            Self::Throughput => "throughput",
+            Self::Hops => "hops",
+        }
+    }
+
+    /// Its unit.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Cwnd | Self::Ssthresh => "segments",
+            Self::Rtt | Self::Rto => "s",
+            Self::Throughput => "kbit/s",
+            Self::Hops => "hops",
+        }
+    }
+}
+
+/// How the medium works. These are switches for tests: no choice changes a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MediumSpec {
+    /// One event for each edge of a signal instead of one cursor for each transmission.
+    pub exact: bool,
+    /// How the nodes that may hear each other are looked for.
+    pub search: Search,
+}

@@ -1,0 +1,27 @@
+//! TCP over a chain of nodes.
+
+mod common;
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+
+use common::{add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+
+#[test]
+fn oo_and_othmans_static_chain() {
+    for (variant, throughput, delay) in [("newreno", 101.4, 416.7), ("vegas", 104.6, 67.6)] {
+        let mut spec = network("ns2", "oracle", &chain(6, 110.0));
+        with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0));
+        with_ranges(&mut spec, 200.0, 550.0);
+        add_tcp(&mut spec, 0, 5, "ns2", variant, |tcp| {
+            tcp.segment_size = Bytes::new(512);
+            tcp.window = 20;
+        });
+        spec.duration = Span::from_secs(360);
+        let outcome = run(&spec);
+        let flow = &outcome.flows[0];
+        assert!((flow.payload_kbps / throughput - 1.0).abs() < 0.02, "{variant}: {} kbit/s", flow.payload_kbps);
+        let found = flow.delay_ms.expect("packets arrived");
+        assert!((found / delay - 1.0).abs() < 0.02, "{variant}: {found} ms");
+    }
+}

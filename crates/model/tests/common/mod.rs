@@ -1,0 +1,110 @@
+//! Scenarios built by hand, for the tests of the whole model.
+#![allow(dead_code, reason = "each test uses a part of these")]
+
+use hopyard_engine::units::{Bytes, Distance, Rate};
+use hopyard_engine::{Span, Time};
+use hopyard_model::mobility::{self, Position};
+use hopyard_model::observe::Outcome;
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::Params as _;
+use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};
+use hopyard_model::{ip, link, mac, radio, routing, traffic};
+
+/// Nodes at these places, no flow yet.
+pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
+    let routing = routing::Config::of_profile(routing, profile).expect("a routing protocol");
+    let node = |&(x, y): &(f64, f64)| NodeSpec {
+        mobility: mobility::Config::of_profile("stationary", profile).expect("a mobility model"),
+        start: Position { x, y },
+        movements: None,
+        wireless: true,
+        routing: routing.clone(),
+    };
+    Spec {
+        seed: 1,
+        run: 0,
+        duration: Span::from_secs(30),
+        measure_from: Time::ZERO,
+        nodes: places.iter().map(node).collect(),
+        radio: radio::Params::of_profile(profile),
+        propagation: radio::propagation::Config::of_profile("two_ray_ground", profile).expect("a propagation model"),
+        mac: mac::Config::of_profile("dcf", profile).expect("a MAC"),
+        link: link::Params::of_profile(profile),
+        ip: ip::Params::of_profile(profile),
+        wires: Vec::new(),
+        flows: Vec::new(),
+        observe: ObserveSpec::default(),
+        medium: MediumSpec::default(),
+    }
+}
+
+/// Places in a row.
+pub fn chain(nodes: usize, spacing: f64) -> Vec<(f64, f64)> {
+    (0..nodes).map(|i| (i as f64 * spacing, 0.0)).collect()
+}
+
+/// Changes the parameters of DCF.
+pub fn with_dcf(spec: &mut Spec, change: impl FnOnce(&mut mac::dcf::Params)) {
+    let mac::Config::Dcf(params) = &mut spec.mac;
+    change(params);
+}
+
+/// Sets the ranges in metres.
+pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
+    spec.radio.receive = radio::Sensitivity::Range(Distance::new(receive));
+    spec.radio.sense = radio::Sensitivity::Range(Distance::new(sense));
+}
+
+/// Adds datagrams of this size at this interval, with ns-2's jitter.
+pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
+    let mut params = traffic::cbr::Params::of_profile("ns2");
+    params.packet_size = Bytes::new(size);
+    params.interval = interval;
+    params.jitter = 1.0;
+    spec.flows.push(FlowSpec {
+        from: NodeId(from),
+        to: NodeId(to),
+        start: Time::ZERO,
+        stop: Time::NEVER,
+        traffic: traffic::Config::Cbr(params),
+        transport: Transport::Udp,
+    });
+}
+
+/// Adds a TCP flow with an endless file.
+pub fn add_tcp(
+    spec: &mut Spec,
+    from: u32,
+    to: u32,
+    profile: &str,
+    variant: &str,
+    change: impl FnOnce(&mut tcp::Params),
+) {
+    let mut params = tcp::Params::of_profile(profile);
+    change(&mut params);
+    spec.flows.push(FlowSpec {
+        from: NodeId(from),
+        to: NodeId(to),
+        start: Time::ZERO,
+        stop: Time::NEVER,
+        traffic: traffic::Config::of_profile("ftp", profile).expect("traffic"),
+        transport: Transport::Tcp {
+            config: tcp::Config {
+                tcp: params,
+                congestion: congestion::Config::of_profile(variant, profile).expect("a TCP variant"),
+            },
+            acking: acking::Config::of_profile("every", profile).expect("a way of acknowledging"),
+        },
+    });
+}
+
+/// Runs to the end.
+pub fn run(spec: &Spec) -> Outcome {
+    World::new(spec).expect("a world").run(&Watch::default()).expect("packets add up")
+}
+
+/// A rate in Mb/s.
+pub fn mbps(rate: f64) -> Rate {
+    Rate::from_bps((rate * 1e6) as u64)
+}

@@ -1,0 +1,81 @@
+//! DCF at saturation: one station against arithmetic and ns-2's figures, several against ns-2.
+
+mod common;
+
+use hopyard_engine::units::Bytes;
+use hopyard_engine::{Span, Time};
+
+use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
+
+/// Total payload in kbit/s of saturated senders, measured over ten seconds.
+fn saturation(
+    places: &[(f64, f64)],
+    senders: std::ops::Range<u32>,
+    to: u32,
+    size: u64,
+    rate: f64,
+    rts: bool,
+    sense: f64,
+) -> f64 {
+    let mut spec = network("ns2", "static", places);
+    with_dcf(&mut spec, |dcf| {
+        dcf.rate = mbps(rate);
+        dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
+    });
+    with_ranges(&mut spec, 250.0, sense);
+    for sender in senders {
+        add_cbr(&mut spec, sender, to, size, Span::from_micros(500));
+        // One after the other, so that each resolves the receiver's address in peace.
+        let started = spec.flows.len() as u64;
+        spec.flows.last_mut().expect("a flow").start = Time::from_nanos(started * 100_000_000);
+    }
+    spec.duration = Span::from_secs(15);
+    spec.measure_from = Time::from_nanos(5_000_000_000);
+    run(&spec).flows.iter().map(|flow| flow.goodput_kbps).sum()
+}
+
+#[test]
+fn one_station_gives_what_ns2_gives() {
+    // ns-2.35, medians of five seeds: (payload, rate, with RTS, without).
+    for (size, rate, with_rts, without) in [
+        (64, 1.0, 201.3, 274.4),
+        (512, 1.0, 668.5, 751.6),
+        (1000, 2.0, 1383.6, 1567.2),
+        (1460, 2.0, 1532.4, 1681.3),
+        (64, 11.0, 315.0, 539.9),
+        (1460, 11.0, 4422.1, 5944.5),
+    ] {
+        for (rts, expected) in [(true, with_rts), (false, without)] {
+            let found = saturation(&chain(2, 100.0), 0..1, 1, size, rate, rts, 550.0);
+            assert!(
+                (found / expected - 1.0).abs() < 0.01,
+                "{size} B, {rate} Mb/s, RTS {rts}: {found:.1}, ns-2 {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn contenders_share_as_in_ns2() {
+    for (senders, with_rts, without) in [(2, 1100.0, 1310.0), (5, 1106.0, 1254.0), (10, 1092.0, 1174.0)] {
+        let mut places = vec![(0.0, 0.0)];
+        places.extend((0..senders).map(|i| {
+            let angle = f64::from(i) / f64::from(senders) * std::f64::consts::TAU;
+            (100.0 * angle.cos(), 100.0 * angle.sin())
+        }));
+        for (rts, expected) in [(true, with_rts), (false, without)] {
+            let found = saturation(&places, 1..senders + 1, 0, 512, 2.0, rts, 550.0);
+            assert!((found / expected - 1.0).abs() < 0.03, "{senders} senders, RTS {rts}: {found:.1}, ns-2 {expected}");
+        }
+    }
+}
+
+#[test]
+fn hidden_stations_collide_as_in_ns2() {
+    for (rts, size, expected) in [(true, 512, 1014.0), (false, 512, 548.0), (true, 1460, 1487.0), (false, 1460, 272.0)]
+    {
+        let places = [(0.0, 0.0), (400.0, 0.0), (200.0, 0.0)];
+        let found = saturation(&places, 0..2, 2, size, 2.0, rts, 250.0);
+        assert!((found / expected - 1.0).abs() < 0.06, "{size} B, RTS {rts}: {found:.1}, ns-2 {expected}");
+    }
+}
