@@ -137,6 +137,7 @@ impl std::fmt::Debug for ModelInfo {
 macro_rules! registry {
     ($room:literal: $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         /// Which model of this room to use, with its parameters.
+        #[allow(clippy::large_enum_variant, reason = "a scenario holds a handful of these, whatever their size")]
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
             $(#[doc = $summary] $variant($module::Params),)+
