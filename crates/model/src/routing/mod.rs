@@ -6,6 +6,7 @@
 //! A new protocol is a module with `Params` and a type named after its registry entry, which has
 //! `new(&Params, NodeId, nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
+pub mod aodv;
 pub mod connectivity;
 pub mod oracle;
 pub mod static_routes;
@@ -68,6 +69,7 @@ macro_rules! protocols {
         crate::registry! { "routing": $($name => $module::$variant, $summary;)+ }
 
         /// One node's routing protocol. An enum, so that calls are dispatched without a pointer.
+        #[allow(clippy::large_enum_variant, reason = "the nodes of a run use the same protocol, mostly a large one")]
         #[derive(Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
@@ -133,4 +135,5 @@ mod tests;
 protocols! {
     "static" => static_routes::StaticRoutes, "Routes written in the scenario; they never change";
     "oracle" => oracle::Oracle, "Shortest paths over the true connectivity, at no cost in packets: the best that routing could do";
+    "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561), or as ns-2 does it";
 }

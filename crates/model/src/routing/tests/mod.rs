@@ -1,9 +1,15 @@
 //! Tests of the room: what its models have in common, and a small network to run them in.
 
+pub mod network;
+
+use hopyard_engine::Streams;
+use proptest::prelude::*;
+
 use super::*;
 use crate::context::Action;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, RFC};
+use network::Network;
 
 /// A datagram of 512 bytes of payload.
 pub fn datagram(cx: &mut Context, source: NodeId, destination: NodeId) -> PacketId {
@@ -38,8 +44,111 @@ fn every_model_is_built_from_its_written_defaults() {
             assert_eq!((model.check)(&defaults), Ok(()), "{model:?} {profile}");
             let config = Config::read(model.name, &defaults).expect("defaults are parameters");
             assert_eq!(Ok(&config), Config::of_profile(model.name, profile).as_ref());
-            let rng = hopyard_engine::Streams::new(1, 0).node(0, "routing");
+            let rng = Streams::new(1, 0).node(0, "routing");
             assert_eq!(config.build(NodeId(0), 10, rng).held(), []);
         }
     }
+}
+
+/// Which nodes can be reached from one another.
+fn reachable(links: &[(u32, u32)], from: u32, to: u32) -> bool {
+    let mut met = vec![from];
+    let mut next = 0;
+    while let Some(&node) = met.get(next) {
+        next += 1;
+        for &(a, b) in links {
+            for (this, other) in [(a, b), (b, a)] {
+                if this == node && !met.contains(&other) {
+                    met.push(other);
+                }
+            }
+        }
+    }
+    met.contains(&to)
+}
+
+/// Eight nodes whose links come and go at random while data flow; then nothing changes for `calm` seconds, after which every
+/// packet between joined nodes must arrive without meeting a node twice.
+fn links_come_and_go(config: &Config, seed: u64, calm: u64) {
+    const NODES: u32 = 8;
+    let mut rng = Streams::new(seed, 0).stream("links");
+    let mut net = Network::new(config, NODES as usize, seed, |message| message.kind().to_owned());
+    let mut links = Vec::new();
+    let mut millis = 0;
+    for _ in 0..3 {
+        for _ in 0..20 {
+            let (a, b) = (rng.below(u64::from(NODES)) as u32, rng.below(u64::from(NODES)) as u32);
+            if a < b {
+                match links.iter().position(|&link| link == (a, b)) {
+                    Some(place) => {
+                        links.remove(place);
+                        net.part(a, b);
+                    }
+                    None => {
+                        links.push((a, b));
+                        net.join(a, b);
+                    }
+                }
+            }
+            let (from, to) = (rng.below(u64::from(NODES)) as u32, rng.below(u64::from(NODES)) as u32);
+            if from != to {
+                net.send(from, to);
+            }
+            millis += 1 + rng.below(600);
+            net.run_until(millis);
+            net.check_account();
+        }
+        millis += calm * 1_000;
+        net.run_until(millis);
+        for _ in 0..8 {
+            let (from, to) = (rng.below(u64::from(NODES)) as u32, rng.below(u64::from(NODES)) as u32);
+            if from == to {
+                continue;
+            }
+            let packet = net.send(from, to);
+            millis += 20_000;
+            net.run_until(millis);
+            let way = &net.ways[&packet];
+            let mut met = way.clone();
+            met.sort_unstable();
+            met.dedup();
+            assert_eq!(met.len(), way.len(), "seed {seed}: a packet from {from} to {to} went {way:?}");
+            let arrived = net.arrived.iter().any(|&(number, _)| number == packet);
+            let joined = reachable(&links, from, to);
+            assert_eq!(arrived, joined, "seed {seed}: from {from} to {to}: {way:?}; {links:?}");
+        }
+        net.check_account();
+    }
+}
+
+fn aodv(profile: &str, local_repair: bool) -> Config {
+    let params = crate::params::Params::of_profile(profile);
+    Config::Aodv(aodv::Params { local_repair, ..params })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn aodv_makes_no_loops(seed in any::<u64>(), repair in any::<bool>()) {
+        links_come_and_go(&aodv(RFC, repair), seed, 20);
+    }
+
+    #[test]
+    fn ns2s_aodv_makes_no_loops(seed in any::<u64>()) {
+        links_come_and_go(&aodv(NS2, true), seed, 20);
+    }
+}
+
+#[test]
+fn a_conversation_depends_on_the_seed_alone() {
+    let talk = |seed| {
+        let mut net = Network::new(&aodv(RFC, false), 4, seed, |message| message.kind().to_owned());
+        net.chain(&[0, 1, 2, 3]);
+        net.send(0, 3);
+        net.run_until(5_000);
+        (net.cx.ledger, net.arrived)
+    };
+    assert_eq!(talk(1), talk(1));
+    assert_ne!(talk(1), talk(2), "the jitter differs");
 }

@@ -1,0 +1,114 @@
+//! AODV's messages (RFC 3561 §5).
+
+use hopyard_engine::{Span, Time};
+
+use crate::packet::{Message, NodeId};
+
+/// A message of AODV.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AodvMessage {
+    /// Who knows a way to the destination?
+    Request(Request),
+    /// This is the way.
+    Reply(Reply),
+    /// These destinations can no longer be reached this way.
+    Error(RouteError),
+    /// A reply with flag A has arrived.
+    ReplyAck,
+    /// The sender is here: a reply about itself that goes one hop.
+    Hello {
+        /// The sender's sequence number.
+        sequence: u32,
+    },
+}
+
+/// RREQ (RFC 3561 §5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The request's number at its originator.
+    pub id: u32,
+    /// Hops from the originator to the node that handles the message; ns-2 starts counting at one.
+    pub hops: u8,
+    /// Whose route is wanted.
+    pub destination: NodeId,
+    /// The latest sequence number known of the destination; no meaning when it is unknown.
+    pub destination_sequence: u32,
+    /// Flag U: no sequence number of the destination is known.
+    pub unknown_sequence: bool,
+    /// Flag G: the destination shall learn the way back.
+    pub gratuitous: bool,
+    /// Flag D: only the destination may answer.
+    pub destination_only: bool,
+    /// Who wants the route.
+    pub originator: NodeId,
+    /// The originator's sequence number.
+    pub originator_sequence: u32,
+    /// When the request was sent: ns-2's requests carry it, to measure how long discoveries take.
+    pub sent: Time,
+}
+
+/// RREP (RFC 3561 §5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Hops to the destination.
+    pub hops: u8,
+    /// Where the route leads.
+    pub destination: NodeId,
+    /// The destination's sequence number.
+    pub destination_sequence: u32,
+    /// Who had wanted the route.
+    pub originator: NodeId,
+    /// How long the route is valid.
+    pub lifetime: Span,
+    /// Flag A: the receiver shall acknowledge.
+    pub ack_required: bool,
+    /// When the request was sent (see [`Request::sent`]).
+    pub sent: Time,
+}
+
+/// RERR (RFC 3561 §5.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouteError {
+    /// Flag N: the route was repaired, and must not be deleted.
+    pub no_delete: bool,
+    /// Destinations, each with its sequence number.
+    pub unreachable: Vec<(NodeId, u32)>,
+}
+
+impl RouteError {
+    /// Bytes of the message (RFC 3561 §5.3; ns-2 the same).
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        4 + 8 * self.unreachable.len() as u32
+    }
+}
+
+impl Message for AodvMessage {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "RREQ",
+            Self::Reply(_) => "RREP",
+            Self::Error(_) => "RERR",
+            Self::ReplyAck => "RREP-ACK",
+            Self::Hello { .. } => "HELLO",
+        }
+    }
+}
+
+/// Whether sequence number `a` is newer than `b`: the signed difference, so that it goes on past 2^32 (RFC 3561 §6.1).
+#[must_use]
+pub const fn newer(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::newer;
+
+    #[test]
+    fn sequence_numbers_are_compared_across_the_wrap() {
+        assert!(newer(2, 1) && !newer(1, 2) && !newer(1, 1));
+        assert!(newer(0, u32::MAX) && !newer(u32::MAX, 0));
+        assert!(newer(5, u32::MAX - 5) && !newer(u32::MAX - 5, 5));
+    }
+}

@@ -1,0 +1,415 @@
+//! AODV: routes are looked for when they are needed, by flooding a request, and kept while they are used.
+//!
+//! To read: RFC 3561 (Perkins, Belding-Royer, Das, 2003). Two sets of procedures: [`Rules::Rfc3561`] follows the RFC with
+//! HELLO messages, link-layer feedback, expanding rings, rate limits, precursors, gratuitous replies, RREP-ACK with its
+//! blacklist, and local repair (§6.12); [`Rules::Ns2`] does what ns-2.35's implementation does, which many papers used:
+//!
+//! - The first search for a destination floods the whole network at once: the "last hop count" that a search starts from is
+//!   at first the largest there is, so that `ttl_start` has no effect. Later searches start at the last distance plus two.
+//! - Waits are twice the TTL times the time per hop that earlier discoveries took, times the number of floods so far.
+//! - Retries, expired routes and repairs are looked at every half second, and whenever a packet is to be sent.
+//! - Errors are broadcast at once, whoever uses the route; there is no rate limit, blacklist, or gratuitous reply.
+//! - Only a data packet that fails makes a link broken. Packets queued for that neighbour are dropped with it, except when a
+//!   repair is tried: then they stay in the queue.
+//! - The remaining lifetime in an intermediate node's reply is cut to whole seconds.
+//!
+//! Left out: multicast (flags J, R), prefixes, several interfaces, and the wait after a reboot (§6.13), as nodes do not
+//! reboot here. Where the RFC leaves a choice: a node puts packets of its own that could not be sent back into the buffer and
+//! looks for a new route; a packet in transit without a route is reported to the precursors, or, if there are none, to the
+//! next hop towards its source; a sequence number learned from an error never moves backwards.
+//!
+//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no packet
+//! meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+
+mod buffer;
+mod message;
+mod ns2;
+mod params;
+mod rfc;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::Routing;
+use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::packet::{Body, NodeId, PacketId, RoutingMessage};
+use buffer::Buffer;
+pub use message::{AodvMessage, Reply, Request, RouteError};
+pub use params::{Auto, LinkDetection, Params, RepairTimer, Rules};
+use table::{Precursors, Requests, State, Table};
+
+/// A second, over which rates are limited.
+const SECOND: Span = Span::from_secs(1);
+
+/// A destination that is looked for; under ns-2's rules also one that was.
+#[derive(Clone, Copy, Debug)]
+struct Search {
+    destination: NodeId,
+    /// TTL of the last request.
+    ttl: u8,
+    /// Floods of the whole network so far.
+    floods: u8,
+    /// When the next request may be sent.
+    retry_at: Time,
+    /// Whether the rate limit holds the request back.
+    held_back: bool,
+    /// Whether this is a local repair.
+    repair: bool,
+    /// How long the last discoveries took for each hop (ns-2); zero where there was none.
+    latencies: [Span; 3],
+    /// Where the next one is noted.
+    next_latency: u8,
+}
+
+/// Allows so many messages in any second.
+#[derive(Debug)]
+struct Limiter {
+    limit: usize,
+    sent: VecDeque<Time>,
+}
+
+impl Limiter {
+    const fn new(limit: u16) -> Self {
+        Self { limit: limit as usize, sent: VecDeque::new() }
+    }
+
+    /// Counts a message, or says when it may be sent.
+    fn pass(&mut self, now: Time) -> Result<(), Time> {
+        if self.limit == 0 {
+            return Ok(());
+        }
+        if self.sent.len() == self.limit {
+            match self.sent.front() {
+                Some(&oldest) if now.since(oldest) < SECOND => return Err(oldest + SECOND),
+                _ => self.sent.pop_front(),
+            };
+        }
+        self.sent.push_back(now);
+        Ok(())
+    }
+}
+
+/// AODV at one node.
+#[derive(Debug)]
+pub struct Aodv {
+    node: NodeId,
+    params: Params,
+    rng: Rng,
+    /// The node's own sequence number.
+    sequence: u32,
+    /// The number of the last request.
+    request_id: u32,
+    table: Table,
+    precursors: Precursors,
+    heard: Requests,
+    buffer: Buffer,
+    /// By destination.
+    searches: Vec<Search>,
+    /// When the next search must be looked at.
+    next_search: Time,
+    /// ns-2's repairs: when each is given up, and of which destination.
+    repairs: BinaryHeap<Reverse<(Time, NodeId)>>,
+    requests_sent: Limiter,
+    errors_sent: Limiter,
+    /// Neighbours whose HELLO was heard, each with the time at which it is lost.
+    neighbours: Vec<(NodeId, Time)>,
+    /// No neighbour is lost before this time.
+    next_loss: Time,
+    /// Neighbours that have been sent a reply with flag A, each with the time by which it must be acknowledged.
+    awaited_acks: Vec<(NodeId, Time)>,
+    /// Neighbours that do not hear this node, each with the time until which their requests are ignored.
+    blacklist: Vec<(NodeId, Time)>,
+    /// When this node last broadcast a message.
+    last_broadcast: Time,
+    /// Until when the node is part of an active route.
+    active_until: Time,
+    /// When the next HELLO is due.
+    hello_at: Time,
+}
+
+impl Aodv {
+    /// AODV at `node`.
+    #[must_use]
+    pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+        Self {
+            node,
+            rng,
+            // ns-2 starts at two and keeps its own number even.
+            sequence: if params.rules == Rules::Ns2 { 2 } else { 0 },
+            request_id: 0,
+            table: Table::default(),
+            precursors: Precursors::default(),
+            heard: Requests::default(),
+            buffer: Buffer::new(node, usize::from(params.buffer_packets), params.buffer_timeout),
+            searches: Vec::new(),
+            next_search: Time::NEVER,
+            repairs: BinaryHeap::new(),
+            requests_sent: Limiter::new(params.rreq_ratelimit),
+            errors_sent: Limiter::new(params.rerr_ratelimit),
+            neighbours: Vec::new(),
+            next_loss: Time::NEVER,
+            awaited_acks: Vec::new(),
+            blacklist: Vec::new(),
+            last_broadcast: Time::ZERO,
+            active_until: Time::ZERO,
+            hello_at: Time::NEVER,
+            params: params.clone(),
+        }
+    }
+
+    fn is_ns2(&self) -> bool {
+        self.params.rules == Rules::Ns2
+    }
+
+    /// The delay of a broadcast that many neighbours may be about to make at once.
+    fn jitter(&mut self) -> Span {
+        self.params.broadcast_jitter.mul_f64(self.rng.uniform())
+    }
+
+    /// Sends a new message to a neighbour, or to all.
+    fn send(&mut self, message: AodvMessage, to: NodeId, ttl: u8, delay: Span, cx: &mut Context) {
+        let size = self.params.header.count() as u32
+            + match &message {
+                AodvMessage::Request(_) => self.params.rreq_size.count() as u32,
+                AodvMessage::Reply(_) | AodvMessage::Hello { .. } => self.params.rrep_size.count() as u32,
+                AodvMessage::Error(error) => error.size(),
+                AodvMessage::ReplyAck => 2,
+            };
+        let packet = cx.originate_routing(self.node, to, ttl, size, RoutingMessage::new(message));
+        self.dispatch(packet, to, delay, cx);
+    }
+
+    /// Sends a message on, changed.
+    fn send_on(&mut self, packet: PacketId, message: AodvMessage, to: NodeId, ttl: u8, delay: Span, cx: &mut Context) {
+        let it = &mut cx.packets[packet];
+        it.source = self.node;
+        it.destination = to;
+        it.ttl = ttl;
+        it.body = Body::Routing(RoutingMessage::new(message));
+        self.dispatch(packet, to, delay, cx);
+    }
+
+    /// Gives a packet to the link, after a delay.
+    fn dispatch(&mut self, packet: PacketId, next_hop: NodeId, delay: Span, cx: &mut Context) {
+        if next_hop.is_broadcast() {
+            self.last_broadcast = cx.now + delay;
+        }
+        let node = self.node;
+        cx.act(if delay.is_zero() {
+            Action::Send { node, packet, next_hop }
+        } else {
+            Action::SendLater { node, packet, next_hop, at: cx.now + delay }
+        });
+    }
+
+    /// Sends a data packet along the valid route to its destination, which thereby lives on.
+    #[inline]
+    fn send_along(&mut self, packet: PacketId, delay: Span, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let (source, destination, ttl) = (it.source, it.destination, it.ttl);
+        if ttl == 0 {
+            cx.drop_packet(self.node, packet, DropReason::TtlExpired);
+            return;
+        }
+        let until = cx.now + self.params.active_route_timeout;
+        let Some(route) = self.table.get_mut(destination).filter(|route| route.state == State::Up) else {
+            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+            return;
+        };
+        let (next_hop, hops) = (route.next_hop, route.hops);
+        if !std::mem::replace(&mut route.used, true) {
+            let change = RouteChange { destination, route: Some((next_hop, hops)) };
+            cx.act(Action::RouteChanged { node: self.node, change });
+        }
+        if self.params.rules == Rules::Ns2 {
+            route.expires = until;
+            self.table.expires(until);
+        } else {
+            self.rfc_extend(source, destination, next_hop, until);
+        }
+        self.dispatch(packet, next_hop, delay, cx);
+    }
+
+    /// Sends the packets that have waited for a route.
+    fn flush(&mut self, destination: NodeId, spacing: Span, cx: &mut Context) {
+        for (place, packet) in self.buffer.take(destination, cx).into_iter().enumerate() {
+            self.send_along(packet, spacing * place as u64, cx);
+        }
+    }
+
+    /// Loses the packets that have waited for a route in vain.
+    fn give_up(&mut self, destination: NodeId, cx: &mut Context) {
+        for packet in self.buffer.take(destination, cx) {
+            cx.drop_packet(self.node, packet, DropReason::DiscoveryFailed);
+        }
+    }
+
+    /// Makes a route valid.
+    fn bring_up(&mut self, destination: NodeId, next_hop: NodeId, hops: u8, expires: Time, cx: &mut Context) {
+        let route = self.table.entry(destination);
+        let changed = route.state != State::Up || (route.next_hop, route.hops) != (next_hop, hops);
+        (route.next_hop, route.hops, route.state) = (next_hop, hops, State::Up);
+        (route.expires, route.repairable) = (expires, false);
+        if changed && route.used {
+            let change = RouteChange { destination, route: Some((next_hop, hops)) };
+            cx.act(Action::RouteChanged { node: self.node, change });
+        }
+        self.table.expires(expires);
+    }
+
+    /// Makes a route invalid until `forget`. A route that breaks while it is used is announced as lost; one that merely
+    /// expires is not, since nobody missed it.
+    fn take_down(&mut self, destination: NodeId, broken: bool, forget: Time, cx: &mut Context) {
+        let route = self.table.entry(destination);
+        if route.state == State::Down {
+            return;
+        }
+        (route.last_hops, route.state, route.expires) = (route.hops, State::Down, forget);
+        if std::mem::replace(&mut route.used, false) && broken {
+            let change = RouteChange { destination, route: None };
+            cx.act(Action::RouteChanged { node: self.node, change });
+        }
+        self.table.expires(forget);
+    }
+
+    /// The search for a destination.
+    fn search(&mut self, destination: NodeId) -> Option<&mut Search> {
+        let place = self.searches.binary_search_by_key(&destination, |search| search.destination).ok()?;
+        Some(&mut self.searches[place])
+    }
+
+    /// The search for a destination, which is made if there is none.
+    fn search_or_new(&mut self, destination: NodeId) -> &mut Search {
+        let place = self.searches.binary_search_by_key(&destination, |search| search.destination);
+        let place = place.unwrap_or_else(|place| {
+            let search = Search {
+                destination,
+                ttl: 0,
+                floods: 0,
+                retry_at: Time::ZERO,
+                held_back: false,
+                repair: false,
+                latencies: [Span::ZERO; 3],
+                next_latency: 0,
+            };
+            self.searches.insert(place, search);
+            place
+        });
+        &mut self.searches[place]
+    }
+
+    /// A HELLO of this neighbour was heard. Whether it was the first.
+    fn meet_neighbour(&mut self, neighbour: NodeId, lost_at: Time) -> bool {
+        self.next_loss = self.next_loss.min(lost_at);
+        match self.neighbours.binary_search_by_key(&neighbour, |&(node, _)| node) {
+            Ok(place) => {
+                self.neighbours[place].1 = lost_at;
+                false
+            }
+            Err(place) => {
+                self.neighbours.insert(place, (neighbour, lost_at));
+                true
+            }
+        }
+    }
+
+    /// Takes the neighbours out that are lost by now.
+    fn lost_neighbours(&mut self, now: Time) -> Vec<NodeId> {
+        let lost = self.neighbours.iter().filter(|&&(_, at)| at <= now).map(|&(node, _)| node).collect();
+        self.neighbours.retain(|&(_, at)| at > now);
+        self.next_loss = self.neighbours.iter().map(|&(_, at)| at).min().unwrap_or(Time::NEVER);
+        lost
+    }
+}
+
+impl Routing for Aodv {
+    fn start(&mut self, cx: &mut Context) {
+        if self.is_ns2() && self.params.by_hello() {
+            self.hello_at = cx.now;
+        }
+    }
+
+    #[inline]
+    fn route(&mut self, packet: PacketId, cx: &mut Context) {
+        let it = &mut cx.packets[packet];
+        if it.source == self.node {
+            if it.hops > 0 {
+                cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
+                return;
+            }
+            if self.params.data_ttl > 0 {
+                it.ttl = self.params.data_ttl;
+            }
+        }
+        if self.table.up(it.destination).is_some() {
+            self.send_along(packet, Span::ZERO, cx);
+        } else if self.is_ns2() {
+            self.ns2_route_lacking(packet, cx);
+        } else {
+            self.rfc_route_lacking(packet, cx);
+        }
+    }
+
+    fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        let Body::Routing(message) = &cx.packets[packet].body else {
+            cx.drop_packet(self.node, packet, DropReason::NoListener);
+            return;
+        };
+        let message = message.clone();
+        match (message.get::<AodvMessage>(), self.params.rules) {
+            (None, _) => cx.drop_packet(self.node, packet, DropReason::NoListener),
+            (Some(message), Rules::Rfc3561) => self.rfc_on_message(packet, message, from, cx),
+            (Some(message), Rules::Ns2) => self.ns2_on_message(packet, message, from, cx),
+        }
+    }
+
+    #[inline]
+    fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        if self.params.rules == Rules::Rfc3561 && self.params.by_hello() {
+            self.rfc_on_heard(packet, from, cx);
+        }
+    }
+
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+        match self.params.rules {
+            _ if !self.params.by_link_layer() => cx.drop_packet(self.node, packet, DropReason::RetryLimit),
+            Rules::Rfc3561 => self.rfc_on_link_failure(packet, next_hop, cx),
+            Rules::Ns2 => self.ns2_on_link_failure(packet, next_hop, cx),
+        }
+    }
+
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        match self.params.rules {
+            Rules::Rfc3561 => self.rfc_on_taken_back(packet, cx),
+            Rules::Ns2 => cx.drop_packet(self.node, packet, DropReason::BrokenLink),
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context) {
+        match self.params.rules {
+            Rules::Rfc3561 => self.rfc_on_timer(cx),
+            Rules::Ns2 => self.ns2_on_timer(cx),
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        match self.params.rules {
+            Rules::Rfc3561 => self.rfc_deadline(),
+            Rules::Ns2 => self.ns2_deadline(),
+        }
+    }
+
+    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+        self.table.up(destination).map(|route| (route.next_hop, route.hops))
+    }
+
+    fn held(&self) -> Vec<PacketId> {
+        self.buffer.iter().collect()
+    }
+}

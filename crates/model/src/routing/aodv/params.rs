@@ -1,0 +1,433 @@
+//! AODV's parameters and the values derived from them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::packet::{IP_HEADER, UDP_HEADER};
+use crate::params::{self, Fault, NS2, RFC};
+
+/// Whose procedures are followed where they differ in more than a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rules {
+    /// RFC 3561.
+    Rfc3561,
+    /// ns-2.35, to the letter.
+    Ns2,
+}
+
+/// How a broken link is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkDetection {
+    /// The link layer says that it could not deliver a packet.
+    LinkLayer,
+    /// A neighbour's HELLO messages stay away.
+    Hello,
+    /// Either.
+    Both,
+}
+
+/// When ns-2's attempt at a local repair is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RepairTimer {
+    /// As its source does: the *instant* at which the request expires is taken for a delay, so that late in a run the timer
+    /// hardly ever fires; and no error is sent.
+    Literal,
+    /// As its comments say: when the request expires, with an error sent upstream.
+    Intended,
+}
+
+/// A time, or "auto": derived from other parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum Auto {
+    /// Derived, as the parameter's description says.
+    Derived,
+    /// This long.
+    Fixed(Span),
+}
+
+impl Auto {
+    /// The time, which is `derived` unless it is fixed.
+    fn or(self, derived: Span) -> Span {
+        match self {
+            Self::Derived => derived,
+            Self::Fixed(span) => span,
+        }
+    }
+}
+
+impl fmt::Display for Auto {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Derived => f.write_str("auto"),
+            Self::Fixed(span) => fmt::Display::fmt(span, f),
+        }
+    }
+}
+
+impl From<Auto> for String {
+    fn from(auto: Auto) -> Self {
+        auto.to_string()
+    }
+}
+
+impl TryFrom<String> for Auto {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(Self::Derived);
+        }
+        Span::from_str(&text).map(Self::Fixed).map_err(|error| format!("{error}, or \"auto\""))
+    }
+}
+
+/// Parameters of AODV. Names and defaults of profile `rfc` are those of RFC 3561 §10.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Whose procedures are followed where they differ in more than a constant: "rfc3561" or "ns2".
+    pub rules: Rules,
+    /// How a broken link is noticed: "link_layer", "hello" or "both".
+    pub link_detection: LinkDetection,
+    /// How long a route stays valid after its last use.
+    pub active_route_timeout: Span,
+    /// Lifetime that a destination gives to the route to itself; "auto": twice `active_route_timeout`.
+    pub my_route_timeout: Auto,
+    /// Least lifetime of a reverse route; "auto": what is left of two network traversals (RFC 3561 §6.5).
+    pub reverse_route_life: Auto,
+    /// How long a request's number is remembered; "auto": two network traversals.
+    pub path_discovery_time: Auto,
+    /// Largest number of hops between two nodes; the TTL of a full flood.
+    pub net_diameter: u8,
+    /// A cautious estimate of the time that a message takes over one hop, with queueing.
+    pub node_traversal_time: Span,
+    /// Time for a request to cross the network and the reply to come back; "auto": `2 * node_traversal_time * net_diameter`.
+    pub net_traversal_time: Auto,
+    /// How long to wait for an RREP-ACK; "auto": `node_traversal_time` plus 10 ms.
+    pub next_hop_wait: Auto,
+    /// How long an invalid route is remembered; "auto": `delete_factor` times the longer of `active_route_timeout` and
+    /// `allowed_hello_loss * hello_interval`. ns-2's procedures never forget one.
+    pub delete_period: Auto,
+    /// The factor K in `delete_period`.
+    pub delete_factor: u8,
+    /// TTL of the first request of an expanding ring search.
+    pub ttl_start: u8,
+    /// By how much the TTL grows from ring to ring.
+    pub ttl_increment: u8,
+    /// Largest TTL of a ring; after it the whole network is flooded.
+    pub ttl_threshold: u8,
+    /// Hops by which the wait for a ring's replies is longer than its TTL asks for.
+    pub timeout_buffer: u8,
+    /// Floods of the whole network before a destination is given up.
+    pub rreq_retries: u8,
+    /// Longest wait for a reply to a flood, and how long a destination that was given up is not looked for again;
+    /// "auto": neither is bounded.
+    pub max_request_wait: Auto,
+    /// Requests that a node may originate in a second; 0 for no limit.
+    pub rreq_ratelimit: u16,
+    /// Errors that a node may originate in a second; 0 for no limit.
+    pub rerr_ratelimit: u16,
+    /// Whether a node in the middle of a path tries to repair it. In profile `rfc` it tries when the destination is near
+    /// enough, in `ns2` when the packet has come farther than it has still to go.
+    pub local_repair: bool,
+    /// Hops that a repair's request may go beyond the last known distance.
+    pub local_add_ttl: u8,
+    /// Largest distance of a destination for a repair, in hops; 0: three tenths of `net_diameter`.
+    pub max_repair_ttl: u8,
+    /// When ns-2's repair is given up: "literal" or "intended". No meaning under RFC 3561's procedures.
+    pub repair_timer: RepairTimer,
+    /// Whether requests ask for a gratuitous reply, so that the destination learns the way back (flag G).
+    pub gratuitous_rrep: bool,
+    /// Whether requests may be answered by the destination alone (flag D).
+    pub destination_only: bool,
+    /// Whether every reply asks for an RREP-ACK (flag A), to find links that work in one direction alone.
+    pub request_rrep_ack: bool,
+    /// How long requests from the far end of such a link are ignored; "auto": `rreq_retries` network traversals.
+    pub blacklist_timeout: Auto,
+    /// Time between a node's HELLO messages.
+    pub hello_interval: Span,
+    /// By how much each interval between HELLO messages may be longer or shorter, at random.
+    pub hello_jitter: Span,
+    /// HELLO messages that may stay away before a link counts as broken.
+    pub allowed_hello_loss: u8,
+    /// Silence after which a neighbour is lost; "auto": `allowed_hello_loss * hello_interval`.
+    pub neighbour_expiry: Auto,
+    /// Largest random delay of a broadcast that another node's broadcast has caused.
+    pub broadcast_jitter: Span,
+    /// Delay between packets that leave the buffer together, to spare an address resolution that holds one packet.
+    pub buffer_spacing: Span,
+    /// Packets that a node can hold while it looks for routes.
+    pub buffer_packets: u16,
+    /// How long a packet is held.
+    pub buffer_timeout: Span,
+    /// Time between looks at which routes have expired; zero: at once. The effect is computed; no timer runs at idle nodes.
+    pub purge_interval: Span,
+    /// TTL given to packets originated here; 0: as transport set it.
+    pub data_ttl: u8,
+    /// Bytes of the headers around each message.
+    pub header: Bytes,
+    /// Bytes of a route request.
+    pub rreq_size: Bytes,
+    /// Bytes of a route reply, and of a HELLO message.
+    pub rrep_size: Bytes,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let rfc = Self {
+            rules: Rules::Rfc3561,
+            link_detection: LinkDetection::Both,
+            active_route_timeout: Span::from_secs(3),
+            my_route_timeout: Auto::Derived,
+            reverse_route_life: Auto::Derived,
+            path_discovery_time: Auto::Derived,
+            net_diameter: 35,
+            node_traversal_time: Span::from_millis(40),
+            net_traversal_time: Auto::Derived,
+            next_hop_wait: Auto::Derived,
+            delete_period: Auto::Derived,
+            delete_factor: 5,
+            ttl_start: 1,
+            ttl_increment: 2,
+            ttl_threshold: 7,
+            timeout_buffer: 2,
+            rreq_retries: 2,
+            max_request_wait: Auto::Derived,
+            rreq_ratelimit: 10,
+            rerr_ratelimit: 10,
+            local_repair: false,
+            local_add_ttl: 2,
+            max_repair_ttl: 0,
+            repair_timer: RepairTimer::Literal,
+            gratuitous_rrep: true,
+            destination_only: false,
+            request_rrep_ack: false,
+            blacklist_timeout: Auto::Derived,
+            hello_interval: Span::from_secs(1),
+            hello_jitter: Span::ZERO,
+            allowed_hello_loss: 2,
+            neighbour_expiry: Auto::Derived,
+            broadcast_jitter: Span::from_millis(10),
+            buffer_spacing: Span::ZERO,
+            buffer_packets: 64,
+            buffer_timeout: Span::from_secs(30),
+            purge_interval: Span::ZERO,
+            data_ttl: 0,
+            header: Bytes::new((IP_HEADER + UDP_HEADER) as u64),
+            rreq_size: Bytes::new(24),
+            rrep_size: Bytes::new(20),
+        };
+        if profile != NS2 {
+            return rfc;
+        }
+        Self {
+            rules: Rules::Ns2,
+            link_detection: LinkDetection::LinkLayer,
+            active_route_timeout: Span::from_secs(10),
+            my_route_timeout: Auto::Fixed(Span::from_secs(10)),
+            reverse_route_life: Auto::Fixed(Span::from_secs(6)),
+            path_discovery_time: Auto::Fixed(Span::from_secs(6)),
+            net_diameter: 30,
+            node_traversal_time: Span::from_millis(30),
+            ttl_start: 5,
+            rreq_retries: 3,
+            max_request_wait: Auto::Fixed(Span::from_secs(10)),
+            rreq_ratelimit: 0,
+            rerr_ratelimit: 0,
+            local_repair: true,
+            gratuitous_rrep: false,
+            hello_jitter: Span::from_millis(250),
+            allowed_hello_loss: 3,
+            neighbour_expiry: Auto::Fixed(Span::from_millis(4500)),
+            buffer_spacing: Span::from_millis(10),
+            purge_interval: Span::from_millis(500),
+            data_ttl: 30,
+            header: Bytes::new(IP_HEADER as u64),
+            rreq_size: Bytes::new(28),
+            rrep_size: Bytes::new(24),
+            ..rfc
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let positive = |parameter, value: u8| match value {
+            0 => Err(Fault::new(parameter, "expected at least 1, found 0")),
+            _ => Ok(()),
+        };
+        positive("net_diameter", self.net_diameter)?;
+        positive("ttl_start", self.ttl_start)?;
+        positive("ttl_increment", self.ttl_increment)?;
+        positive("rreq_retries", self.rreq_retries)?;
+        positive("allowed_hello_loss", self.allowed_hello_loss)?;
+        for (parameter, value) in [
+            ("active_route_timeout", self.active_route_timeout),
+            ("node_traversal_time", self.node_traversal_time),
+            ("hello_interval", self.hello_interval),
+            ("buffer_timeout", self.buffer_timeout),
+        ] {
+            if value < Span::from_millis(1) {
+                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
+            }
+        }
+        if self.hello_jitter >= self.hello_interval {
+            return Err(Fault::new("hello_jitter", "expected less than hello_interval"));
+        }
+        if self.rules == Rules::Ns2 && self.purge_interval < Span::from_millis(1) {
+            return Err(Fault::new("purge_interval", "expected at least 1 ms under the rules of ns-2"));
+        }
+        if self.buffer_packets == 0 {
+            return Err(Fault::new("buffer_packets", "expected at least 1, found 0"));
+        }
+        for (parameter, bytes) in
+            [("header", self.header), ("rreq_size", self.rreq_size), ("rrep_size", self.rrep_size)]
+        {
+            if bytes.count() > 1000 {
+                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// Whether the link layer's failures count.
+    #[must_use]
+    pub fn by_link_layer(&self) -> bool {
+        self.link_detection != LinkDetection::Hello
+    }
+
+    /// Whether HELLO messages are sent and counted.
+    #[must_use]
+    pub fn by_hello(&self) -> bool {
+        self.link_detection != LinkDetection::LinkLayer
+    }
+
+    /// MY_ROUTE_TIMEOUT.
+    #[must_use]
+    pub fn my_route_timeout(&self) -> Span {
+        self.my_route_timeout.or(self.active_route_timeout * 2)
+    }
+
+    /// NET_TRAVERSAL_TIME.
+    #[must_use]
+    pub fn net_traversal_time(&self) -> Span {
+        self.net_traversal_time.or(self.node_traversal_time * (2 * u64::from(self.net_diameter)))
+    }
+
+    /// PATH_DISCOVERY_TIME.
+    #[must_use]
+    pub fn path_discovery_time(&self) -> Span {
+        self.path_discovery_time.or(self.net_traversal_time() * 2)
+    }
+
+    /// NEXT_HOP_WAIT.
+    #[must_use]
+    pub fn next_hop_wait(&self) -> Span {
+        self.next_hop_wait.or(self.node_traversal_time + Span::from_millis(10))
+    }
+
+    /// DELETE_PERIOD.
+    #[must_use]
+    pub fn delete_period(&self) -> Span {
+        let hello = self.hello_interval * u64::from(self.allowed_hello_loss);
+        self.delete_period.or(self.active_route_timeout.max(hello) * u64::from(self.delete_factor))
+    }
+
+    /// BLACKLIST_TIMEOUT.
+    #[must_use]
+    pub fn blacklist_timeout(&self) -> Span {
+        self.blacklist_timeout.or(self.net_traversal_time() * u64::from(self.rreq_retries))
+    }
+
+    /// The silence after which a neighbour is lost.
+    #[must_use]
+    pub fn neighbour_expiry(&self) -> Span {
+        self.neighbour_expiry.or(self.hello_interval * u64::from(self.allowed_hello_loss))
+    }
+
+    /// MAX_REPAIR_TTL.
+    #[must_use]
+    pub const fn max_repair_ttl(&self) -> u8 {
+        match self.max_repair_ttl {
+            0 => (self.net_diameter as u16 * 3 / 10) as u8,
+            hops => hops,
+        }
+    }
+
+    /// RING_TRAVERSAL_TIME of a TTL.
+    #[must_use]
+    pub fn ring_traversal_time(&self, ttl: u8) -> Span {
+        self.node_traversal_time * (2 * (u64::from(ttl) + u64::from(self.timeout_buffer)))
+    }
+
+    /// Least lifetime of a reverse route of `hops` hops (RFC 3561 §6.5: MinimalLifetime).
+    #[must_use]
+    pub fn reverse_route_life(&self, hops: u8) -> Span {
+        let used = self.node_traversal_time * (2 * u64::from(hops));
+        self.reverse_route_life.or((self.net_traversal_time() * 2).saturating_sub(used))
+    }
+
+    /// The longest wait for a reply.
+    #[must_use]
+    pub fn max_request_wait(&self) -> Span {
+        self.max_request_wait.or(Span::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params as _;
+
+    #[test]
+    fn derived_values_of_the_rfc_are_those_of_its_section_10() {
+        let rfc = Params::of_profile(RFC);
+        assert_eq!(rfc.my_route_timeout(), Span::from_secs(6));
+        assert_eq!(rfc.net_traversal_time(), Span::from_millis(2800));
+        assert_eq!(rfc.path_discovery_time(), Span::from_millis(5600));
+        assert_eq!(rfc.next_hop_wait(), Span::from_millis(50));
+        assert_eq!(rfc.delete_period(), Span::from_secs(15));
+        assert_eq!(rfc.blacklist_timeout(), Span::from_millis(5600));
+        assert_eq!(rfc.neighbour_expiry(), Span::from_secs(2));
+        assert_eq!(rfc.max_repair_ttl(), 10);
+        assert_eq!(rfc.ring_traversal_time(1), Span::from_millis(240));
+        assert_eq!(rfc.reverse_route_life(5), Span::from_millis(5200));
+    }
+
+    #[test]
+    fn derived_values_follow_their_parts_unless_fixed() {
+        let wide = Params { net_diameter: 70, ..Params::of_profile(RFC) };
+        assert_eq!(wide.net_traversal_time(), Span::from_millis(5600));
+        assert_eq!(wide.blacklist_timeout(), Span::from_millis(11_200));
+        let ns2 = Params::of_profile(NS2);
+        assert_eq!(ns2.my_route_timeout(), Span::from_secs(10));
+        assert_eq!(ns2.reverse_route_life(9), Span::from_secs(6));
+        assert_eq!(ns2.neighbour_expiry(), Span::from_millis(4500));
+    }
+
+    #[test]
+    fn a_time_can_be_auto_and_nonsense_is_refused() {
+        let mut value = serde_json::to_value(Params::of_profile(RFC)).expect("an object");
+        assert_eq!(value["delete_period"], "auto");
+        value["delete_period"] = "4 s".into();
+        let read: Params = params::read(&value).expect("parameters");
+        assert_eq!(read.delete_period(), Span::from_secs(4));
+        value["delete_period"] = "soon".into();
+        let error = params::read::<Params>(&value).expect_err("a fault").to_string();
+        assert!(error.contains("auto") && error.contains("soon"), "{error}");
+        value["delete_period"] = "auto".into();
+        value["rreq_retries"] = 0.into();
+        assert!(params::read::<Params>(&value).expect_err("a fault").to_string().starts_with("rreq_retries"));
+    }
+}

@@ -1,0 +1,330 @@
+//! AODV as RFC 3561 describes it: forwarding, broken links, errors, connectivity and timers.
+
+mod discovery;
+mod messages;
+
+use hopyard_engine::{Span, Time};
+
+use super::message::newer;
+use super::table::State;
+use super::{Aodv, AodvMessage, RouteError};
+use crate::context::{Action, Context, DropReason};
+use crate::packet::{NodeId, PacketId};
+
+/// Whom an error concerns, and what it says.
+#[derive(Debug, Default)]
+struct Outcry {
+    unreachable: Vec<(NodeId, u32)>,
+    /// Neighbours that use one of the routes, sorted.
+    recipients: Vec<NodeId>,
+}
+
+impl Aodv {
+    /// A data packet goes from `source` through `next_hop` to its destination: the routes to all of these, and to the
+    /// previous hop, live on until then at least (§6.2, last paragraph).
+    #[inline]
+    pub(super) fn rfc_extend(&mut self, source: NodeId, destination: NodeId, next_hop: NodeId, until: Time) {
+        self.rfc_keep(destination, until);
+        if next_hop != destination {
+            self.rfc_keep(next_hop, until);
+        }
+        if source != self.node
+            && let Some(previous_hop) = self.rfc_keep(source, until)
+            && previous_hop != source
+        {
+            self.rfc_keep(previous_hop, until);
+        }
+        self.rfc_take_part(until);
+    }
+
+    /// Keeps a valid route until then at least; its next hop.
+    #[inline]
+    fn rfc_keep(&mut self, destination: NodeId, until: Time) -> Option<NodeId> {
+        let route = self.table.get_mut(destination).filter(|route| route.state == State::Up)?;
+        route.expires = route.expires.max(until);
+        Some(route.next_hop)
+    }
+
+    /// The node is part of an active route: only such nodes send HELLO messages (§6.9).
+    #[inline]
+    fn rfc_take_part(&mut self, until: Time) {
+        self.active_until = until;
+        if self.hello_at == Time::NEVER && self.params.by_hello() {
+            self.hello_at =
+                self.last_broadcast.max(until - self.params.active_route_timeout) + self.params.hello_interval;
+        }
+    }
+
+    /// A data packet has no valid route.
+    pub(super) fn rfc_route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let (source, destination) = (it.source, it.destination);
+        let (in_repair, repairable) = self
+            .table
+            .get(destination)
+            .map_or((false, false), |route| (route.state == State::InRepair, route.repairable));
+        if source == self.node {
+            self.buffer.push(packet, cx);
+            self.rfc_look_for(destination, cx);
+        } else if in_repair {
+            self.buffer.push(packet, cx);
+        } else if repairable {
+            // §6.12: other routes over a link whose loss is being repaired are repaired when they are needed.
+            self.buffer.push(packet, cx);
+            self.rfc_repair(destination, source, cx);
+        } else {
+            self.rfc_report_lacking(source, destination, cx);
+            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+        }
+    }
+
+    /// §6.11 case (ii): data came for a destination without a route.
+    fn rfc_report_lacking(&mut self, source: NodeId, destination: NodeId, cx: &mut Context) {
+        let sequence = match self.table.get_mut(destination) {
+            Some(route) if route.known_sequence => {
+                route.sequence = route.sequence.wrapping_add(1);
+                route.sequence
+            }
+            _ => 0,
+        };
+        let mut recipients: Vec<_> = self.precursors.of(destination).collect();
+        if recipients.is_empty() {
+            // The precursors were told before; who still sends here has missed it.
+            recipients.push(self.table.up(source).map_or(NodeId::BROADCAST, |back| back.next_hop));
+        }
+        self.rfc_send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, false, cx);
+    }
+
+    /// Sends an error to those whom it concerns: to one alone, or to all in reach (§6.11).
+    fn rfc_send_error(&mut self, outcry: Outcry, no_delete: bool, cx: &mut Context) {
+        if outcry.recipients.is_empty() || self.errors_sent.pass(cx.now).is_err() {
+            return;
+        }
+        let (to, delay) = match outcry.recipients[..] {
+            [one] if !one.is_broadcast() => (one, Span::ZERO),
+            _ => (NodeId::BROADCAST, self.jitter()),
+        };
+        // A message counts its destinations in eight bits.
+        for unreachable in outcry.unreachable.chunks(255) {
+            let error = RouteError { no_delete, unreachable: unreachable.to_vec() };
+            self.send(AodvMessage::Error(error), to, 1, delay, cx);
+        }
+    }
+
+    /// Makes a route invalid, and notes it for the error if a neighbour uses it.
+    fn rfc_invalidate(&mut self, destination: NodeId, sequence: u32, outcry: &mut Outcry, cx: &mut Context) {
+        let forget = cx.now + self.params.delete_period();
+        self.table.entry(destination).sequence = sequence;
+        self.take_down(destination, true, forget, cx);
+        if self.precursors.any(destination) {
+            outcry.unreachable.push((destination, sequence));
+            outcry.recipients.extend(self.precursors.of(destination));
+            outcry.recipients.sort_unstable();
+            outcry.recipients.dedup();
+            self.precursors.clear(destination);
+        }
+    }
+
+    pub(super) fn rfc_on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let (source, destination, routing) = (it.source, it.destination, it.is_routing());
+        cx.act(Action::TakeBack { node: self.node, next_hop });
+        if routing {
+            self.rfc_on_message_lost(packet, next_hop, cx);
+            cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            self.rfc_break(next_hop, NodeId::BROADCAST, cx);
+            return;
+        }
+        let repair = self.params.local_repair
+            && source != self.node
+            && self
+                .table
+                .up(destination)
+                .is_some_and(|route| route.next_hop == next_hop && route.hops <= self.params.max_repair_ttl());
+        self.rfc_break(next_hop, if repair { destination } else { NodeId::BROADCAST }, cx);
+        if repair {
+            self.buffer.push(packet, cx);
+            self.rfc_repair(destination, source, cx);
+        } else {
+            self.rfc_recover(packet, DropReason::RetryLimit, cx);
+        }
+    }
+
+    pub(super) fn rfc_on_taken_back(&mut self, packet: PacketId, cx: &mut Context) {
+        if cx.packets[packet].is_routing() {
+            cx.drop_packet(self.node, packet, DropReason::BrokenLink);
+        } else {
+            self.rfc_recover(packet, DropReason::BrokenLink, cx);
+        }
+    }
+
+    /// A packet that could not be sent is sent another way if there is one, or waits for one to be found; else it is lost.
+    fn rfc_recover(&mut self, packet: PacketId, reason: DropReason, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let (source, destination) = (it.source, it.destination);
+        let route = self.table.get(destination);
+        if route.is_some_and(|route| route.state == State::Up) {
+            self.send_along(packet, Span::ZERO, cx);
+        } else if source == self.node {
+            self.buffer.push(packet, cx);
+            self.rfc_look_for(destination, cx);
+        } else if route.is_some_and(|route| route.state == State::InRepair) {
+            self.buffer.push(packet, cx);
+        } else {
+            cx.drop_packet(self.node, packet, reason);
+        }
+    }
+
+    /// §6.11 case (i): the link to a neighbour is broken. `repaired` is a destination for which a repair begins, so that
+    /// nobody is told of it yet; the others can then be repaired when they are needed (§6.12).
+    fn rfc_break(&mut self, lost: NodeId, repaired: NodeId, cx: &mut Context) {
+        self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
+        self.precursors.remove_neighbour(lost);
+        let repairing = !repaired.is_broadcast();
+        let mut outcry = Outcry::default();
+        let broken: Vec<_> = self
+            .table
+            .iter_mut()
+            .filter(|route| route.state == State::Up && route.next_hop == lost)
+            .map(|route| (route.destination, route.sequence.wrapping_add(u32::from(route.known_sequence))))
+            .collect();
+        for (destination, sequence) in broken {
+            if repairing {
+                let forget = cx.now + self.params.delete_period();
+                self.table.entry(destination).sequence = sequence;
+                if destination != repaired {
+                    self.take_down(destination, true, forget, cx);
+                    self.table.entry(destination).repairable = true;
+                }
+            } else {
+                self.rfc_invalidate(destination, sequence, &mut outcry, cx);
+            }
+        }
+        self.rfc_send_error(outcry, false, cx);
+    }
+
+    /// An error arrived (§6.11 case (iii)).
+    fn rfc_on_error(&mut self, error: &RouteError, from: NodeId, cx: &mut Context) {
+        let mut outcry = Outcry::default();
+        for &(destination, sequence) in &error.unreachable {
+            let Some(route) = self.table.get(destination) else { continue };
+            if route.next_hop != from || route.state == State::Down {
+                continue;
+            }
+            if error.no_delete {
+                // §6.12: the route was repaired and stays, but those who use it may want a shorter one.
+                outcry.unreachable.push((destination, sequence));
+                outcry.recipients.extend(self.precursors.of(destination));
+                continue;
+            }
+            let sequence = if newer(sequence, route.sequence) { sequence } else { route.sequence };
+            self.rfc_invalidate(destination, sequence, &mut outcry, cx);
+        }
+        outcry.recipients.sort_unstable();
+        outcry.recipients.dedup();
+        self.rfc_send_error(outcry, error.no_delete, cx);
+    }
+
+    /// Anything heard of a neighbour shows that it is there (§6.9).
+    pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        if let Ok(place) = self.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
+            self.neighbours[place].1 = cx.now + self.params.neighbour_expiry();
+        }
+        let it = &cx.packets[packet];
+        if it.destination == self.node && !it.is_routing() {
+            // The end of a path is part of it, and the way back is in use.
+            let until = cx.now + self.params.active_route_timeout;
+            self.rfc_keep(it.source, until);
+            self.rfc_take_part(until);
+        }
+    }
+
+    /// A HELLO arrived (§6.9).
+    fn rfc_on_hello(&mut self, sequence: u32, from: NodeId, cx: &mut Context) {
+        let lost_at = cx.now + self.params.neighbour_expiry();
+        self.meet_neighbour(from, lost_at);
+        let route = self.table.entry(from);
+        if !route.known_sequence || !newer(route.sequence, sequence) {
+            (route.sequence, route.known_sequence) = (sequence, true);
+        }
+        let expires = match route.state {
+            State::Up => route.expires.max(lost_at),
+            State::Down | State::InRepair => lost_at,
+        };
+        self.rfc_bring_up(from, from, 1, expires, cx);
+    }
+
+    /// Sends a HELLO, unless another broadcast has just told as much.
+    fn rfc_hello(&mut self, cx: &mut Context) {
+        if cx.now >= self.active_until {
+            self.hello_at = Time::NEVER;
+            return;
+        }
+        let jitter = self.params.hello_jitter.seconds();
+        let interval = self.params.hello_interval.seconds() + self.rng.uniform_in(-jitter, jitter);
+        let interval = Span::from_secs_f64(interval);
+        if cx.now.since(self.last_broadcast) < self.params.hello_interval && self.last_broadcast != Time::ZERO {
+            self.hello_at = (self.last_broadcast + interval).max(cx.now + Span::from_millis(1));
+            return;
+        }
+        let delay = self.jitter();
+        self.send(AodvMessage::Hello { sequence: self.sequence }, NodeId::BROADCAST, 1, delay, cx);
+        self.hello_at = cx.now + interval;
+    }
+
+    pub(super) fn rfc_deadline(&self) -> Time {
+        let awaited = self.awaited_acks.first().map_or(Time::NEVER, |&(_, at)| at);
+        // A route that expires at an instant is still good at that instant.
+        (self.table.next_expiry() + Span::from_nanos(1))
+            .min(self.next_search)
+            .min(self.buffer.next_expiry())
+            .min(self.next_loss)
+            .min(self.hello_at)
+            .min(awaited)
+    }
+
+    pub(super) fn rfc_on_timer(&mut self, cx: &mut Context) {
+        self.buffer.expire(cx);
+        if self.hello_at <= cx.now {
+            self.rfc_hello(cx);
+        }
+        if self.next_loss <= cx.now {
+            for neighbour in self.lost_neighbours(cx.now) {
+                cx.act(Action::TakeBack { node: self.node, next_hop: neighbour });
+                self.rfc_break(neighbour, NodeId::BROADCAST, cx);
+            }
+        }
+        while let Some(&(neighbour, _)) = self.awaited_acks.first().filter(|&&(_, at)| at <= cx.now) {
+            self.awaited_acks.remove(0);
+            self.rfc_ignore(neighbour, cx);
+        }
+        if self.next_search <= cx.now {
+            self.rfc_search_on(cx);
+        }
+        if self.table.next_expiry() < cx.now {
+            self.rfc_purge(cx);
+        }
+    }
+
+    /// Routes that were not used expire, and are forgotten later (§6.11, last paragraphs; §6.13 on why later).
+    fn rfc_purge(&mut self, cx: &mut Context) {
+        let now = cx.now;
+        self.table.retain(|route| route.state != State::Down || route.expires >= now);
+        let expired: Vec<_> = self
+            .table
+            .iter_mut()
+            .filter(|route| route.state == State::Up && route.expires < now)
+            .map(|route| {
+                // §6.1: a link that expires counts as one that is lost.
+                route.sequence = route.sequence.wrapping_add(u32::from(route.known_sequence));
+                route.destination
+            })
+            .collect();
+        let forget = now + self.params.delete_period();
+        for destination in expired {
+            self.take_down(destination, false, forget, cx);
+            self.precursors.clear(destination);
+        }
+        self.table.find_next_expiry(|route| route.state != State::InRepair);
+    }
+}

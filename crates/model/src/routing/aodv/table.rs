@@ -1,0 +1,265 @@
+//! AODV's tables: routes, precursors, requests heard.
+
+use hopyard_engine::Time;
+
+use crate::packet::NodeId;
+
+/// A hop count that means "no route", as ns-2 has it.
+pub const INFINITY: u8 = 255;
+
+/// Whether a route can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No.
+    Down,
+    /// Yes.
+    Up,
+    /// Not yet again: a local repair is under way.
+    InRepair,
+}
+
+/// A route, or what is left of one. Small, because floods leave one at every node for every originator.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Where it leads.
+    pub destination: NodeId,
+    /// The neighbour to which packets go.
+    pub next_hop: NodeId,
+    /// The destination's sequence number.
+    pub sequence: u32,
+    /// Hops to the destination.
+    pub hops: u8,
+    /// Hops when the route was last up.
+    pub last_hops: u8,
+    /// TTL of the last request, or the hop count that a reply has given since (ns-2).
+    pub last_ttl: u8,
+    /// Whether it can be used.
+    pub state: State,
+    /// Whether the sequence number is known.
+    pub known_sequence: bool,
+    /// Whether data have gone this way since it came up, so that its changes are announced.
+    pub used: bool,
+    /// Whether a packet in transit may start a local repair (RFC 3561 §6.12).
+    pub repairable: bool,
+    /// When the route expires, or, when it is down, is forgotten.
+    pub expires: Time,
+}
+
+/// Routes by destination.
+#[derive(Debug)]
+pub struct Table {
+    entries: Vec<Entry>,
+    /// No route expires before this time.
+    next_expiry: Time,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { entries: Vec::new(), next_expiry: Time::NEVER }
+    }
+}
+
+impl Table {
+    fn place(&self, destination: NodeId) -> Result<usize, usize> {
+        self.entries.binary_search_by_key(&destination, |entry| entry.destination)
+    }
+
+    /// What is known of a destination.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, destination: NodeId) -> Option<&Entry> {
+        self.place(destination).ok().map(|place| &self.entries[place])
+    }
+
+    /// What is known of a destination, to be changed. A change of `expires` is told to [`Table::expires`].
+    #[inline]
+    pub fn get_mut(&mut self, destination: NodeId) -> Option<&mut Entry> {
+        self.place(destination).ok().map(|place| &mut self.entries[place])
+    }
+
+    /// The valid route to a destination.
+    #[inline]
+    #[must_use]
+    pub fn up(&self, destination: NodeId) -> Option<&Entry> {
+        self.get(destination).filter(|entry| entry.state == State::Up)
+    }
+
+    /// The entry of a destination, which is made if there is none.
+    pub fn entry(&mut self, destination: NodeId) -> &mut Entry {
+        let place = self.place(destination).unwrap_or_else(|place| {
+            let entry = Entry {
+                destination,
+                next_hop: destination,
+                sequence: 0,
+                hops: INFINITY,
+                last_hops: INFINITY,
+                last_ttl: 0,
+                state: State::Down,
+                known_sequence: false,
+                used: false,
+                repairable: false,
+                expires: Time::NEVER,
+            };
+            self.entries.insert(place, entry);
+            place
+        });
+        &mut self.entries[place]
+    }
+
+    /// Some route now expires at this time.
+    #[inline]
+    pub fn expires(&mut self, at: Time) {
+        self.next_expiry = self.next_expiry.min(at);
+    }
+
+    /// A time before which no route expires.
+    #[inline]
+    #[must_use]
+    pub const fn next_expiry(&self) -> Time {
+        self.next_expiry
+    }
+
+    /// Makes [`Table::next_expiry`] exact, of the entries that `counts`.
+    pub fn find_next_expiry(&mut self, counts: impl Fn(&Entry) -> bool) {
+        self.next_expiry =
+            self.entries.iter().filter(|entry| counts(entry)).map(|entry| entry.expires).min().unwrap_or(Time::NEVER);
+    }
+
+    /// Every entry, by destination.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut()
+    }
+
+    /// Forgets the entries that are not kept.
+    pub fn retain(&mut self, keep: impl FnMut(&Entry) -> bool) {
+        self.entries.retain(keep);
+    }
+}
+
+/// For each destination the neighbours that use the route through this node. Pairs in order: few nodes have any.
+#[derive(Debug, Default)]
+pub struct Precursors(Vec<(NodeId, NodeId)>);
+
+impl Precursors {
+    fn range(&self, destination: NodeId) -> std::ops::Range<usize> {
+        let start = self.0.partition_point(|pair| pair.0 < destination);
+        start..start + self.0[start..].partition_point(|pair| pair.0 == destination)
+    }
+
+    /// Neighbour `precursor` uses the route to `destination`.
+    pub fn insert(&mut self, destination: NodeId, precursor: NodeId) {
+        if let Err(place) = self.0.binary_search(&(destination, precursor)) {
+            self.0.insert(place, (destination, precursor));
+        }
+    }
+
+    /// The neighbours that use the route to `destination`.
+    pub fn of(&self, destination: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.0[self.range(destination)].iter().map(|pair| pair.1)
+    }
+
+    /// Whether some neighbour uses the route to `destination`.
+    #[must_use]
+    pub fn any(&self, destination: NodeId) -> bool {
+        !self.range(destination).is_empty()
+    }
+
+    /// Forgets who uses the route to `destination`.
+    pub fn clear(&mut self, destination: NodeId) {
+        let range = self.range(destination);
+        self.0.drain(range);
+    }
+
+    /// Neighbour `lost` uses no route any more.
+    pub fn remove_neighbour(&mut self, lost: NodeId) {
+        self.0.retain(|pair| pair.1 != lost);
+    }
+}
+
+/// The requests of one originator that were heard.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    originator: NodeId,
+    /// The highest number heard.
+    highest: u32,
+    /// Which of the 64 numbers up to the highest were heard; the lowest bit is the highest number's.
+    bits: u64,
+    /// When the originator's requests are forgotten.
+    forget: Time,
+}
+
+/// The requests heard. An originator numbers its requests one by one, so that a window of bits holds the recent ones;
+/// a number that has left the window counts as heard.
+#[derive(Debug, Default)]
+pub struct Requests(Vec<Heard>);
+
+impl Requests {
+    /// Notes that a request is heard, to be remembered until `forget`. Whether it is new.
+    pub fn note(&mut self, originator: NodeId, id: u32, now: Time, forget: Time) -> bool {
+        let fresh = Heard { originator, highest: id, bits: 1, forget };
+        let place = match self.0.binary_search_by_key(&originator, |heard| heard.originator) {
+            Ok(place) => place,
+            Err(place) => {
+                self.0.insert(place, fresh);
+                return true;
+            }
+        };
+        let heard = &mut self.0[place];
+        if heard.forget <= now {
+            *heard = fresh;
+            return true;
+        }
+        let ahead = id.wrapping_sub(heard.highest).cast_signed();
+        if ahead > 0 {
+            heard.bits = heard.bits.checked_shl(ahead.unsigned_abs()).unwrap_or(0) | 1;
+            heard.highest = id;
+        } else {
+            let Some(bit) = 1_u64.checked_shl(ahead.unsigned_abs()) else { return false };
+            if heard.bits & bit != 0 {
+                return false;
+            }
+            heard.bits |= bit;
+        }
+        heard.forget = forget;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stay_small() {
+        assert!(size_of::<Entry>() <= 32, "{}", size_of::<Entry>());
+    }
+
+    #[test]
+    fn precursors_belong_to_a_destination_and_a_neighbour() {
+        let mut precursors = Precursors::default();
+        for (destination, neighbour) in [(5, 2), (5, 1), (6, 2), (5, 2)] {
+            precursors.insert(NodeId(destination), NodeId(neighbour));
+        }
+        assert_eq!(precursors.of(NodeId(5)).collect::<Vec<_>>(), [NodeId(1), NodeId(2)]);
+        precursors.remove_neighbour(NodeId(2));
+        assert!(precursors.any(NodeId(5)) && !precursors.any(NodeId(6)));
+        precursors.clear(NodeId(5));
+        assert!(!precursors.any(NodeId(5)));
+    }
+
+    #[test]
+    fn a_request_is_new_once_until_it_is_forgotten() {
+        let mut requests = Requests::default();
+        let at = Time::from_nanos;
+        let note = |requests: &mut Requests, id, now| requests.note(NodeId(3), id, at(now), at(now + 100));
+        assert!(note(&mut requests, 7, 0));
+        assert!(!note(&mut requests, 7, 50));
+        assert!(note(&mut requests, 9, 60));
+        assert!(note(&mut requests, 8, 61), "a request overtaken by a later one is new all the same");
+        assert!(!note(&mut requests, 8, 62) && !note(&mut requests, 9, 62));
+        assert!(requests.note(NodeId(4), 9, at(62), at(162)), "numbers belong to their originator");
+        assert!(note(&mut requests, 9, 161), "100 ns after it was last heard of, the originator is forgotten");
+        assert!(note(&mut requests, 1000, 170));
+        assert!(!note(&mut requests, 9, 171), "what has left the window counts as heard");
+    }
+}

@@ -1,0 +1,320 @@
+//! A small network in memory, to run routers in: links that can be cut, one queue a node, feedback when a link fails.
+//!
+//! A frame takes a millisecond; one that nobody acknowledges is given up after ten. A frame is acknowledged when the link
+//! works both ways. Nothing else is lost.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+
+use hopyard_engine::wakeup::Fired;
+use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
+
+use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, RoutingMessage, UdpHeader};
+use crate::routing::{Config, Model, Routing};
+
+#[derive(Clone, Copy)]
+enum Event {
+    Timer(NodeId),
+    Sent(NodeId),
+    Later { node: NodeId, packet: PacketId, next_hop: NodeId },
+}
+
+struct Node {
+    router: Model,
+    wakeup: Wakeup,
+    queue: VecDeque<(PacketId, NodeId)>,
+    busy: bool,
+}
+
+/// Routers and the links between them.
+pub struct Network {
+    pub cx: Context,
+    nodes: Vec<Node>,
+    events: Queue<Event>,
+    /// Who hears whom: (speaker, listener).
+    links: BTreeSet<(u32, u32)>,
+    next_sequence: u64,
+    /// The nodes that each datagram has reached, in order.
+    pub ways: BTreeMap<u64, Vec<NodeId>>,
+    /// Datagrams that arrived: number and time.
+    pub arrived: Vec<(u64, Time)>,
+    /// Every message: time in milliseconds, sender, receiver (or `*`), what it says.
+    pub talk: Vec<String>,
+    /// Routes that changed: time, node, change.
+    pub changes: Vec<(Time, NodeId, RouteChange)>,
+    describe: fn(&RoutingMessage) -> String,
+    /// Timer calls, over all nodes.
+    pub timer_calls: u64,
+}
+
+impl Network {
+    /// So many routers without any link.
+    pub fn new(config: &Config, nodes: usize, seed: u64, describe: fn(&RoutingMessage) -> String) -> Self {
+        let streams = Streams::new(seed, 0);
+        let node = |index: usize| Node {
+            router: config.build(NodeId(index as u32), nodes, streams.node(index, "routing")),
+            wakeup: Wakeup::default(),
+            queue: VecDeque::new(),
+            busy: false,
+        };
+        let mut net = Self {
+            cx: Context::default(),
+            nodes: (0..nodes).map(node).collect(),
+            events: Queue::default(),
+            links: BTreeSet::new(),
+            next_sequence: 0,
+            ways: BTreeMap::new(),
+            arrived: Vec::new(),
+            talk: Vec::new(),
+            changes: Vec::new(),
+            describe,
+            timer_calls: 0,
+        };
+        for index in 0..nodes {
+            net.call(NodeId(index as u32), |router, cx| router.start(cx));
+        }
+        net
+    }
+
+    /// Joins two nodes, both ways.
+    pub fn join(&mut self, a: u32, b: u32) {
+        self.links.extend([(a, b), (b, a)]);
+    }
+
+    /// Joins nodes one after the other.
+    pub fn chain(&mut self, nodes: &[u32]) {
+        for pair in nodes.windows(2) {
+            self.join(pair[0], pair[1]);
+        }
+    }
+
+    /// Parts two nodes, both ways.
+    pub fn part(&mut self, a: u32, b: u32) {
+        self.mute(a, b);
+        self.mute(b, a);
+    }
+
+    /// From now on `listener` does not hear `speaker`.
+    pub fn mute(&mut self, speaker: u32, listener: u32) {
+        self.links.remove(&(speaker, listener));
+    }
+
+    /// A node's router.
+    pub fn router(&self, node: u32) -> &Model {
+        &self.nodes[node as usize].router
+    }
+
+    /// A node's route, as (next hop, hops).
+    pub fn route(&self, node: u32, destination: u32) -> Option<(u32, u8)> {
+        self.router(node).lookup(NodeId(destination)).map(|(next_hop, hops)| (next_hop.0, hops))
+    }
+
+    /// Sends a datagram now; its number.
+    pub fn send(&mut self, source: u32, destination: u32) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let packet = self.cx.originate(Packet {
+            created: self.cx.now,
+            source: NodeId(source),
+            destination: NodeId(destination),
+            flow: FlowId(0),
+            size: 540,
+            ttl: 64,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence, len: 512 }),
+        });
+        self.ways.insert(sequence, vec![NodeId(source)]);
+        self.call(NodeId(source), |router, cx| router.route(packet, cx));
+        sequence
+    }
+
+    /// Gives a router a message as if a neighbour had sent it.
+    pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
+        let packet = self.cx.originate_routing(NodeId(from), NodeId(to), ttl, 52, message);
+        self.receive(NodeId(to), packet, NodeId(from));
+    }
+
+    /// Runs until this many milliseconds after the start.
+    pub fn run_until(&mut self, millis: u64) {
+        let end = Time::ZERO + Span::from_millis(millis);
+        while self.events.next_time().is_some_and(|at| at <= end) {
+            let Some((at, event)) = self.events.pop() else { break };
+            self.cx.now = at;
+            match event {
+                Event::Timer(node) => match self.nodes[node.index()].wakeup.fire(at) {
+                    Fired::Due => {
+                        self.timer_calls += 1;
+                        self.call(node, |router, cx| router.on_timer(cx));
+                    }
+                    Fired::Early(later) => self.events.push(later, event),
+                    Fired::Stale => {}
+                },
+                Event::Sent(node) => self.sent(node),
+                Event::Later { node, packet, next_hop } => {
+                    self.enqueue(node, packet, next_hop);
+                }
+            }
+            self.set_timers();
+        }
+        self.cx.now = end;
+    }
+
+    /// How many packets a node dropped for a reason.
+    pub fn dropped(&self, node: u32, reason: DropReason) -> u64 {
+        PacketKind::ALL.iter().map(|&kind| self.cx.drops.get(NodeId(node), kind, reason)).sum()
+    }
+
+    /// How many packets all nodes dropped for a reason.
+    pub fn dropped_anywhere(&self, reason: DropReason) -> u64 {
+        (0..self.nodes.len() as u32).map(|node| self.dropped(node, reason)).sum()
+    }
+
+    /// Messages that mention `what`.
+    pub fn said(&self, what: &str) -> Vec<&str> {
+        self.talk.iter().map(String::as_str).filter(|line| line.contains(what)).collect()
+    }
+
+    /// Every packet must be where someone can account for it.
+    pub fn check_account(&self) {
+        let mut kept = 0;
+        for node in &self.nodes {
+            let held = node.router.held();
+            assert!(held.iter().all(|&id| self.cx.packets.iter().any(|(other, _)| other == id)));
+            kept += held.len() + node.queue.len();
+        }
+        kept += self.events.pending().filter(|event| matches!(event, Event::Later { .. })).count();
+        assert_eq!(kept, self.cx.packets.len(), "packets that nobody holds");
+        assert_eq!(self.cx.ledger.outstanding(), kept as u64, "{:?}", self.cx.ledger);
+    }
+
+    /// No datagram has met a node twice.
+    pub fn check_loops(&self) {
+        for (sequence, way) in &self.ways {
+            let met: BTreeSet<_> = way.iter().collect();
+            assert_eq!(met.len(), way.len(), "datagram {sequence} went {way:?}");
+        }
+        assert_eq!(self.dropped_anywhere(DropReason::RoutingLoop), 0);
+    }
+
+    fn call(&mut self, node: NodeId, handler: impl FnOnce(&mut Model, &mut Context)) {
+        handler(&mut self.nodes[node.index()].router, &mut self.cx);
+        while let Some(action) = self.cx.actions.pop_front() {
+            match action {
+                Action::Send { node, packet, next_hop } => self.enqueue(node, packet, next_hop),
+                Action::SendLater { node, packet, next_hop, at } => {
+                    self.events.push(at, Event::Later { node, packet, next_hop });
+                }
+                Action::TakeBack { node, next_hop } => {
+                    let queue = &mut self.nodes[node.index()];
+                    let first = usize::from(queue.busy);
+                    let mut taken = Vec::new();
+                    let mut place = 0;
+                    queue.queue.retain(|&(packet, to)| {
+                        place += 1;
+                        let keep = place <= first || to != next_hop;
+                        if !keep {
+                            taken.push(packet);
+                        }
+                        keep
+                    });
+                    for packet in taken {
+                        self.nodes[node.index()].router.on_taken_back(packet, next_hop, &mut self.cx);
+                    }
+                }
+                Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node, change)),
+                other => panic!("a router asked for {other:?}"),
+            }
+        }
+        self.set_timers();
+    }
+
+    fn set_timers(&mut self) {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let deadline = node.router.deadline();
+            if deadline != Time::NEVER
+                && let Some(at) = node.wakeup.set(deadline.max(self.cx.now))
+            {
+                self.events.push(at, Event::Timer(NodeId(index as u32)));
+            }
+        }
+    }
+
+    fn enqueue(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+        let it = &mut self.nodes[node.index()];
+        let place = if self.cx.packets[packet].is_routing() { usize::from(it.busy) } else { it.queue.len() };
+        it.queue.insert(place, (packet, next_hop));
+        self.transmit(node);
+    }
+
+    fn transmit(&mut self, node: NodeId) {
+        let it = &mut self.nodes[node.index()];
+        if it.busy {
+            return;
+        }
+        let Some(&(packet, next_hop)) = it.queue.front() else { return };
+        it.busy = true;
+        let fails = !next_hop.is_broadcast() && !self.linked(node, next_hop);
+        if let Body::Routing(message) = &self.cx.packets[packet].body {
+            let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
+            let (millis, what) = (self.cx.now.nanos() / 1_000_000, (self.describe)(message));
+            let mut line = format!("{millis} {node}>{to} {what}");
+            let it = &self.cx.packets[packet];
+            write!(line, " ttl {} {} B", it.ttl, it.size).expect("a string takes all");
+            self.talk.push(line);
+        }
+        let takes = if fails { Span::from_millis(10) } else { Span::from_millis(1) };
+        self.events.push(self.cx.now + takes, Event::Sent(node));
+    }
+
+    fn linked(&self, a: NodeId, b: NodeId) -> bool {
+        self.links.contains(&(a.0, b.0)) && self.links.contains(&(b.0, a.0))
+    }
+
+    fn sent(&mut self, node: NodeId) {
+        let it = &mut self.nodes[node.index()];
+        it.busy = false;
+        let Some((packet, next_hop)) = it.queue.pop_front() else { return };
+        if next_hop.is_broadcast() {
+            let hearers: Vec<_> =
+                self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| NodeId(hearer)).collect();
+            for hearer in hearers {
+                let copy = self.cx.copy(packet);
+                self.receive(hearer, copy, node);
+            }
+            self.cx.hand_over(packet);
+        } else if self.linked(node, next_hop) {
+            let copy = self.cx.copy(packet);
+            self.cx.hand_over(packet);
+            self.receive(next_hop, copy, node);
+        } else {
+            self.call(node, |router, cx| router.on_link_failure(packet, next_hop, cx));
+        }
+        self.transmit(node);
+    }
+
+    fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+        self.cx.packets[packet].hops += 1;
+        self.call(node, |router, cx| router.on_heard(packet, from, cx));
+        let it = &mut self.cx.packets[packet];
+        let destination = it.destination;
+        match &it.body {
+            Body::Routing(_) => self.call(node, |router, cx| router.on_message(packet, from, cx)),
+            Body::Udp(header) => {
+                let sequence = header.sequence;
+                self.ways.entry(sequence).or_default().push(node);
+                it.ttl -= 1;
+                let ttl = it.ttl;
+                if destination == node {
+                    self.arrived.push((sequence, self.cx.now));
+                    self.cx.deliver(packet);
+                } else if ttl == 0 {
+                    self.cx.drop_packet(node, packet, DropReason::TtlExpired);
+                } else {
+                    self.call(node, |router, cx| router.route(packet, cx));
+                }
+            }
+            other => panic!("nobody sends {other:?} here"),
+        }
+    }
+}
