@@ -68,8 +68,8 @@ fn reachable(links: &[(u32, u32)], from: u32, to: u32) -> bool {
 }
 
 /// Eight nodes whose links come and go at random while data flow; then nothing changes for `calm` seconds, after which every
-/// packet between joined nodes must arrive without meeting a node twice.
-fn links_come_and_go(config: &Config, seed: u64, calm: u64) {
+/// packet must arrive without meeting a node twice, if there is a way. Where the protocol is not `sound` it need not arrive.
+fn links_come_and_go(config: &Config, seed: u64, calm: u64, sound: bool) {
     const NODES: u32 = 8;
     let mut rng = Streams::new(seed, 0).stream("links");
     let mut net = Network::new(config, NODES as usize, seed, |message| message.kind().to_owned());
@@ -115,7 +115,8 @@ fn links_come_and_go(config: &Config, seed: u64, calm: u64) {
             assert_eq!(met.len(), way.len(), "seed {seed}: a packet from {from} to {to} went {way:?}");
             let arrived = net.arrived.iter().any(|&(number, _)| number == packet);
             let joined = reachable(&links, from, to);
-            assert_eq!(arrived, joined, "seed {seed}: from {from} to {to}: {way:?}; {links:?}");
+            assert!(joined || !arrived);
+            assert!(arrived || !joined || !sound, "seed {seed}: from {from} to {to}: {way:?}; {links:?}");
         }
         net.check_account();
     }
@@ -131,12 +132,14 @@ proptest! {
 
     #[test]
     fn aodv_makes_no_loops(seed in any::<u64>(), repair in any::<bool>()) {
-        links_come_and_go(&aodv(RFC, repair), seed, 20);
+        links_come_and_go(&aodv(RFC, repair), seed, 20, true);
     }
 
     #[test]
     fn ns2s_aodv_makes_no_loops(seed in any::<u64>()) {
-        links_come_and_go(&aodv(NS2, true), seed, 20);
+        // A route in repair is offered to others with a lifetime that has wrapped: about one such network in a thousand keeps
+        // a dead route for good.
+        links_come_and_go(&aodv(NS2, true), seed, 20, false);
     }
 }
 
