@@ -8,6 +8,7 @@
 
 pub mod aodv;
 pub mod connectivity;
+pub mod dsdv;
 pub mod oracle;
 pub mod static_routes;
 
@@ -136,4 +137,5 @@ protocols! {
     "static" => static_routes::StaticRoutes, "Routes written in the scenario; they never change";
     "oracle" => oracle::Oracle, "Shortest paths over the true connectivity, at no cost in packets: the best that routing could do";
     "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561), or as ns-2 does it";
+    "dsdv" => dsdv::Dsdv, "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994), or as ns-2 does it";
 }

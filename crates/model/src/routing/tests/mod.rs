@@ -141,6 +141,18 @@ proptest! {
         // a dead route for good.
         links_come_and_go(&aodv(NS2, true), seed, 20, false);
     }
+
+    #[test]
+    fn dsdv_makes_no_loops(seed in any::<u64>()) {
+        let params = crate::params::Params::of_profile(RFC);
+        links_come_and_go(&Config::Dsdv(params), seed, 60, true);
+    }
+
+    #[test]
+    fn ns2s_dsdv_makes_no_loops(seed in any::<u64>()) {
+        let params = crate::params::Params::of_profile(NS2);
+        links_come_and_go(&Config::Dsdv(params), seed, 200, true);
+    }
 }
 
 #[test]

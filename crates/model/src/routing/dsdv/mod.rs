@@ -1,0 +1,473 @@
+//! DSDV: every node tells its neighbours its whole table from time to time, and what has changed in between.
+//!
+//! To read: Perkins and Bhagwat, "Highly dynamic destination-sequenced distance-vector routing (DSDV) for mobile computers",
+//! SIGCOMM 1994. A destination numbers its own advertisements with even numbers; a newer number always wins, so that no loop
+//! can form, and a broken link is told with the next odd number and an infinite metric. A route that may yet improve is used
+//! at once and advertised later, by a mean of how long improvements took before.
+//!
+//! [`Rules::Perkins1994`] is the paper with the choices that it leaves open taken from its implementations: updates go by
+//! UDP, and the link layer's failures count. [`Rules::Ns2`] does what ns-2.35's implementation does:
+//!
+//! - *Every* finite route waits for twice the settling time before it is advertised, the first of a destination twelve
+//!   seconds. A chain of six therefore needs about a minute until its ends know each other.
+//! - A newer sequence number never triggers an update, not even with another metric.
+//! - Metrics that a triggered update has told are told again until a full update.
+//! - The link layer's failures lose their packet and change nothing; only 45 s of silence break a link.
+//!
+//! Left out: tables that do not fit one packet (updates are as large as they must be, as in ns-2), and host mobility between
+//! base stations. ns-2's endless loop is left out too, in which a stale update makes it take the same waiting packets out of
+//! the buffer and put them back.
+//!
+//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no packet
+//! meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+
+mod params;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::Routing;
+use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::packet::{Body, Message, NodeId, PacketId, RoutingMessage};
+pub use params::{Params, Rules};
+use table::{Entry, Table};
+
+/// One destination in an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertisement {
+    /// The destination.
+    pub destination: NodeId,
+    /// The sender's distance to it.
+    pub metric: u8,
+    /// The destination's sequence number.
+    pub sequence: u32,
+}
+
+/// What a node tells its neighbours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Whether it is the whole table.
+    pub full: bool,
+    /// The destinations, in order.
+    pub advertisements: Vec<Advertisement>,
+}
+
+impl Message for Update {
+    fn kind(&self) -> &'static str {
+        "DSDV"
+    }
+}
+
+/// A packet that waits for a route.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    packet: PacketId,
+    destination: NodeId,
+    expires: Time,
+}
+
+/// DSDV at one node.
+#[derive(Debug)]
+pub struct Dsdv {
+    node: NodeId,
+    params: Params,
+    rng: Rng,
+    /// The node's own sequence number, always even.
+    sequence: u32,
+    table: Table,
+    /// Packets that wait, oldest first.
+    waiting: VecDeque<Waiting>,
+    /// When the next full update is due.
+    update_at: Time,
+    /// Before this time no update is triggered.
+    quiet_until: Time,
+    /// No entry triggers an update or is lost before this time.
+    next_entry: Time,
+}
+
+impl Dsdv {
+    /// DSDV at `node`.
+    #[must_use]
+    pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+        Self {
+            node,
+            params: params.clone(),
+            rng,
+            sequence: 0,
+            table: Table::default(),
+            waiting: VecDeque::new(),
+            update_at: Time::NEVER,
+            quiet_until: Time::ZERO,
+            next_entry: Time::NEVER,
+        }
+    }
+
+    /// The entry of the node itself, as a full update tells it.
+    fn own_entry(&self, now: Time) -> Entry {
+        Entry {
+            sequence: self.sequence,
+            advertise_sequence: true,
+            advertise_at: Time::ZERO,
+            ..Entry::new(self.node, 0, Span::ZERO, now)
+        }
+    }
+
+    /// A random time up to the next full update.
+    fn interval(&mut self) -> Span {
+        let jitter = self.params.update_jitter;
+        self.params.update_interval.mul_f64(1.0 - jitter + jitter * self.rng.uniform())
+    }
+
+    fn announce(&self, entry: &Entry, cx: &mut Context) {
+        let route = (entry.metric < self.params.infinity).then_some((entry.next_hop, entry.metric));
+        let change = RouteChange { destination: entry.destination, route };
+        cx.act(Action::RouteChanged { node: self.node, change });
+    }
+
+    /// Makes an update: a full one if that is asked for, or if so much has changed that it is worth it; otherwise the news.
+    fn make_update(&mut self, full: bool, now: Time) -> Option<Update> {
+        let entries = self.table.entries();
+        let news = entries.iter().filter(|entry| entry.is_news(now)).count();
+        let full = full
+            || news * usize::from(self.params.full_update_share) > entries.len()
+                && news > usize::from(self.params.full_update_least);
+        if full {
+            self.sequence = self.sequence.wrapping_add(2);
+            self.table.put(self.own_entry(now));
+        } else if news == 0 {
+            return None;
+        }
+        let mut advertisements = Vec::with_capacity(if full { self.table.entries().len() } else { news });
+        for entry in self.table.entries_mut() {
+            if !(entry.is_news(now) || full && entry.advertise_at <= now) {
+                continue;
+            }
+            let Entry { destination, metric, sequence, .. } = *entry;
+            advertisements.push(Advertisement { destination, metric, sequence });
+            entry.last_advertised = metric;
+            entry.advertise_sequence = false;
+            if full || self.params.rules == Rules::Perkins1994 {
+                entry.advertise_metric = false;
+            }
+        }
+        Some(Update { full, advertisements })
+    }
+
+    fn send_update(&mut self, update: Update, cx: &mut Context) {
+        let size = self.params.header.count() as u32
+            + self.params.entry_size.count() as u32 * update.advertisements.len() as u32;
+        let (node, next_hop) = (self.node, NodeId::BROADCAST);
+        let packet = cx.originate_routing(node, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
+        let at = cx.now + self.params.broadcast_jitter.mul_f64(self.rng.uniform());
+        cx.act(Action::SendLater { node, packet, next_hop, at });
+        self.quiet_until = cx.now + self.params.min_triggered_interval;
+    }
+
+    /// The time for a full update has come.
+    fn update(&mut self, cx: &mut Context) {
+        if let Some(update) = self.make_update(true, cx.now) {
+            self.send_update(update, cx);
+        }
+        self.update_at = cx.now + self.interval();
+    }
+
+    /// An entry asks for an update at this time, and no longer at another.
+    fn trigger(&mut self, destination: NodeId, at: Time) {
+        if let Some(entry) = self.table.get_mut(destination) {
+            entry.trigger_at = at;
+            self.next_entry = self.next_entry.min(at);
+        }
+    }
+
+    /// An entry's time has come to trigger an update. Too soon after another it is put off, and all that would come before
+    /// it is covered by it.
+    fn triggered(&mut self, destination: NodeId, cx: &mut Context) {
+        if cx.now < self.quiet_until {
+            for entry in self.table.entries_mut().iter_mut().filter(|entry| entry.trigger_at < self.quiet_until) {
+                entry.trigger_at = Time::NEVER;
+            }
+            self.trigger(destination, self.quiet_until);
+            return;
+        }
+        if let Some(entry) = self.table.get_mut(destination) {
+            entry.trigger_at = Time::NEVER;
+        }
+        if let Some(update) = self.make_update(false, cx.now) {
+            if update.full {
+                self.update_at = cx.now + self.interval();
+            }
+            self.send_update(update, cx);
+        }
+    }
+
+    /// The link to a neighbour is broken: everything that is reached through it is unreachable, which has to be told now.
+    fn break_link(&mut self, neighbour: NodeId, cx: &mut Context) {
+        let (now, infinity) = (cx.now, self.params.infinity);
+        let mut broken = Vec::new();
+        for entry in self.table.entries_mut() {
+            if entry.next_hop == neighbour && entry.metric < infinity && entry.destination != self.node {
+                entry.metric = infinity;
+                entry.sequence = entry.sequence.wrapping_add(1);
+                (entry.advertise_metric, entry.advertise_sequence, entry.advertise_at) = (true, true, now);
+                entry.trigger_at = now;
+                self.next_entry = now;
+                if std::mem::replace(&mut entry.used, false) {
+                    broken.push(*entry);
+                }
+            }
+            if entry.destination == neighbour {
+                entry.lost_at = Time::NEVER;
+            }
+        }
+        for entry in broken {
+            self.announce(&entry, cx);
+        }
+    }
+
+    /// How long a new route waits until it is advertised.
+    fn holds_back(&self, new: &Entry, old: Option<&Entry>) -> Span {
+        let infinity = self.params.infinity;
+        let waits = match (self.params.rules, old) {
+            _ if new.metric >= infinity => false,
+            (Rules::Ns2, old) => old.is_none_or(|old| old.metric < infinity),
+            // A newer number over a longer way: a shorter way with that number is likely to come.
+            (Rules::Perkins1994, Some(old)) => {
+                old.metric < infinity && new.sequence != old.sequence && new.metric > old.metric
+            }
+            (Rules::Perkins1994, None) => false,
+        };
+        if waits { new.settling_time.mul_f64(self.params.settling_factor) } else { Span::ZERO }
+    }
+
+    /// One destination of an update.
+    fn hear(&mut self, heard: Advertisement, from: NodeId, cx: &mut Context) {
+        let (now, infinity) = (cx.now, self.params.infinity);
+        if heard.destination == self.node {
+            // Nobody knows better about this node than itself: it answers with a newer number at once.
+            if heard.metric >= infinity {
+                self.update_at = now;
+            }
+            return;
+        }
+        let old = self.table.get(heard.destination).copied();
+        let mut new = old.unwrap_or(Entry::new(heard.destination, infinity, self.params.initial_settling_time, now));
+        (new.next_hop, new.sequence, new.changed_at) = (from, heard.sequence, now);
+        new.metric = if heard.metric < infinity { heard.metric + 1 } else { infinity };
+        if let Some(old) = old.filter(|old| old.sequence != new.sequence) {
+            let took = old.changed_at.since(old.new_sequence_at);
+            let weight = self.params.settling_weight;
+            new.settling_time = old.settling_time.mul_f64(weight) + took.mul_f64(1.0 - weight);
+            new.new_sequence_at = now;
+        }
+        new.advertise_at = now + self.holds_back(&new, old.as_ref());
+        let ahead = old.map_or(1, |old| new.sequence.wrapping_sub(old.sequence).cast_signed());
+        let triggers = match old {
+            None => {
+                new.advertise_metric = new.metric < infinity;
+                new.advertise_metric
+            }
+            Some(old) if ahead == 0 => {
+                if new.metric >= old.metric {
+                    self.flush(heard.destination, cx);
+                    return;
+                }
+                new.advertise_metric = new.metric != old.last_advertised;
+                new.advertise_metric
+            }
+            Some(old) if ahead > 0 => {
+                new.advertise_sequence = true;
+                new.advertise_metric = new.metric != old.last_advertised;
+                self.params.rules == Rules::Perkins1994 && new.advertise_metric
+            }
+            Some(mut old) => {
+                if new.metric >= infinity && old.metric < infinity {
+                    // The neighbour has not heard that the destination can be reached again.
+                    (old.advertise_at, old.advertise_metric) = (now, true);
+                    self.table.put(old);
+                    self.trigger(heard.destination, now);
+                }
+                self.flush(heard.destination, cx);
+                return;
+            }
+        };
+        let lost = new.metric >= infinity;
+        let changed = old.is_none_or(|old| (old.next_hop, old.metric) != (new.next_hop, new.metric));
+        if new.used && changed {
+            self.announce(&new, cx);
+        }
+        new.used &= !lost;
+        self.table.put(new);
+        if triggers {
+            self.trigger(heard.destination, new.advertise_at);
+        }
+        self.flush(heard.destination, cx);
+    }
+
+    /// A packet of this node, or one on its way.
+    fn forward(&mut self, packet: PacketId, cx: &mut Context) {
+        let it = &mut cx.packets[packet];
+        let destination = it.destination;
+        if it.source == self.node && matches!(it.body, Body::Tcp(_)) {
+            it.size += self.params.repeated_header.count() as u32;
+        }
+        let infinity = self.params.infinity;
+        if let Some(entry) = self.table.get_mut(destination).filter(|entry| entry.metric < infinity) {
+            let next_hop = entry.next_hop;
+            if !std::mem::replace(&mut entry.used, true) {
+                let entry = *entry;
+                self.announce(&entry, cx);
+            }
+            cx.act(Action::Send { node: self.node, packet, next_hop });
+            return;
+        }
+        if self.table.get(destination).is_none() {
+            self.table.put(Entry::new(destination, infinity, self.params.initial_settling_time, cx.now));
+        }
+        let timeout = self.params.buffer_timeout;
+        let expires = if timeout.is_zero() { Time::NEVER } else { cx.now + timeout };
+        self.waiting.push_back(Waiting { packet, destination, expires });
+        let held = self.waiting.iter().filter(|waiting| waiting.destination == destination).count();
+        if held > usize::from(self.params.buffer_packets)
+            && let Some(place) = self.waiting.iter().position(|waiting| waiting.destination == destination)
+            && let Some(oldest) = self.waiting.remove(place)
+        {
+            cx.drop_packet(self.node, oldest.packet, DropReason::RouteBufferFull);
+        }
+    }
+
+    /// Sends the packets that have waited for a route, if there is one now.
+    fn flush(&mut self, destination: NodeId, cx: &mut Context) {
+        if self.waiting.iter().all(|waiting| waiting.destination != destination) || self.lookup(destination).is_none() {
+            return;
+        }
+        let mut ready = Vec::new();
+        self.waiting.retain(|waiting| {
+            let keep = waiting.destination != destination;
+            if !keep {
+                ready.push(waiting.packet);
+            }
+            keep
+        });
+        for packet in ready {
+            self.forward(packet, cx);
+        }
+    }
+
+    fn find_next_entry(&mut self) {
+        let times = self.table.entries().iter().map(|entry| entry.trigger_at.min(entry.lost_at));
+        self.next_entry = times.min().unwrap_or(Time::NEVER);
+    }
+}
+
+impl Routing for Dsdv {
+    fn start(&mut self, cx: &mut Context) {
+        self.table.put(Entry { advertise_metric: true, ..self.own_entry(cx.now) });
+        self.sequence = 2;
+        self.update_at = cx.now + self.params.startup_jitter.mul_f64(self.rng.uniform());
+    }
+
+    #[inline]
+    fn route(&mut self, packet: PacketId, cx: &mut Context) {
+        let it = &mut cx.packets[packet];
+        if it.source == self.node {
+            if it.hops > 0 {
+                cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
+                return;
+            }
+            if self.params.data_ttl > 0 {
+                it.ttl = self.params.data_ttl;
+            }
+        }
+        self.forward(packet, cx);
+    }
+
+    fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        let message = match &cx.packets[packet].body {
+            Body::Routing(message) => message.clone(),
+            _ => {
+                cx.drop_packet(self.node, packet, DropReason::NoListener);
+                return;
+            }
+        };
+        let Some(update) = message.get::<Update>() else {
+            cx.drop_packet(self.node, packet, DropReason::NoListener);
+            return;
+        };
+        for &advertisement in &update.advertisements {
+            self.hear(advertisement, from, cx);
+        }
+        if self.table.get(from).is_none() {
+            // A neighbour that has not spoken of itself yet: its entry, which is not advertised, keeps the time.
+            let entry = Entry::new(from, 1, self.params.initial_settling_time, cx.now);
+            self.table.put(entry);
+        }
+        let lost_at = cx.now + self.params.update_interval * u64::from(self.params.missed_updates);
+        if let Some(entry) = self.table.get_mut(from) {
+            entry.lost_at = lost_at;
+            self.next_entry = self.next_entry.min(lost_at);
+        }
+        cx.deliver(packet);
+    }
+
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+        if !self.params.link_layer_detection {
+            cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            return;
+        }
+        self.break_link(next_hop, cx);
+        if self.params.rules == Rules::Perkins1994 {
+            cx.act(Action::TakeBack { node: self.node, next_hop });
+        }
+        // Another neighbour may know the way by now, or soon.
+        self.forward(packet, cx);
+    }
+
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+        if self.params.rules == Rules::Ns2 || cx.packets[packet].is_routing() {
+            cx.drop_packet(self.node, packet, DropReason::BrokenLink);
+        } else {
+            self.forward(packet, cx);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Context) {
+        let now = cx.now;
+        while let Some(oldest) = self.waiting.front().filter(|waiting| waiting.expires <= now) {
+            cx.drop_packet(self.node, oldest.packet, DropReason::RouteTimeout);
+            self.waiting.pop_front();
+        }
+        if self.update_at <= now {
+            self.update(cx);
+        }
+        if self.next_entry <= now {
+            let lost = self.table.entries().iter().filter(|entry| entry.lost_at <= now);
+            let lost: Vec<_> = lost.map(|entry| entry.destination).collect();
+            for neighbour in lost {
+                self.break_link(neighbour, cx);
+            }
+            while let Some(due) = self.table.entries().iter().find(|entry| entry.trigger_at <= now) {
+                self.triggered(due.destination, cx);
+            }
+            self.find_next_entry();
+        }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        let oldest = self.waiting.front().map_or(Time::NEVER, |waiting| waiting.expires);
+        self.update_at.min(self.next_entry).min(oldest)
+    }
+
+    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+        let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
+        Some((entry.next_hop, entry.metric))
+    }
+
+    fn held(&self) -> Vec<PacketId> {
+        self.waiting.iter().map(|waiting| waiting.packet).collect()
+    }
+}

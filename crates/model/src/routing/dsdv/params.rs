@@ -1,0 +1,144 @@
+//! DSDV's parameters.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::packet::{IP_HEADER, UDP_HEADER};
+use crate::params::{self, Fault, NS2, RFC};
+
+/// Whose procedures are followed where they differ in more than a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rules {
+    /// The paper of Perkins and Bhagwat.
+    Perkins1994,
+    /// ns-2.35, to the letter.
+    Ns2,
+}
+
+/// Parameters of DSDV.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Whose procedures are followed where they differ in more than a constant: "perkins1994" or "ns2".
+    pub rules: Rules,
+    /// Longest time between a node's full updates.
+    pub update_interval: Span,
+    /// Part of the interval that is left to chance: intervals are uniform between (1 - this) and 1 times the longest.
+    pub update_jitter: f64,
+    /// The first update comes at random within this time.
+    pub startup_jitter: Span,
+    /// Largest random delay of each update.
+    pub broadcast_jitter: Span,
+    /// Least time between an update and a triggered one.
+    pub min_triggered_interval: Span,
+    /// Settling time of a destination that was not known before.
+    pub initial_settling_time: Span,
+    /// Weight of the past in the mean of settling times (alpha).
+    pub settling_weight: f64,
+    /// A route that may yet improve is advertised after so many settling times.
+    pub settling_factor: f64,
+    /// Updates of a neighbour that may stay away before the link to it counts as broken.
+    pub missed_updates: u8,
+    /// Whether a failure of the link layer makes a link broken.
+    pub link_layer_detection: bool,
+    /// The metric that means "unreachable".
+    pub infinity: u8,
+    /// A triggered update becomes a full one when more than one in so many entries has changed, and more than
+    /// `full_update_least` have.
+    pub full_update_share: u8,
+    /// See `full_update_share`.
+    pub full_update_least: u8,
+    /// Packets that wait for each destination.
+    pub buffer_packets: u16,
+    /// How long a packet waits; zero: as long as it takes.
+    pub buffer_timeout: Span,
+    /// TTL given to packets originated here; 0: as transport set it.
+    pub data_ttl: u8,
+    /// TTL of updates, which go one hop all the same.
+    pub update_ttl: u8,
+    /// Bytes of the headers around each update.
+    pub header: Bytes,
+    /// Bytes of each entry in an update: address, metric, sequence number.
+    pub entry_size: Bytes,
+    /// Bytes added to each TCP segment of this node whenever it is routed: ns-2's DSDV counts the IP header once more, also
+    /// for a segment that comes out of the buffer.
+    pub repeated_header: Bytes,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let paper = Self {
+            rules: Rules::Perkins1994,
+            update_interval: Span::from_secs(15),
+            update_jitter: 0.25,
+            startup_jitter: Span::from_secs(2),
+            broadcast_jitter: Span::from_millis(10),
+            min_triggered_interval: Span::from_secs(1),
+            initial_settling_time: Span::from_secs(6),
+            settling_weight: 0.875,
+            settling_factor: 2.0,
+            missed_updates: 3,
+            link_layer_detection: true,
+            infinity: 250,
+            full_update_share: 3,
+            full_update_least: 3,
+            buffer_packets: 5,
+            buffer_timeout: Span::from_secs(30),
+            data_ttl: 0,
+            update_ttl: 1,
+            header: Bytes::new((IP_HEADER + UDP_HEADER) as u64),
+            entry_size: Bytes::new(12),
+            repeated_header: Bytes::new(0),
+        };
+        if profile != NS2 {
+            return paper;
+        }
+        Self {
+            rules: Rules::Ns2,
+            link_layer_detection: false,
+            buffer_timeout: Span::ZERO,
+            data_ttl: 32,
+            update_ttl: 32,
+            header: Bytes::new(IP_HEADER as u64),
+            repeated_header: Bytes::new(IP_HEADER as u64),
+            ..paper
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (parameter, value) in
+            [("update_interval", self.update_interval), ("min_triggered_interval", self.min_triggered_interval)]
+        {
+            if value < Span::from_millis(1) {
+                return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
+            }
+        }
+        for (parameter, value) in [("update_jitter", self.update_jitter), ("settling_weight", self.settling_weight)] {
+            if !(0.0..1.0).contains(&value) {
+                return Err(Fault::new(parameter, format!("expected at least 0 and less than 1, found {value}")));
+            }
+        }
+        if !(0.0..=1000.0).contains(&self.settling_factor) {
+            return Err(Fault::new("settling_factor", format!("expected 0 to 1000, found {}", self.settling_factor)));
+        }
+        if self.missed_updates == 0 {
+            return Err(Fault::new("missed_updates", "expected at least 1, found 0"));
+        }
+        if self.infinity < 2 {
+            return Err(Fault::new("infinity", format!("expected at least 2, found {}", self.infinity)));
+        }
+        let bytes =
+            [("header", self.header), ("entry_size", self.entry_size), ("repeated_header", self.repeated_header)];
+        for (parameter, bytes) in bytes {
+            if bytes.count() > 1000 {
+                return Err(Fault::new(parameter, format!("expected at most 1000 B, found {bytes}")));
+            }
+        }
+        Ok(())
+    }
+}

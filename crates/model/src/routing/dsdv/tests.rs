@@ -1,0 +1,299 @@
+//! Conversations between DSDV routers.
+
+use hopyard_engine::Span;
+
+use super::{Advertisement, Params, Update};
+use crate::context::{Context, DropReason};
+use crate::packet::{Body, NodeId, RoutingMessage, TcpHeader};
+use crate::params::{NS2, Params as _, RFC};
+use crate::routing::tests::network::Network;
+use crate::routing::tests::{datagram, sends};
+use crate::routing::{Config, Routing};
+
+/// "full" or "news", then each destination as number:metric/sequence.
+fn describe(message: &RoutingMessage) -> String {
+    let update = message.get::<Update>().expect("an update");
+    let list = update.advertisements.iter();
+    let list: Vec<_> = list.map(|it| format!("{}:{}/{}", it.destination, it.metric, it.sequence)).collect();
+    format!("{} {}", if update.full { "full" } else { "news" }, list.join(" "))
+}
+
+fn network(nodes: usize, params: &Params) -> Network {
+    Network::new(&Config::Dsdv(params.clone()), nodes, 11, describe)
+}
+
+/// A profile's defaults without anything left to chance.
+fn exact(profile: &str) -> Params {
+    Params {
+        startup_jitter: Span::ZERO,
+        broadcast_jitter: Span::ZERO,
+        update_jitter: 0.0,
+        ..Params::of_profile(profile)
+    }
+}
+
+/// Gives router 0 an update of its neighbour `from`, with (destination, metric, sequence) each.
+fn tell(net: &mut Network, from: u32, advertisements: &[(u32, u8, u32)]) {
+    let advertisements = advertisements
+        .iter()
+        .map(|&(destination, metric, sequence)| Advertisement { destination: NodeId(destination), metric, sequence })
+        .collect();
+    net.inject(from, 0, 1, RoutingMessage::new(Update { full: false, advertisements }));
+}
+
+fn times(lines: &[&str]) -> Vec<u64> {
+    lines.iter().map(|line| line.split(' ').next().expect("a time").parse().expect("a number")).collect()
+}
+
+#[test]
+fn three_nodes_learn_of_each_other() {
+    let mut net = network(3, &exact(RFC));
+    net.chain(&[0, 1, 2]);
+    net.run_until(3_000);
+    let expected = "\
+0 0>* full 0:0/4 ttl 1 40 B
+0 1>* full 1:0/4 ttl 1 40 B
+0 2>* full 2:0/4 ttl 1 40 B
+1000 1>* news 0:1/4 2:1/4 ttl 1 52 B
+1000 0>* news 1:1/4 ttl 1 40 B
+1000 2>* news 1:1/4 ttl 1 40 B
+2000 0>* news 2:2/4 ttl 1 40 B
+2000 2>* news 0:2/4 ttl 1 40 B";
+    assert_eq!(
+        net.talk.join("\n"),
+        expected,
+        "news is told at once, but no sooner than a second after the last update"
+    );
+    assert_eq!((net.route(0, 2), net.route(2, 0)), (Some((1, 2)), Some((1, 2))));
+    let packet = net.send(0, 2);
+    net.run_until(3_100);
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId));
+    net.check_account();
+}
+
+#[test]
+fn the_profiles_are_told_apart_by_when_a_chain_of_six_is_known() {
+    let known = |profile, seed| {
+        let config = Config::Dsdv(Params::of_profile(profile));
+        let mut net = Network::new(&config, 6, seed, describe);
+        net.chain(&[0, 1, 2, 3, 4, 5]);
+        (1..200).find(|&second| {
+            net.run_until(second * 1_000);
+            net.route(0, 5).is_some()
+        })
+    };
+    for seed in 0..5 {
+        let (paper, ns2) = (known(RFC, seed).expect("a route"), known(NS2, seed).expect("a route"));
+        assert!(paper <= 8, "seed {seed}: {paper} s");
+        // Twelve seconds of settling at each of four relays.
+        assert!((40..=75).contains(&ns2), "seed {seed}: {ns2} s");
+    }
+}
+
+#[test]
+fn a_newer_number_wins_and_an_equal_one_with_fewer_hops() {
+    for profile in [RFC, NS2] {
+        let mut net = network(1, &exact(profile));
+        let mut told = |from, metric, sequence| {
+            tell(&mut net, from, &[(9, metric, sequence)]);
+            net.route(0, 9)
+        };
+        assert_eq!(told(1, 3, 10), Some((1, 4)));
+        assert_eq!(told(2, 3, 10), Some((1, 4)), "equal and as far");
+        assert_eq!(told(2, 2, 10), Some((2, 3)), "equal and nearer");
+        assert_eq!(told(3, 1, 8), Some((2, 3)), "older");
+        assert_eq!(told(3, 7, 12), Some((3, 8)), "newer, however far");
+        assert_eq!(told(1, 250, 13), None, "an odd number: the link is broken");
+        assert_eq!(told(2, 2, 12), None);
+        assert_eq!(told(2, 2, 14), Some((2, 3)));
+    }
+}
+
+#[test]
+fn a_worse_route_is_used_at_once_and_told_when_it_has_settled() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(1_500);
+    tell(&mut net, 1, &[(9, 1, 10)]);
+    net.run_until(3_500);
+    assert_eq!(net.said("9:2/10").len(), 1, "a new destination is told at once");
+    // The next number comes over the longer way first, and two seconds later over the shorter. That weighs an eighth.
+    tell(&mut net, 2, &[(9, 4, 12)]);
+    assert_eq!(net.route(0, 9), Some((2, 5)));
+    net.run_until(5_500);
+    assert!(net.said("9:5").is_empty());
+    tell(&mut net, 1, &[(9, 1, 12)]);
+    assert_eq!(net.route(0, 9), Some((1, 2)));
+    net.run_until(14_000);
+    assert!(net.said("9:5").is_empty(), "the longer way was never told");
+    // Again, without the shorter way. The settling time: 6 s at first; then 7/8 of it, the best being there at once; then
+    // 7/8 of that and an eighth of 2 s: 4.84375 s. It is told after twice that.
+    net.run_until(16_000);
+    tell(&mut net, 2, &[(9, 4, 14)]);
+    net.run_until(25_600);
+    assert!(net.said("9:5").is_empty());
+    net.run_until(25_700);
+    assert_eq!(times(&net.said("9:5/14")), [25_687]);
+}
+
+#[test]
+fn under_ns2_every_route_settles_before_it_is_told() {
+    let mut net = network(1, &exact(NS2));
+    net.run_until(16_000);
+    tell(&mut net, 1, &[(9, 1, 10)]);
+    assert_eq!(net.route(0, 9), Some((1, 2)));
+    net.run_until(27_900);
+    assert!(net.said("9:2").is_empty());
+    net.run_until(28_100);
+    assert_eq!(times(&net.said("9:2/10")), [28_000]);
+    // A newer number with another metric triggers nothing; the next full update tells it.
+    net.talk.clear();
+    tell(&mut net, 1, &[(9, 3, 12)]);
+    net.run_until(44_000);
+    assert!(net.said("9:4").is_empty());
+    net.run_until(45_100);
+    assert_eq!(times(&net.said("9:4/12")), [45_000]);
+}
+
+#[test]
+fn a_broken_link_is_told_at_once_with_an_odd_number() {
+    let mut net = network(4, &exact(RFC));
+    net.chain(&[0, 1, 2, 3]);
+    net.run_until(10_000);
+    assert_eq!(net.route(0, 3), Some((1, 3)));
+    net.part(2, 3);
+    net.talk.clear();
+    net.changes.clear();
+    let packet = net.send(0, 3);
+    net.run_until(11_000);
+    assert_eq!(net.said("3:250/5").len(), 3);
+    assert!(net.talk[0].starts_with("10012 2>* news 3:250/5"), "{}", net.talk[0]);
+    assert!((0..3).all(|node| net.route(node, 3).is_none()));
+    assert_eq!(net.router(2).held().len(), 1, "the packet waits where it is");
+    let lost: Vec<_> =
+        net.changes.iter().filter(|(.., change)| change.route.is_none()).map(|(_, node, _)| node.0).collect();
+    assert_eq!(lost, [2, 1, 0]);
+    net.join(2, 3);
+    net.run_until(20_000);
+    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(NodeId), "node 3 heard that it was lost, and answered");
+    net.check_account();
+}
+
+#[test]
+fn under_ns2_a_failed_packet_is_lost_and_the_route_stays() {
+    let mut net = network(2, &exact(NS2));
+    net.join(0, 1);
+    net.run_until(16_000);
+    net.part(0, 1);
+    net.send(0, 1);
+    net.run_until(17_000);
+    assert_eq!(net.dropped(0, DropReason::RetryLimit), 1);
+    assert_eq!(net.route(0, 1), Some((1, 1)));
+    // Three intervals after the last update, which came at 15 s.
+    net.run_until(59_900);
+    assert_eq!(net.route(0, 1), Some((1, 1)));
+    net.run_until(60_100);
+    assert_eq!(net.route(0, 1), None);
+    // It has just told its table, and may speak again a second later.
+    net.run_until(61_100);
+    assert!(net.talk.iter().any(|line| line.contains("0>*") && line.contains("1:250/7")), "{:?}", net.talk);
+}
+
+#[test]
+fn triggered_updates_keep_a_second_apart() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(5_000);
+    for destination in 10..20 {
+        tell(&mut net, 1, &[(destination, 1, 2)]);
+        net.run_until(5_000 + u64::from(destination - 9) * 100);
+    }
+    net.run_until(9_000);
+    let at = times(&net.said("0>*"));
+    assert_eq!(at, [0, 5_000, 6_000], "the first at once, the others together");
+}
+
+#[test]
+fn a_triggered_update_becomes_a_full_one_when_much_has_changed() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(5_000);
+    tell(&mut net, 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2)]);
+    net.run_until(6_500);
+    assert!(net.talk[1].contains("news 1:1/4 6:2/2 7:2/2"), "three are too few: {:?}", net.talk);
+    tell(&mut net, 1, &[(1, 0, 6), (6, 3, 4), (7, 3, 4), (8, 1, 2), (9, 1, 2), (10, 1, 2), (11, 1, 2)]);
+    net.run_until(7_600);
+    assert!(net.talk[2].contains("full 0:0/6 "), "{:?}", net.talk);
+    // It takes the place of the next periodic one.
+    assert_eq!(times(&[&net.talk[2]]), [6_500]);
+    net.run_until(21_400);
+    let full = times(&net.said("full"));
+    assert_eq!(full, [0, 6_500]);
+    net.run_until(21_600);
+    assert_eq!(times(&net.said("full")), [0, 6_500, 21_500]);
+}
+
+#[test]
+fn a_node_answers_with_a_newer_number_when_it_is_called_unreachable() {
+    for profile in [RFC, NS2] {
+        let mut net = network(1, &exact(profile));
+        net.run_until(5_000);
+        tell(&mut net, 1, &[(0, 3, 77)]);
+        net.run_until(5_100);
+        assert_eq!(net.talk.len(), 1, "any other news of itself is ignored");
+        tell(&mut net, 1, &[(0, 250, 5)]);
+        net.run_until(5_200);
+        assert!(net.talk[1].starts_with("5100 0>* full 0:0/6"), "{:?}", net.talk);
+    }
+}
+
+#[test]
+fn a_neighbour_that_knows_of_no_route_is_told_of_a_newer_one() {
+    for profile in [RFC, NS2] {
+        let mut net = network(1, &exact(profile));
+        net.run_until(5_000);
+        tell(&mut net, 1, &[(9, 2, 10)]);
+        net.run_until(40_000);
+        net.talk.clear();
+        tell(&mut net, 2, &[(9, 250, 9)]);
+        net.run_until(40_100);
+        assert!(net.talk[0].starts_with("40000 0>* news"), "{profile}: {:?}", net.talk);
+        assert!(net.talk[0].contains("9:3/10"));
+        assert_eq!(net.route(0, 9), Some((1, 3)));
+    }
+}
+
+#[test]
+fn five_packets_wait_for_each_destination() {
+    for (profile, expired) in [(RFC, 5), (NS2, 0)] {
+        let mut net = network(1, &exact(profile));
+        net.run_until(1_000);
+        let sent: Vec<_> = (0..7).map(|_| net.send(0, 9)).collect();
+        net.send(0, 8);
+        assert_eq!(net.dropped(0, DropReason::RouteBufferFull), 2);
+        assert_eq!(net.router(0).held().len(), 6);
+        net.run_until(40_000);
+        assert_eq!(net.dropped(0, DropReason::RouteTimeout), if expired > 0 { 6 } else { 0 });
+        tell(&mut net, 1, &[(9, 1, 10)]);
+        assert_eq!(net.router(0).held().len(), if expired > 0 { 0 } else { 1 });
+        assert_eq!(sent.len() as u64 - 2 - expired, if expired > 0 { 0 } else { 5 });
+        net.check_account();
+    }
+}
+
+#[test]
+fn under_ns2_tcp_pays_for_its_ip_header_twice() {
+    for (profile, size, ttl) in [(RFC, 552, 64), (NS2, 572, 32)] {
+        let config = Config::Dsdv(exact(profile));
+        let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
+        let mut cx = Context::default();
+        router.start(&mut cx);
+        let advertisements = vec![Advertisement { destination: NodeId(1), metric: 0, sequence: 4 }];
+        let update = RoutingMessage::new(Update { full: true, advertisements });
+        let packet = cx.originate_routing(NodeId(1), NodeId::BROADCAST, 1, 32, update);
+        router.on_message(packet, NodeId(1), &mut cx);
+        let segment = datagram(&mut cx, NodeId(0), NodeId(1));
+        cx.packets[segment].body = Body::Tcp(TcpHeader { len: 512, ..TcpHeader::default() });
+        cx.packets[segment].size = 552;
+        router.route(segment, &mut cx);
+        assert_eq!(sends(&cx), [NodeId(1)]);
+        assert_eq!((cx.packets[segment].size, cx.packets[segment].ttl), (size, ttl));
+    }
+}
