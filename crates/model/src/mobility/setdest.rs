@@ -46,7 +46,8 @@ enum Line {
 
 /// Reads the text of a file; faults are added to `problems`.
 pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {
-    let mut nodes: Vec<Option<NodeLines>> = Vec::new();
+    // Boxed, so that a gap in the numbers costs a pointer.
+    let mut nodes: Vec<Option<Box<NodeLines>>> = Vec::new();
     let mut record = Record::default();
     let mut height = None;
     for (number, line) in lines(text) {
@@ -86,15 +87,15 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
             problems.push(Some(number), line, expected);
         }
     }
-    let tracks = (0_u32..).zip(nodes).map(|(node, lines)| track(node, lines?, reading, problems)).collect();
+    let tracks = (0_u32..).zip(nodes).map(|(node, lines)| track(node, *lines?, reading, problems)).collect();
     Movements::new(tracks, record)
 }
 
-fn entry(nodes: &mut Vec<Option<NodeLines>>, node: u32, line: usize) -> &mut NodeLines {
+fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mut NodeLines {
     if nodes.len() <= node as usize {
         nodes.resize_with(node as usize + 1, || None);
     }
-    nodes[node as usize].get_or_insert_with(|| NodeLines { first_line: line, ..NodeLines::default() })
+    nodes[node as usize].get_or_insert_with(|| Box::new(NodeLines { first_line: line, ..NodeLines::default() }))
 }
 
 /// The track of a node, when all is known of it.

@@ -1,0 +1,116 @@
+//! Fuzz targets: the parsers of the wire formats.
+//!
+//! Whatever the bytes, a parser returns; what it accepts, it accepts again after it has been written.
+
+use std::net::Ipv4Addr;
+
+use bolero::check;
+use hopyard_model::wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, tcp, udp};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);
+
+/// Parses, writes and parses again; the second result must equal the first.
+fn check_again<T: PartialEq + std::fmt::Debug>(
+    bytes: &[u8],
+    parse: impl Fn(&[u8]) -> Result<(T, &[u8]), WireError>,
+    emit: impl Fn(&T, &[u8], &mut Vec<u8>) -> Result<(), WireError>,
+) {
+    let Ok((header, rest)) = parse(bytes) else { return };
+    let mut again = Vec::new();
+    // Repeated options may make a header whose written form is too long; nothing else may.
+    match emit(&header, rest, &mut again) {
+        Ok(()) => assert_eq!(parse(&again), Ok((header, rest))),
+        Err(error) => assert!(matches!(error, WireError::TooLong { .. }), "{header:?}: {error}"),
+    }
+}
+
+/// The bytes with the Internet checksum at `place` set right for a sum that starts from `sum`.
+fn with_checksum(bytes: &[u8], place: usize, sum: checksum::Checksum) -> Option<Vec<u8>> {
+    let mut bytes = bytes.to_vec();
+    bytes.get_mut(place..place + 2)?.fill(0);
+    let value = sum.bytes(&bytes).finish();
+    bytes[place..place + 2].copy_from_slice(&value.to_be_bytes());
+    Some(bytes)
+}
+
+fn check_ipv4(bytes: &[u8]) {
+    check_again(bytes, ipv4::Header::parse, |header, payload, out| header.emit(payload, out));
+    let _ = ipv4::Header::parse_quoted(bytes);
+}
+
+fn check_transport(bytes: &[u8]) {
+    check_again(bytes, |b| udp::Header::parse(b, A, B), |header, payload, out| header.emit(payload, A, B, out));
+    check_again(bytes, |b| tcp::Header::parse(b, A, B), |header, payload, out| header.emit(payload, A, B, out));
+    check_again(bytes, icmp::Message::parse, |message, rest, out| {
+        message.emit(rest, out);
+        Ok(())
+    });
+}
+
+#[test]
+fn internet_formats() {
+    check!().for_each(|bytes: &[u8]| {
+        check_ipv4(bytes);
+        check_transport(bytes);
+        // Checksums stop nearly all random bytes, so they are set right for a second look.
+        if let Some(&[first, ..]) = bytes.first_chunk::<20>() {
+            let header = usize::from(first & 0xf) * 4;
+            let none = checksum::Checksum::new();
+            if let Some((head, rest)) = bytes.split_at_checked(header)
+                && let Some(mut sound) = with_checksum(head, 10, none)
+            {
+                sound.extend_from_slice(rest);
+                check_ipv4(&sound);
+            }
+            let pseudo = none.pseudo_header(A, B, ipv4::Protocol::TCP.0, bytes.len());
+            for (place, sum) in [(16, pseudo), (2, none)] {
+                if let Some(sound) = with_checksum(bytes, place, sum) {
+                    check_transport(&sound);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn link_formats() {
+    check!().for_each(|bytes: &[u8]| {
+        let emit = |header: &ieee80211::Header, payload: &[u8], out: &mut Vec<u8>| header.emit(payload, out);
+        check_again(bytes, ieee80211::Header::parse, emit);
+        let sequence = checksum::frame_check_sequence(bytes).to_le_bytes();
+        check_again(&[bytes, &sequence].concat(), ieee80211::Header::parse, emit);
+        check_again(bytes, ieee80211::EtherType::parse, |kind, rest, out| {
+            kind.emit(out);
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        check_again(
+            bytes,
+            |b| arp::Message::parse(b).map(|message| (message, &[][..])),
+            |message, _, out| {
+                message.emit(out);
+                Ok(())
+            },
+        );
+    });
+}
+
+#[test]
+fn routing_formats() {
+    check!().for_each(|bytes: &[u8]| {
+        check_again(bytes, aodv::Message::parse, |message, rest, out| {
+            message.emit(out)?;
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        check_again(
+            bytes,
+            |b| dsdv::Update::parse(b).map(|update| (update, &[][..])),
+            |update, _, out| {
+                update.emit(out);
+                Ok(())
+            },
+        );
+    });
+}
