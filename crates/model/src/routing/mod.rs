@@ -54,10 +54,10 @@ pub trait Routing {
     /// The packets that are held, for the account at the end of the run.
     fn held(&self) -> Vec<PacketId>;
 
-    /// How often the true connectivity must be shown while nodes move, the first time before `start`; [`Span::MAX`] for a
+    /// How often the true connectivity must be shown while nodes move, the first time before `start`; [`Span::ZERO`] for a
     /// protocol that does not look, as no real one can.
     fn connectivity_interval(&self) -> Span {
-        Span::MAX
+        Span::ZERO
     }
 
     /// The true connectivity from now on. The same one may be shown to every node.
