@@ -95,6 +95,21 @@ impl<E: Copy> Queue<E> {
         Some((time_of(first), self.events[place as usize]))
     }
 
+    /// Takes the earliest event, with its time, and schedules another at an order taken by [`Queue::reserve`] in its stead:
+    /// cheaper than one after the other, the more so when the new event comes soon after the one taken.
+    ///
+    /// # Panics
+    /// When the queue is empty.
+    #[inline]
+    pub fn replace_first(&mut self, at: Time, order: Order, event: E) -> (Time, E) {
+        let first = self.heap[0];
+        let place = first & ((1 << PLACE_BITS) - 1);
+        let taken = std::mem::replace(&mut self.events[place as usize], event);
+        self.heap[0] = key(at, order) | place;
+        self.sift_down(0);
+        (time_of(first), taken)
+    }
+
     /// Whether an event at (`at`, `order`) would come out before everything in the queue.
     #[inline]
     #[must_use]
@@ -192,6 +207,18 @@ mod tests {
         assert!(queue.comes_first(Time::from_nanos(4), early.plus(1)));
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, e)| e).collect();
         assert_eq!(order, ['a', 'b', 'c']);
+    }
+
+    #[test]
+    fn replacing_is_taking_and_scheduling() {
+        let mut queue = Queue::default();
+        for (t, event) in [(3, 'c'), (1, 'a'), (5, 'e'), (4, 'd')] {
+            queue.push(Time::from_nanos(t), event);
+        }
+        let order = queue.reserve(1);
+        assert_eq!(queue.replace_first(Time::from_nanos(2), order, 'b'), (Time::from_nanos(1), 'a'));
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, e)| e).collect();
+        assert_eq!(order, ['b', 'c', 'd', 'e']);
     }
 
     proptest! {

@@ -465,22 +465,28 @@ impl Dcf {
         }
     }
 
-    /// A frame was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes next.
+    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes next.
     pub fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         self.after_error = false;
-        let now = cx.now;
-        if frame.receiver == self.node {
-            match frame.kind {
-                FrameKind::Rts => self.on_rts(frame, timing, cx),
-                FrameKind::Cts => self.on_cts(timing, cx),
-                FrameKind::Data => self.on_data(frame, timing, cx),
-                FrameKind::Ack => self.on_ack(timing, cx),
-            }
-        } else if frame.receiver.is_broadcast() {
-            self.deliver(frame, cx);
-        } else if now + frame.duration > self.nav_end() {
-            // §9.2.5.4: the NAV takes the larger value. An RTS alone may be taken back.
-            self.nav = now + frame.duration;
+        if frame.receiver.is_broadcast() {
+            return self.deliver(frame, cx);
+        }
+        match frame.kind {
+            FrameKind::Rts => self.on_rts(frame, timing, cx),
+            FrameKind::Cts => self.on_cts(timing, cx),
+            FrameKind::Data => self.on_data(frame, timing, cx),
+            FrameKind::Ack => self.on_ack(timing, cx),
+        }
+    }
+
+    /// A frame for another station was decoded.
+    #[inline]
+    pub fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
+        self.after_error = false;
+        // §9.2.5.4: the NAV takes the larger value. An RTS alone may be taken back.
+        let end = now + frame.duration;
+        if end > self.nav_end() {
+            self.nav = end;
             self.nav_guard = if frame.kind == FrameKind::Rts && timing.params.nav_reset {
                 now + timing.params.sifs * 2 + timing.cts + timing.params.slot * 2
             } else {

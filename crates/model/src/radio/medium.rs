@@ -10,7 +10,7 @@ use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time};
 use super::Params;
 use super::neighbours::{Neighbours, Search};
 use super::propagation::{Channel, SPEED_OF_LIGHT};
-use super::reception::{Begin, End, Radio, Receiver};
+use super::reception::{Begin, End, Radio, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::packet::{NodeId, PacketId};
@@ -45,13 +45,27 @@ struct Still {
     hearers: Vec<Hearer>,
 }
 
-/// What an edge means to the MAC of the node where it happens.
-#[derive(Clone, Copy, Debug)]
-pub enum Edge {
-    /// A signal begins.
-    Begin(NodeId, Begin),
-    /// A signal ends.
-    End(NodeId, End),
+/// Who listens at the radios, and knows what else is about to happen.
+pub trait Ears {
+    /// Whether an edge at this time and order comes before everything else.
+    fn comes_first(&self, at: Time, order: Order) -> bool;
+
+    /// What the beginning of a signal means at a node.
+    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time);
+
+    /// What the end of a signal means at a node. Says whether there is something to be done before the next edge.
+    fn on_end(&mut self, node: NodeId, end: End, frame: &Frame, now: Time) -> bool;
+}
+
+/// How far the edges of a transmission have been walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// To the last.
+    Finished,
+    /// Something else comes before the next edge, which is at this time and order.
+    Next(Time, Order),
+    /// There is something to be done before the next edge.
+    Interrupted,
 }
 
 /// The air between all radios.
@@ -229,33 +243,48 @@ impl Medium {
         }
     }
 
-    /// When, and in which order, the next edge happens; nothing after the last.
-    #[inline]
-    #[must_use]
-    pub fn next_edge(&self, id: TransmissionId) -> Option<(Time, Order)> {
-        let transmission = &self.transmissions[id.0 as usize];
-        (transmission.next < 2 * transmission.hearers.len()).then(|| self.edge(id, transmission.next))
+    /// Walks the edges of a transmission from the next one on, which happens now, for as long as nothing else comes first.
+    pub fn walk(&mut self, id: TransmissionId, exact: bool, ears: &mut impl Ears) -> Walk {
+        let Self { transmissions, radios, reception, receiver, .. } = self;
+        let Transmission { frame, start, order, hearers, next } = &mut transmissions[id.0 as usize];
+        let n = hearers.len();
+        let mut first = true;
+        for hearer in hearers.get(*next..).unwrap_or_default() {
+            let at = *start + Span::from_nanos(u64::from(hearer.delay));
+            let order = order.plus(*next as u64);
+            if !first && (exact || !ears.comes_first(at, order)) {
+                return Walk::Next(at, order);
+            }
+            first = false;
+            *next += 1;
+            let end = at + frame.airtime;
+            let begin = radios[hearer.node as usize].begin(id.0, hearer.power, at, end, receiver, frame);
+            if begin != Begin::Nothing {
+                ears.on_begin(NodeId(hearer.node), begin, at);
+            }
+        }
+        let ends = *start + frame.airtime;
+        for hearer in hearers.get(*next - n..).unwrap_or_default() {
+            let at = ends + Span::from_nanos(u64::from(hearer.delay));
+            let order = order.plus(*next as u64);
+            if !first && (exact || !ears.comes_first(at, order)) {
+                return Walk::Next(at, order);
+            }
+            first = false;
+            *next += 1;
+            let rng = &mut reception[hearer.node as usize];
+            let end = radios[hearer.node as usize].end(id.0, hearer.power, at, receiver, rng);
+            if (end.idle || end.verdict != Verdict::Missed) && ears.on_end(NodeId(hearer.node), end, frame, at) {
+                break;
+            }
+        }
+        if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
     }
 
-    /// The next edge happens now.
-    #[inline]
-    pub fn step(&mut self, id: TransmissionId, now: Time) -> Edge {
-        let transmission = &mut self.transmissions[id.0 as usize];
-        let n = transmission.hearers.len();
-        let index = transmission.next;
-        transmission.next += 1;
-        let hearer = transmission.hearers[if index < n { index } else { index - n }];
-        let radio = &mut self.radios[hearer.node as usize];
-        if index < n {
-            let end = now + transmission.frame.airtime;
-            Edge::Begin(
-                NodeId(hearer.node),
-                radio.begin(id.0, hearer.power, now, end, &self.receiver, &transmission.frame),
-            )
-        } else {
-            let rng = &mut self.reception[hearer.node as usize];
-            Edge::End(NodeId(hearer.node), radio.end(id.0, hearer.power, now, &self.receiver, rng))
-        }
+    /// When, and in which order, the next edge happens. There must be one.
+    #[must_use]
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+        self.edge(id, self.transmissions[id.0 as usize].next)
     }
 
     /// The last edge has happened. The packet of a broadcast frame is returned: it is no longer needed.

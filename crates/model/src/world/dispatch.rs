@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Time, Wakeup};
+use hopyard_engine::{Order, Queue, Time, Wakeup};
 
 use super::{Event, World};
-use crate::context::{Action, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::frame::Frame;
 use crate::ip::{self, Arrival};
+use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility::Mobility;
 use crate::packet::{Body, NodeId, PacketId};
-use crate::radio::medium::{Edge, TransmissionId};
-use crate::radio::reception::{Begin, Verdict};
+use crate::radio::medium::{Ears, TransmissionId, Walk};
+use crate::radio::reception::{Begin, End, Verdict};
 use crate::routing::{Connectivity, Routing};
 
 impl World {
@@ -176,45 +177,56 @@ impl World {
         }
     }
 
-    /// Walks the edges of a transmission for as long as nothing else comes first.
-    fn walk(&mut self, transmission: TransmissionId) {
+    /// Walks the edges of a transmission, and of those that come in between, for as long as nothing else comes first.
+    fn walk(&mut self, mut transmission: TransmissionId) {
         loop {
-            self.edges += 1;
-            let now = self.cx.now;
-            match self.medium.step(transmission, now) {
-                Edge::Begin(node, Begin::Busy) => self.macs[node.index()].on_busy(&self.timing, now),
-                Edge::Begin(node, Begin::Ignored(end)) => self.macs[node.index()].on_ignored(end, &self.timing),
-                Edge::Begin(_, Begin::Nothing) => {}
-                Edge::End(node, end) => {
-                    let mac = &mut self.macs[node.index()];
-                    match end.verdict {
-                        Verdict::Decoded => mac.on_frame(self.medium.frame(transmission), &self.timing, &mut self.cx),
-                        Verdict::Error => mac.on_error(&self.timing, now),
-                        Verdict::Missed => {}
-                    }
-                    if end.idle {
-                        mac.on_idle(&self.timing, now);
-                    }
-                    if end.idle || end.verdict != Verdict::Missed {
-                        self.drain();
-                        self.arm_mac(node.index());
-                    }
-                }
-            }
-            let Some((at, order)) = self.medium.next_edge(transmission) else {
-                if let Some(packet) = self.medium.finish(transmission) {
-                    self.cx.hand_over(packet);
-                }
-                return;
+            let mut ears = MacEars {
+                queue: &mut self.queue,
+                macs: &mut self.macs,
+                wakeups: &mut self.mac_wakeups,
+                timing: &self.timing,
+                cx: &mut self.cx,
+                end: self.end,
             };
-            if self.exact {
-                return;
+            let (at, order) = match self.medium.walk(transmission, self.exact, &mut ears) {
+                Walk::Next(..) if self.exact => return,
+                Walk::Next(at, order) => (at, order),
+                Walk::Interrupted => {
+                    self.drain();
+                    if self.exact {
+                        return;
+                    }
+                    let (at, order) = self.medium.next_edge(transmission);
+                    if at <= self.end && self.queue.comes_first(at, order) {
+                        self.cx.now = at;
+                        continue;
+                    }
+                    (at, order)
+                }
+                Walk::Finished => {
+                    self.edges += self.medium.edges(transmission) as u64;
+                    if let Some(packet) = self.medium.finish(transmission) {
+                        self.cx.hand_over(packet);
+                    }
+                    return self.drain();
+                }
+            };
+            if self.queue.is_empty() {
+                return self.queue.push_ordered(at, order, Event::Edge(transmission));
             }
-            if at > self.end || !self.queue.comes_first(at, order) {
-                self.queue.push_ordered(at, order, Event::Edge(transmission));
-                return;
+            // Something else comes first; more often than not it is an edge of a transmission that began within the same
+            // microsecond.
+            match self.queue.next_time() {
+                Some(time) if time <= self.end => {}
+                _ => return self.queue.push_ordered(at, order, Event::Edge(transmission)),
             }
-            self.cx.now = at;
+            let (now, event) = self.queue.replace_first(at, order, Event::Edge(transmission));
+            self.cx.now = now;
+            self.events += 1;
+            match event {
+                Event::Edge(other) => transmission = other,
+                other => return self.handle(other),
+            }
         }
     }
 
@@ -332,8 +344,56 @@ impl World {
     }
 }
 
+/// The MACs of all nodes, as the medium sees them.
+struct MacEars<'a> {
+    queue: &'a mut Queue<Event>,
+    macs: &'a mut [Dcf],
+    wakeups: &'a mut [Wakeup],
+    timing: &'a Timing,
+    cx: &'a mut Context,
+    end: Time,
+}
+
+impl Ears for MacEars<'_> {
+    #[inline]
+    fn comes_first(&self, at: Time, order: Order) -> bool {
+        at <= self.end && self.queue.comes_first(at, order)
+    }
+
+    #[inline]
+    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time) {
+        match begin {
+            Begin::Busy => self.macs[node.index()].on_busy(self.timing, now),
+            Begin::Ignored(end) => self.macs[node.index()].on_ignored(end, self.timing),
+            Begin::Nothing => {}
+        }
+    }
+
+    #[inline]
+    fn on_end(&mut self, node: NodeId, end: End, frame: &Frame, now: Time) -> bool {
+        let mac = &mut self.macs[node.index()];
+        match end.verdict {
+            Verdict::Decoded if frame.receiver == node || frame.receiver.is_broadcast() => {
+                self.cx.now = now;
+                mac.on_frame(frame, self.timing, self.cx);
+            }
+            Verdict::Decoded => mac.on_other_frame(frame, self.timing, now),
+            Verdict::Error => mac.on_error(self.timing, now),
+            Verdict::Missed => {}
+        }
+        if end.idle {
+            mac.on_idle(self.timing, now);
+        }
+        let deadline = mac.deadline(self.timing).max(now);
+        if let Some(at) = self.wakeups[node.index()].set(deadline) {
+            self.queue.push(at, Event::Mac(node.0));
+        }
+        !self.cx.actions.is_empty()
+    }
+}
+
 /// Whether a wake-up is due; if its deadline has moved back, the event is set again.
-fn fired(wakeup: &mut Wakeup, now: Time, queue: &mut hopyard_engine::Queue<Event>, event: Event) -> bool {
+fn fired(wakeup: &mut Wakeup, now: Time, queue: &mut Queue<Event>, event: Event) -> bool {
     match wakeup.fire(now) {
         Fired::Due => true,
         Fired::Early(at) => {

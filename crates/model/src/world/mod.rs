@@ -147,6 +147,7 @@ impl World {
     pub fn run(mut self, watch: &Watch) -> Result<Outcome, Unaccounted> {
         self.start();
         let mut cancelled = false;
+        let mut look = WATCH_EVERY;
         while let Some((time, event)) = self.queue.pop() {
             if time > self.end {
                 // The event stays in the account: its packet is still somewhere.
@@ -156,7 +157,8 @@ impl World {
             self.cx.now = time;
             self.events += 1;
             self.handle(event);
-            if self.events.is_multiple_of(WATCH_EVERY) {
+            if self.events >= look {
+                look = self.events + WATCH_EVERY;
                 watch.simulated.store(time.nanos(), Ordering::Relaxed);
                 if watch.is_cancelled() {
                     cancelled = true;
