@@ -10,7 +10,7 @@ use hopyard_engine::Time;
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::{Core, RecoveryExit};
+use crate::transport::tcp::Core;
 
 #[derive(Clone, Debug)]
 pub struct FineGrained {
@@ -37,7 +37,7 @@ impl FineGrained {
     fn expired(&self, core: &Core) -> bool {
         match (core.board.get(0), self.started) {
             (Some(first), _) => core.now.since(first.sent).seconds() >= self.timeout,
-            (None, Some(started)) if core.params.recovery_exit == RecoveryExit::Grow => {
+            (None, Some(started)) if core.params.follows_ns2() => {
                 core.now.since(started).seconds() + 1.0 >= self.timeout
             }
             (None, _) => false,
@@ -89,7 +89,7 @@ impl LossRecovery for FineGrained {
                 self.worried = 2.min(core.board.next() as u32 + 1);
                 let again = core.board.get(0).is_some_and(|first| first.transmissions > 1);
                 self.timeout *= if again { 2.0 } else { 1.125 };
-                if core.params.recovery_exit == RecoveryExit::Grow {
+                if core.params.follows_ns2() {
                     core.rtt.back_off();
                 }
                 core.enter_recovery(control);

@@ -161,9 +161,12 @@ impl Core {
         self.fits(index, self.cwnd + self.inflation).then_some(index)
     }
 
-    /// The next segment in order, if limited transmit lets it out (RFC 3042).
+    /// New data, if limited transmit lets it out (RFC 3042); in ns-2 also what is sent again after a timeout.
     pub(crate) fn next_limited(&self) -> Option<usize> {
         let index = self.board.next();
+        if index < self.board.len() && !self.params.follows_ns2() {
+            return None;
+        }
         self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)
     }
 

@@ -15,6 +15,11 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
 pub use self::core::Core;
 pub use self::params::{Connect, Estimation, IdleRestart, Params, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};

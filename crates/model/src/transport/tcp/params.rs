@@ -114,6 +114,11 @@ impl Params {
         f64::from(if self.initial_ssthresh == 0 { self.window } else { self.initial_ssthresh })
     }
 
+    /// Whether the details of ns-2 that have no parameter of their own are wanted: those of its recoveries.
+    pub(crate) fn follows_ns2(&self) -> bool {
+        self.recovery_exit == RecoveryExit::Grow
+    }
+
     /// Payload of a full segment in bytes.
     pub(crate) fn mss(&self) -> u32 {
         // `check` keeps it within an IP packet.

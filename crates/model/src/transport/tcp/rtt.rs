@@ -168,3 +168,83 @@ impl Estimator {
         self.last
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Streams;
+
+    use super::*;
+    use crate::params::Params as _;
+
+    fn estimator(profile: &str) -> Estimator {
+        let mut estimator = Estimator::new(&Params::of_profile(profile), &mut Streams::new(1, 0).stream("test"));
+        estimator.set_phase(Span::ZERO);
+        estimator
+    }
+
+    fn sample(estimator: &mut Estimator, millis: u64) {
+        estimator.sample(Span::from_millis(millis), Time::ZERO, false);
+    }
+
+    #[test]
+    fn rfc_6298_by_hand() {
+        let mut e = estimator("rfc");
+        assert_eq!(e.timeout(), Span::from_secs(1));
+        // SRTT 400, RTTVAR 200: 1200 ms.
+        sample(&mut e, 400);
+        assert_eq!((e.timeout(), e.srtt()), (Span::from_millis(1200), Some(Span::from_millis(400))));
+        // RTTVAR 3/4 200 + 1/4 400 = 250, SRTT 7/8 400 + 1/8 800 = 450: 1450 ms.
+        sample(&mut e, 800);
+        assert_eq!((e.timeout(), e.srtt()), (Span::from_millis(1450), Some(Span::from_millis(450))));
+        e.back_off();
+        e.back_off();
+        assert_eq!(e.timeout(), Span::from_millis(5800));
+        (0..9).for_each(|_| e.back_off());
+        assert_eq!(e.timeout(), Span::from_secs(60));
+        // A valid sample ends the back-off; the minimum is one second.
+        (0..40).for_each(|_| sample(&mut e, 20));
+        assert_eq!(e.timeout(), Span::from_secs(1));
+    }
+
+    #[test]
+    fn ns2_counts_whole_ticks() {
+        let mut e = estimator("ns2");
+        assert_eq!(e.timeout(), Span::from_secs(3));
+        // 21 ticks of 10 ms: 21 + 4 * 10.5 = 63 ticks.
+        sample(&mut e, 215);
+        assert_eq!(e.timeout(), Span::from_millis(630));
+        // Late in a tick the same round trip is one tick more: srtt 8 * 21 + 1, rttvar 42 + 1 - 10.
+        e.set_phase(Span::from_millis(6));
+        sample(&mut e, 215);
+        assert_eq!(e.timeout(), Span::from_millis(540));
+        assert_eq!(e.srtt(), Some(Span::from_micros(211_250)));
+    }
+
+    #[test]
+    fn ns2_applies_the_minimum_before_the_back_off() {
+        let mut e = estimator("ns2");
+        (0..60).for_each(|_| sample(&mut e, 10));
+        assert_eq!(e.timeout(), Span::from_millis(200));
+        e.back_off();
+        assert_eq!(e.timeout(), Span::from_millis(400));
+        (0..3).for_each(|_| e.back_off());
+        // Sixteen times backed off, the average is given up: the next sample starts afresh.
+        assert_eq!((e.timeout(), e.srtt()), (Span::from_millis(3200), None));
+        e.end_back_off();
+        sample(&mut e, 100);
+        assert_eq!(e.timeout(), Span::from_millis(300));
+        (0..20).for_each(|_| e.back_off());
+        assert_eq!(e.timeout(), Span::from_secs(60));
+    }
+
+    #[test]
+    fn rescaling_takes_the_place_of_doubling() {
+        for profile in ["rfc", "ns2"] {
+            let mut e = estimator(profile);
+            sample(&mut e, 1000);
+            let before = e.timeout();
+            e.rescale(1.5);
+            assert_eq!(e.timeout(), before.mul_f64(1.5), "{profile}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Properties that hold for every window rule, recovery, acknowledging and profile, whatever a network does: no byte is lost or
+//! made up, no transfer stalls for ever, nothing is sent beyond the receiver's window.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::units::Bytes;
+use hopyard_engine::{Span, Streams, Time};
+use proptest::prelude::*;
+
+use super::{Config, Connect, Params, TcpReceiver, TcpSender};
+use crate::packet::TcpHeader;
+use crate::params::Params as _;
+use crate::transport::recovery::Choice;
+use crate::transport::{acking, congestion};
+
+const RECOVERIES: [Choice; 8] = [
+    Choice::Variant,
+    Choice::GoBackN,
+    Choice::Reno,
+    Choice::NewReno,
+    Choice::SlowButSteady,
+    Choice::Sack,
+    Choice::Pipe,
+    Choice::FineGrained,
+];
+const CONNECTS: [Connect; 3] = [Connect::None, Connect::Ns2, Connect::ThreeWay];
+
+/// What the network does to the next packet; after the last fate it delivers everything.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Deliver,
+    Lose,
+    Copy(u16),
+    /// So many milliseconds late: others overtake it.
+    Delay(u16),
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        4 => Just(Fate::Deliver),
+        3 => Just(Fate::Lose),
+        1 => (0_u16..2000).prop_map(Fate::Copy),
+        2 => (0_u16..2000).prop_map(Fate::Delay),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    profile: &'static str,
+    variant: &'static str,
+    acking: &'static str,
+    recovery: Choice,
+    connect: Connect,
+    timestamps: bool,
+    window: u32,
+    writes: Vec<u64>,
+    fates: Vec<Fate>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let names: Vec<&'static str> = congestion::MODELS.iter().map(|model| model.name).collect();
+    let ackings: Vec<&'static str> = acking::MODELS.iter().map(|model| model.name).collect();
+    let choices = (
+        prop::sample::select(vec!["rfc", "ns2"]),
+        prop::sample::select(names),
+        prop::sample::select(ackings),
+        prop::sample::select(RECOVERIES.to_vec()),
+        prop::sample::select(CONNECTS.to_vec()),
+        any::<bool>(),
+        1_u32..40,
+    );
+    (choices, prop::collection::vec(1_u64..60_000, 1..4), prop::collection::vec(fate(), 0..150)).prop_map(
+        |((profile, variant, acking, recovery, connect, timestamps, window), writes, fates)| Case {
+            profile,
+            variant,
+            acking,
+            recovery,
+            connect,
+            timestamps,
+            window,
+            writes,
+            fates,
+        },
+    )
+}
+
+enum Wake {
+    Data(TcpHeader),
+    Ack(TcpHeader),
+    Timer,
+    Write(u64),
+}
+
+/// Carries a transfer through a network that does as `case.fates` say.
+fn transfer(case: &Case) -> Result<(), TestCaseError> {
+    let params = Params {
+        segment_size: Bytes::new(1000),
+        recovery: case.recovery,
+        connect: case.connect,
+        timestamps: case.timestamps,
+        window: case.window,
+        ..Params::of_profile(case.profile)
+    };
+    params.check().expect("possible parameters");
+    let congestion = congestion::Config::of_profile(case.variant, case.profile).expect("a variant");
+    let acking = acking::Config::of_profile(case.acking, case.profile).expect("a policy");
+    let mut sender = TcpSender::new(&Config { tcp: params.clone(), congestion }, Streams::new(7, 0).stream("tcp"));
+    let mut receiver = TcpReceiver::new(&acking, &params, sender.wants_sack());
+    let total: u64 = case.writes.iter().sum();
+    let mut fates = case.fates.iter().copied();
+    let mut wakes: BTreeMap<(Time, u64), Wake> = BTreeMap::new();
+    let mut order = 0;
+    let mut schedule = |wakes: &mut BTreeMap<(Time, u64), Wake>, at: Time, wake: Wake| {
+        order += 1;
+        wakes.insert((at, order), wake);
+    };
+    for (index, bytes) in case.writes.iter().enumerate() {
+        schedule(&mut wakes, Time::ZERO + Span::from_millis(700 * index as u64), Wake::Write(*bytes));
+    }
+    // A timeout is at most a minute, and every one of the fates may lose a packet.
+    let limit = Time::ZERO + Span::from_secs(60) * (case.fates.len() as u64 + 10);
+    let mut highest = 0;
+    let mut pending = Time::NEVER;
+    while let Some(((now, _), wake)) = wakes.pop_first() {
+        prop_assert!(now <= limit, "stalled at {now}: {:?}, {} of {total} bytes", sender.state(), receiver.delivered());
+        match wake {
+            Wake::Write(bytes) => sender.write(bytes, now),
+            Wake::Data(header) => receiver.on_segment(&header, now),
+            Wake::Ack(header) => sender.on_segment(&header, now),
+            Wake::Timer => {
+                pending = Time::NEVER;
+                sender.on_timer(now);
+                receiver.on_timer(now);
+            }
+        }
+        let mut out = Vec::new();
+        while let Some(header) = sender.poll_transmit(now) {
+            let (una, max, advertised) = sender.window_edges();
+            let end = header.seq + u64::from(header.len);
+            prop_assert!(end <= una + advertised.max(1), "{end} is beyond {una} + {advertised}");
+            prop_assert!(header.len <= 1000 && max >= end);
+            prop_assert_eq!(header.retransmission, !header.flags.syn && end <= highest);
+            highest = highest.max(end);
+            out.push(Wake::Data(header));
+            prop_assert!(out.len() < 1000, "sends without end");
+        }
+        while let Some(header) = receiver.poll_transmit(now) {
+            out.push(Wake::Ack(header));
+        }
+        for packet in out {
+            let copy = match &packet {
+                Wake::Data(header) => Wake::Data(*header),
+                Wake::Ack(header) => Wake::Ack(*header),
+                _ => unreachable!("only packets are sent"),
+            };
+            let arrival = now + Span::from_millis(50);
+            match fates.next().unwrap_or(Fate::Deliver) {
+                Fate::Deliver => schedule(&mut wakes, arrival, packet),
+                Fate::Lose => {}
+                Fate::Copy(millis) => {
+                    schedule(&mut wakes, arrival, packet);
+                    schedule(&mut wakes, arrival + Span::from_millis(millis.into()), copy);
+                }
+                Fate::Delay(millis) => schedule(&mut wakes, arrival + Span::from_millis(millis.into()), packet),
+            }
+        }
+        let deadline = sender.deadline().min(receiver.deadline());
+        if deadline < pending {
+            pending = deadline;
+            schedule(&mut wakes, deadline.max(now), Wake::Timer);
+        }
+    }
+    prop_assert_eq!(receiver.delivered(), total);
+    prop_assert_eq!(receiver.counters().unique_bytes, total);
+    prop_assert!(sender.is_finished());
+    let counters = sender.counters();
+    prop_assert_eq!(counters.bytes - counters.retransmitted_bytes, total);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_ends_with_every_byte_once(case in case()) {
+        transfer(&case)?;
+    }
+}
