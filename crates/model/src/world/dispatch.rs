@@ -254,7 +254,12 @@ impl World {
             self.cx.drop_packet(node, packet, DropReason::RetryLimit);
             return;
         }
+        // The MAC is free now, and says so behind this. What routing does about the failure comes first: packets that it takes
+        // back from the queue must not go out to the broken hop.
+        let pending = self.cx.actions.len();
         self.nodes[node.index()].routing.on_link_failure(packet, next_hop, &mut self.cx);
+        let asked = self.cx.actions.len() - pending;
+        self.cx.actions.rotate_right(asked);
         self.arm_routing(node.index());
     }
 
