@@ -49,11 +49,8 @@ static RADIO: ModelInfo =
 static LINK: ModelInfo =
     ModelInfo::of::<link::Params>("link", "link", "The interface queue and address resolution (RFC 826).");
 static IP: ModelInfo = ModelInfo::of::<ip::Params>("ip", "ip", "The network layer (RFC 791).");
-static TCP: ModelInfo = ModelInfo::of::<tcp::Params>(
-    "tcp",
-    "tcp",
-    "TCP as all variants share it (RFC 9293, RFC 6298, RFC 5681).",
-);
+static TCP: ModelInfo =
+    ModelInfo::of::<tcp::Params>("tcp", "tcp", "TCP as all variants share it (RFC 9293, RFC 6298, RFC 5681).");
 static WIRED: ModelInfo = ModelInfo::of::<link::wired::Params>("link", "wire", "A wired link between two nodes.");
 
 static HEAD: ModelInfo = ModelInfo::of::<sections::Head>("scenario", "scenario", "The keys at the top of a scenario.");
