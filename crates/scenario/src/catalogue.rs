@@ -60,7 +60,7 @@ static MOBILITY: ModelInfo = ModelInfo::of::<sections::Mobility>("scenario", "mo
 static MOVEMENT: ModelInfo =
     ModelInfo::of::<sections::Movement>("scenario", "movement", "Nodes that move otherwise than the rest.");
 static PROPAGATION: ModelInfo =
-    ModelInfo::of::<sections::Radio>("scenario", "radio", "Which model of path loss is used.");
+    ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
 static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");

@@ -1,18 +1,30 @@
-//! Scenarios: read from TOML or built by a program, checked, expanded into runs, written out, documented.
+//! Scenarios: read from TOML or built by a program, checked, compared, made into runs, written out, documented.
+//!
+//! A scenario's keys are fields of the models' `Params` and of the structs in [`sections`]; nothing else knows a key, a unit
+//! or a default. The reader lays what is given over the defaults and lets each struct judge its own keys, so that every
+//! problem of a file is found at once.
 
-pub(crate) mod catalogue;
+mod catalogue;
 mod check;
+pub mod docs;
 mod expand;
 mod files;
-pub(crate) mod merge;
+mod merge;
+mod models;
 mod placement;
-pub(crate) mod problem;
-pub(crate) mod resolve;
+mod problem;
+mod resolve;
 mod scenario;
+mod schema;
 pub mod sections;
-pub(crate) mod tree;
+mod spec;
+mod template;
+mod tree;
 mod write;
 
 pub use expand::{Case, parse_set};
+pub use models::{Model, Parameter, ProfileDefault, find_models, models};
 pub use problem::{Location, Problem, Problems};
 pub use scenario::Scenario;
+pub use schema::json_schema;
+pub use template::{KINDS, new_scenario};

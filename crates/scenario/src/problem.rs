@@ -237,7 +237,7 @@ error: [radio] has no key `receive_rnge`
     fn marks_never_leave_the_text() {
         let source = source(Some("x"), "é");
         assert_eq!(Mark::new(&source, 1..99).span, 0..2);
-        assert_eq!(Mark::new(&source, std::ops::Range { start: 7, end: 3 }).span, 2..2);
+        assert_eq!(Mark::new(&source, Range { start: 7, end: 3 }).span, 2..2);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::fmt;
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::{Fault, NS2, Params, RFC};
+use hopyard_model::radio::neighbours::Search;
+use hopyard_model::world::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -408,27 +410,9 @@ pub struct Measure {
     /// From when on flows are measured.
     pub from: Span,
     /// The quantities of each flow that are sampled: "cwnd", "ssthresh", "rtt", "rto", "throughput", "hops".
-    pub series: Vec<Series>,
+    pub series: Vec<Quantity>,
     /// How often they are sampled.
     pub interval: Span,
-}
-
-/// A quantity of a flow that is sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Series {
-    /// Congestion window, in segments.
-    Cwnd,
-    /// Slow start threshold, in segments.
-    Ssthresh,
-    /// Smoothed round trip time, in seconds.
-    Rtt,
-    /// Retransmission timeout, in seconds.
-    Rto,
-    /// Payload that reached the receiver in the interval, in kbit/s.
-    Throughput,
-    /// Hops of the source's route to the destination.
-    Hops,
 }
 
 impl Default for Measure {
@@ -444,19 +428,6 @@ section!(Measure, |measure| {
     let twice = measure.series.iter().enumerate().any(|(i, series)| measure.series[..i].contains(series));
     if twice { Err(Fault::new("series", "expected each quantity once")) } else { Ok(()) }
 });
-
-/// How nodes that may hear each other are looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Search {
-    /// By array where there are few nodes, by grid where there are many.
-    #[default]
-    Auto,
-    /// All nodes, each time.
-    Array,
-    /// Those in the cells of a grid around the sender.
-    Grid,
-}
 
 /// `[simulator]`: how the simulator works. No choice here changes a result; they are for tests of that.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
