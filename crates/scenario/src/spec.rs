@@ -62,9 +62,11 @@ impl Scenario {
 }
 
 fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
-    let drawn = (resolved.nodes.placement == Placement::Uniform)
-        .then(|| uniform(&resolved.nodes, streams.stream("placement")))
-        .unwrap_or_default();
+    let drawn = if resolved.nodes.placement == Placement::Uniform {
+        uniform(&resolved.nodes, streams.stream("placement"))
+    } else {
+        Vec::new()
+    };
     let routing: routing::Config = config(routing::Config::read, &resolved.routing);
     let movement = |chosen: &Chosen| {
         let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
