@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::mobility::{self, Movements, Position};
 use crate::packet::NodeId;
@@ -109,7 +111,8 @@ pub struct ObserveSpec {
 }
 
 /// A quantity of a flow that can be sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Congestion window, in segments.
     Cwnd,

@@ -1,0 +1,242 @@
+//! Every section of a scenario and every model, in one list: the reader, the JSON schema, the command line's list and the
+//! documentation all go by it.
+
+use hopyard_model::params::ModelInfo;
+use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::{ip, link, mac, mobility, radio, routing, traffic};
+
+use crate::problem::{nearest, one_of};
+use crate::sections;
+
+/// The models of one kind, one of which is chosen.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub name: &'static str,
+    pub models: &'static [ModelInfo],
+    /// In which section the model's parameters stand, in a table of its name.
+    pub section: &'static str,
+}
+
+impl Room {
+    pub(crate) fn model(&self, name: &str) -> Option<&'static ModelInfo> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.models.iter().map(|model| model.name)
+    }
+}
+
+/// All rooms.
+pub(crate) static ROOMS: &[Room] = &[
+    Room { name: "mobility", models: mobility::MODELS, section: "mobility" },
+    Room { name: "propagation", models: radio::propagation::MODELS, section: "radio" },
+    Room { name: "mac", models: mac::MODELS, section: "mac" },
+    Room { name: "routing", models: routing::MODELS, section: "routing" },
+    Room { name: "congestion", models: congestion::MODELS, section: "tcp" },
+    Room { name: "acking", models: acking::MODELS, section: "acking" },
+    Room { name: "traffic", models: traffic::MODELS, section: "traffic" },
+];
+
+/// The room of this name. It exists: names come from [`LAYOUT`], and a test looks all of them up.
+pub(crate) fn room(name: &str) -> &'static Room {
+    ROOMS.iter().find(|room| room.name == name).expect("the layout names rooms that exist")
+}
+
+/// Models of which there is but one, and which are not chosen by name.
+static RADIO: ModelInfo =
+    ModelInfo::of::<radio::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
+static LINK: ModelInfo =
+    ModelInfo::of::<link::Params>("link", "link", "The interface queue and address resolution (RFC 826).");
+static IP: ModelInfo = ModelInfo::of::<ip::Params>("ip", "ip", "The network layer (RFC 791).");
+static TCP: ModelInfo =
+    ModelInfo::of::<tcp::Params>("tcp", "tcp", "TCP as all variants share it (RFC 9293, RFC 6298, RFC 5681).");
+static WIRED: ModelInfo = ModelInfo::of::<link::wired::Params>("link", "wire", "A wired link between two nodes.");
+
+static HEAD: ModelInfo = ModelInfo::of::<sections::Head>("scenario", "scenario", "The keys at the top of a scenario.");
+static NODES: ModelInfo =
+    ModelInfo::of::<sections::Nodes>("scenario", "nodes", "How many nodes there are, and where they start.");
+static MOBILITY: ModelInfo = ModelInfo::of::<sections::Mobility>("scenario", "mobility", "How nodes move.");
+static MOVEMENT: ModelInfo =
+    ModelInfo::of::<sections::Movement>("scenario", "movement", "Nodes that move otherwise than the rest.");
+static PROPAGATION: ModelInfo =
+    ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
+static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
+static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
+static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
+static FLOWS: ModelInfo =
+    ModelInfo::of::<sections::Flows>("scenario", "flows", "Flows between pairs of nodes that are drawn.");
+static WIRE: ModelInfo = ModelInfo::of::<sections::Wire>("scenario", "wire", "A wired link between two nodes.");
+static MEASURE: ModelInfo =
+    ModelInfo::of::<sections::Measure>("scenario", "measure", "What is measured besides what always is.");
+static SIMULATOR: ModelInfo = ModelInfo::of::<sections::Simulator>(
+    "scenario",
+    "simulator",
+    "How the simulator works; no choice changes a result.",
+);
+
+/// A section of a scenario.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// The section's name; empty for the top of the scenario.
+    pub name: &'static str,
+    /// Whether there may be several: `[[name]]`.
+    pub list: bool,
+    /// Whose keys stand in the section.
+    pub parts: &'static [&'static ModelInfo],
+    /// Whose models' parameters stand in tables of the section.
+    pub rooms: &'static [&'static str],
+    /// Keys that name a model, each with its room.
+    pub selectors: &'static [(&'static str, &'static str)],
+    /// Keys that must be given.
+    pub required: &'static [&'static str],
+}
+
+impl Layout {
+    const fn of(name: &'static str, parts: &'static [&'static ModelInfo]) -> Self {
+        Self { name, list: false, parts, rooms: &[], selectors: &[], required: &[] }
+    }
+
+    /// The names of the models whose tables may stand here.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.rooms.iter().flat_map(|name| room(name).names())
+    }
+
+    /// The section's title as it stands in a file.
+    pub(crate) fn title(&self) -> String {
+        match (self.name, self.list) {
+            ("", _) => "the top of the scenario".to_owned(),
+            (name, false) => format!("[{name}]"),
+            (name, true) => format!("[[{name}]]"),
+        }
+    }
+}
+
+const FLOW_ROOMS: &[&str] = &["congestion", "acking", "traffic"];
+const FLOW_SELECTORS: &[(&str, &str)] = &[("tcp", "congestion"), ("acking", "acking"), ("traffic", "traffic")];
+
+/// Every section, in the order in which scenarios are written.
+pub(crate) static LAYOUT: &[Layout] = &[
+    Layout::of("", &[&HEAD]),
+    Layout::of("nodes", &[&NODES]),
+    Layout { rooms: &["mobility"], selectors: &[("model", "mobility")], ..Layout::of("mobility", &[&MOBILITY]) },
+    Layout {
+        list: true,
+        rooms: &["mobility"],
+        selectors: &[("model", "mobility")],
+        required: &["nodes"],
+        ..Layout::of("movement", &[&MOVEMENT])
+    },
+    Layout {
+        rooms: &["propagation"],
+        selectors: &[("propagation", "propagation")],
+        ..Layout::of("radio", &[&PROPAGATION, &RADIO])
+    },
+    Layout { rooms: &["mac"], selectors: &[("model", "mac")], ..Layout::of("mac", &[&MAC]) },
+    Layout::of("link", &[&LINK]),
+    Layout::of("ip", &[&IP]),
+    Layout { rooms: &["routing"], selectors: &[("protocol", "routing")], ..Layout::of("routing", &[&ROUTING]) },
+    Layout { rooms: &["congestion"], ..Layout::of("tcp", &[&TCP]) },
+    Layout { rooms: &["acking"], ..Layout::of("acking", &[]) },
+    Layout { rooms: &["traffic"], ..Layout::of("traffic", &[]) },
+    Layout {
+        list: true,
+        rooms: FLOW_ROOMS,
+        selectors: FLOW_SELECTORS,
+        required: &["from", "to"],
+        ..Layout::of("flow", &[&FLOW, &TCP])
+    },
+    Layout {
+        rooms: FLOW_ROOMS,
+        selectors: FLOW_SELECTORS,
+        required: &["random"],
+        ..Layout::of("flows", &[&FLOWS, &TCP])
+    },
+    Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
+    Layout::of("measure", &[&MEASURE]),
+    Layout::of("simulator", &[&SIMULATOR]),
+];
+
+/// The section of this name. It exists: only names in this crate are asked for.
+pub(crate) fn layout(name: &str) -> &'static Layout {
+    LAYOUT.iter().find(|layout| layout.name == name).expect("the layout has the section")
+}
+
+/// Every model: those of the rooms, and those of which there is but one.
+pub(crate) fn all_models() -> impl Iterator<Item = &'static ModelInfo> {
+    [&RADIO, &LINK, &WIRED, &IP, &TCP].into_iter().chain(ROOMS.iter().flat_map(|room| room.models))
+}
+
+/// Every section that is the scenario's own.
+pub(crate) fn own_sections() -> impl Iterator<Item = &'static ModelInfo> {
+    LAYOUT.iter().flat_map(|layout| layout.parts).copied().filter(|info| info.room == "scenario")
+}
+
+/// Where a key would belong that was found in the wrong section: "`window` is a key of [tcp]".
+pub(crate) fn where_belongs(key: &str) -> Option<String> {
+    let has = |info: &ModelInfo| (info.defaults)("rfc").get(key).is_some();
+    let mut places: Vec<String> = Vec::new();
+    for layout in LAYOUT {
+        if layout.name == key || layout.parts.iter().any(|info| has(info)) {
+            places.push(if layout.name == key { layout.title() } else { format!("a key of {}", layout.title()) });
+        }
+    }
+    for room in ROOMS {
+        let models = room.models.iter().filter(|info| has(info));
+        places.extend(models.map(|info| format!("a key of [{}.{}]", room.section, info.name)));
+    }
+    places.truncate(3);
+    match places.as_slice() {
+        [] => None,
+        [place] if place.starts_with('[') => Some(format!("{place} stands at the top level")),
+        places => Some(format!("`{key}` is {}", places.join(" or "))),
+    }
+}
+
+/// What to say of a model that is not there.
+pub(crate) fn no_such_model(room: &Room, name: &str) -> (String, String, Option<String>) {
+    let message = format!("there is no {} model `{name}`", room.name);
+    let hint = nearest(name, room.names()).map(|name| format!("did you mean \"{name}\"?"));
+    (message, one_of(room.names()), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_layout_is_sound() {
+        for layout in LAYOUT {
+            let mut keys = BTreeSet::new();
+            for info in layout.parts {
+                for profile in ["rfc", "ns2"] {
+                    let defaults = (info.defaults)(profile);
+                    assert_eq!((info.check)(&defaults), Ok(()), "{info:?} {profile}");
+                    assert_eq!((info.canonical)(&defaults).as_ref(), Ok(&defaults), "{info:?} {profile}");
+                }
+                for key in (info.defaults)("rfc").as_object().expect("parameters are an object").keys() {
+                    assert!(keys.insert(key.clone()), "[{}] has two keys {key}", layout.name);
+                }
+            }
+            for name in layout.tables() {
+                assert!(keys.insert(name.to_owned()), "[{}] has two keys {name}", layout.name);
+            }
+            for (key, name) in layout.selectors {
+                assert!(keys.contains(*key));
+                assert!(layout.rooms.contains(name));
+            }
+            assert!(layout.required.iter().all(|key| keys.contains(*key)));
+        }
+    }
+
+    #[test]
+    fn every_model_s_defaults_are_possible_and_canonical() {
+        for info in all_models() {
+            for profile in info.profiles {
+                let defaults = (info.defaults)(profile);
+                assert_eq!((info.canonical)(&defaults).as_ref(), Ok(&defaults), "{info:?} {profile}");
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What no section can find out alone: nodes that are not there, times out of order, files, areas, routes.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::Span;
+use hopyard_model::mobility::movement_file;
+use serde_json::Value;
+
+use crate::files::FileError;
+use crate::placement;
+use crate::resolve::{Chosen, Resolved, Resolver};
+use crate::sections::{Flow, Placement, Until};
+
+/// Models of movement that have a start of their own.
+fn has_own_start(mobility: &Chosen) -> bool {
+    ["random_waypoint", "movement_file"].contains(&mobility.model.name)
+}
+
+/// The parameters of a movement file as one key.
+pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
+    (chosen.model.name == "movement_file").then(|| Value::Object(chosen.values.clone()).to_string())
+}
+
+impl Resolver<'_> {
+    /// Completes what depends on several sections, and reports everything that cannot be.
+    pub(crate) fn check(&mut self, mut resolved: Resolved) -> Resolved {
+        self.read_files(&mut resolved);
+        let before = self.problems.len();
+        self.count_nodes(&mut resolved);
+        let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
+        // Where the number of nodes is not known, nothing can be said of theirs.
+        if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
+            self.place_nodes(&mut resolved);
+            self.check_movements(&resolved);
+            self.check_flow_nodes(&resolved);
+            self.check_wires(&resolved);
+        }
+        self.check_flows(&resolved);
+        if resolved.measure.from >= resolved.head.duration {
+            let expected = format!("less than the run's duration, {}", resolved.head.duration);
+            self.problem("measure.from", "nothing would be measured").expected = Some(expected);
+        }
+        resolved
+    }
+
+    fn read_files(&mut self, resolved: &mut Resolved) {
+        let mut users = vec![("mobility".to_owned(), &resolved.mobility)];
+        users.extend(resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen)));
+        let mut files = BTreeMap::new();
+        for (section, chosen) in users {
+            let Some(key) = file_key(chosen) else { continue };
+            let path = format!("{section}.movement_file.path");
+            let Ok(params) = serde_json::from_value::<movement_file::Params>(Value::Object(chosen.values.clone()))
+            else {
+                continue;
+            };
+            if params.path.is_empty() {
+                self.problem(&path, "the movement file is not named").expected =
+                    Some(format!("`path` in [{section}.movement_file]"));
+                continue;
+            }
+            match self.files.movements(&key, &params) {
+                Ok(file) => {
+                    files.insert(key, file);
+                }
+                Err(FileError::Missing(file, error)) => {
+                    self.problem(&path, format!("the file {} cannot be read: {error}", file.display())).expected =
+                        Some("a file beside the scenario".to_owned());
+                }
+                Err(FileError::Broken(bad)) => {
+                    self.problem(&path, format!("the movement file has {} broken lines", bad.count)).hint =
+                        Some(bad.to_string());
+                }
+            }
+        }
+        resolved.files = files;
+    }
+
+    fn count_nodes(&mut self, resolved: &mut Resolved) {
+        let nodes = &mut resolved.nodes;
+        let given = self.is_given("nodes", "count");
+        let file = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned());
+        if let Some(file) = file {
+            let first = resolved.mobility.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
+            let numbers = file.movements.numbers().filter(|number| u64::from(*number) >= first);
+            let in_file = numbers.count() as u32;
+            if !given {
+                nodes.count = in_file;
+            } else if nodes.count != in_file {
+                let count = nodes.count;
+                let problem =
+                    self.problem("nodes.count", format!("there are {count} nodes, and {in_file} in the movement file"));
+                problem.expected = Some(format!("{in_file}"));
+                problem.hint = Some("leave `count` out to take it from the file".to_owned());
+            } else {
+                let missing = (0..u64::from(nodes.count))
+                    .map(|i| i + first)
+                    .find(|n| u32::try_from(*n).ok().and_then(|n| file.movements.track(n)).is_none());
+                if let Some(number) = missing {
+                    self.problem("mobility.movement_file.path", format!("the movement file has no node {number}"))
+                        .hint = Some(
+                        "`first_node` in [mobility.movement_file] says with which number the file begins".to_owned(),
+                    );
+                }
+            }
+        } else if !given && !nodes.positions.is_empty() {
+            nodes.count = nodes.positions.len() as u32;
+        } else if !given && nodes.wired == 0 && file_key(&resolved.mobility).is_none() {
+            self.problem("nodes", "the number of nodes is not given").expected = Some("`count` in [nodes]".to_owned());
+        }
+    }
+
+    fn place_nodes(&mut self, resolved: &mut Resolved) {
+        let nodes = &mut resolved.nodes;
+        let given = self.is_given("nodes", "placement");
+        if !given && !nodes.positions.is_empty() {
+            nodes.placement = Placement::Positions;
+        } else if !given && has_own_start(&resolved.mobility) {
+            nodes.placement = Placement::Mobility;
+        }
+        match nodes.placement {
+            Placement::Positions if nodes.positions.len() != nodes.count as usize => {
+                let (count, found) = (nodes.count, nodes.positions.len());
+                self.problem("nodes.positions", format!("there are {count} nodes, and {found} positions")).expected =
+                    Some(format!("{count} positions"));
+            }
+            Placement::Uniform if nodes.area[0].metres() <= 0.0 => {
+                self.problem("nodes.placement", "there is no area in which nodes could be drawn").expected =
+                    Some("`area` in [nodes], such as [\"1000 m\", \"1000 m\"]".to_owned());
+            }
+            Placement::Mobility if !has_own_start(&resolved.mobility) => {
+                let message =
+                    format!("the movement model `{}` does not say where nodes start", resolved.mobility.model.name);
+                self.problem("nodes.placement", message).expected =
+                    Some("the model `random_waypoint` or `movement_file`, or another placement".to_owned());
+            }
+            placement if placement != Placement::Positions && !nodes.positions.is_empty() => {
+                self.problem("nodes.positions", "positions are given, and another placement").hint =
+                    Some("leave `placement` out, or the positions".to_owned());
+            }
+            _ => {}
+        }
+        let [width, height] = nodes.area.map(|length| length.metres());
+        resolved.positions = placement::fixed(nodes).unwrap_or_default();
+        if width > 0.0
+            && let Some((i, place)) = resolved
+                .positions
+                .iter()
+                .enumerate()
+                .find(|(_, p)| !((0.0..=width).contains(&p.x) && (0.0..=height).contains(&p.y)))
+        {
+            let (x, y) = (place.x, place.y);
+            self.problem("nodes.area", format!("the area is too small: node {i} stands at {x} m, {y} m")).hint =
+                Some("leave `area` out if nodes stay in their places".to_owned());
+        }
+    }
+
+    fn check_movements(&mut self, resolved: &Resolved) {
+        let mut seen = BTreeMap::new();
+        for (i, (movement, _)) in resolved.movements.iter().enumerate() {
+            let path = format!("movement.{i}.nodes");
+            for node in &movement.nodes {
+                if *node >= resolved.nodes.count {
+                    self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
+                } else if let Some(other) = seen.insert(*node, i) {
+                    let message = format!("node {node} moves in two ways: [[movement]] number {other} names it too");
+                    self.problem(&path, message);
+                }
+            }
+        }
+    }
+
+    fn no_node(&mut self, path: &str, node: u32, count: u32, kind: &str) {
+        let expected = match count {
+            0 => "no node: there are none".to_owned(),
+            1 => format!("0: there is one of the {kind}"),
+            _ => format!("0 to {}: there are {count} {kind}", count - 1),
+        };
+        self.problem(path, format!("there is no node {node}")).expected = Some(expected);
+    }
+
+    fn check_flow_nodes(&mut self, resolved: &Resolved) {
+        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            for (key, node) in [("from", flow.from), ("to", flow.to)] {
+                if node >= all {
+                    self.no_node(&format!("flow.{i}.{key}"), node, all, "nodes");
+                }
+            }
+            if flow.from < all && flow.to < all && flow.from != flow.to {
+                self.check_route(resolved, i, flow, kind.tcp.is_some());
+            }
+        }
+        if let Some((flows, _)) = &resolved.random_flows {
+            let count = u64::from(resolved.nodes.count);
+            let pairs = count * count.saturating_sub(1);
+            if u64::from(flows.random) > pairs {
+                let message = format!("{} flows are more than there are pairs of nodes", flows.random);
+                self.problem("flows.random", message).expected = Some(format!("at most {pairs}"));
+            }
+        }
+    }
+
+    fn check_flows(&mut self, resolved: &Resolved) {
+        let duration = resolved.head.duration;
+        for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            let path = |key: &str| format!("flow.{i}.{key}");
+            if flow.from == flow.to && self.has(&path("from")) && self.has(&path("to")) {
+                self.problem(&path("to"), format!("node {} would talk to itself", flow.from)).expected =
+                    Some("another node than `from`".to_owned());
+            }
+            if flow.start >= duration {
+                self.problem(&path("start"), format!("the flow would start at {}, after the end", flow.start))
+                    .expected = Some(format!("less than the run's duration, {duration}"));
+            }
+            self.check_stop(&path("stop"), flow.start, flow.stop, duration);
+            self.check_carrier(&path("traffic"), kind.tcp.is_some(), kind.traffic.model.name);
+        }
+        if let Some((flows, kind)) = &resolved.random_flows {
+            if flows.start[1] >= duration {
+                self.problem("flows.start", "flows would start after the end of the run").expected =
+                    Some(format!("times below the run's duration, {duration}"));
+            }
+            self.check_stop("flows.stop", flows.start[1], flows.stop, duration);
+            self.check_carrier("flows.traffic", kind.tcp.is_some(), kind.traffic.model.name);
+        }
+        if resolved.flows.is_empty() && resolved.random_flows.as_ref().is_none_or(|(flows, _)| flows.random == 0) {
+            self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
+        }
+    }
+
+    /// Whether a key is given; `path` may lead into a list.
+    fn has(&self, path: &str) -> bool {
+        path.rsplit_once('.').is_some_and(|(above, _)| self.place(path) != self.place(above))
+    }
+
+    fn check_stop(&mut self, path: &str, start: Span, stop: Until, duration: Span) {
+        let Until::At(at) = stop else { return };
+        if at <= start {
+            self.problem(path, format!("the flow would stop at {at}, before it starts")).expected =
+                Some(format!("more than {start}, or \"end\""));
+        } else if at > duration {
+            self.warning(path, format!("the run ends at {duration}, before the flow stops at {at}"));
+        }
+    }
+
+    fn check_carrier(&mut self, path: &str, tcp: bool, traffic: &str) {
+        if !tcp && ["ftp", "transfer"].contains(&traffic) {
+            let problem = self.problem(path, format!("`{traffic}` sends as fast as TCP lets it, and there is no TCP"));
+            problem.expected = Some("`cbr` or `on_off` over UDP".to_owned());
+        }
+    }
+
+    /// A flow whose packets cannot arrive by routes that are written.
+    fn check_route(&mut self, resolved: &Resolved, index: usize, flow: &Flow, tcp: bool) {
+        let Some(routes) = WrittenRoutes::of(resolved) else { return };
+        let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+        for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
+            if !routes.leads(from, to) {
+                let message = format!("the {what} of this flow have no route from node {from} to node {to}");
+                self.problem(&format!("flow.{index}.{key}"), message).hint =
+                    Some("[routing.static] needs `routes` that lead there, or `others`".to_owned());
+            }
+        }
+    }
+
+    fn check_wires(&mut self, resolved: &Resolved) {
+        let (radios, all) = (resolved.nodes.count, resolved.nodes.count.saturating_add(resolved.nodes.wired));
+        let mut joined: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+        for (i, (wire, _)) in resolved.wires.iter().enumerate() {
+            let path = format!("wire.{i}.between");
+            if !self.has(&path) {
+                continue;
+            }
+            let [a, b] = wire.between;
+            for node in [a, b].into_iter().filter(|node| *node >= all) {
+                self.no_node(&path, node, all, "nodes");
+                let hint = "`wired` in [nodes] adds nodes that have wires only";
+                if let Some(problem) = self.problems.last_mut() {
+                    problem.hint = Some(hint.to_owned());
+                }
+            }
+            if a == b {
+                self.problem(&path, "a wire leads from one node to another").expected = Some("two nodes".to_owned());
+            } else if let Some(other) = joined.insert((a.min(b), a.max(b)), i) {
+                self.problem(&path, format!("nodes {a} and {b} are joined already, by [[wire]] number {other}"));
+            }
+        }
+        for node in radios..all {
+            if !joined.keys().any(|(a, b)| [*a, *b].contains(&node)) {
+                self.warning("nodes.wired", format!("node {node} has neither a radio nor a wire"));
+            }
+        }
+    }
+}
+
+/// The routes of `[routing.static]`.
+struct WrittenRoutes {
+    routes: BTreeMap<(u32, u32), u32>,
+    others: String,
+}
+
+impl WrittenRoutes {
+    fn of(resolved: &Resolved) -> Option<Self> {
+        if resolved.routing.model.name != "static" {
+            return None;
+        }
+        let number = |route: &Value, key: &str| route.get(key)?.as_u64().and_then(|n| u32::try_from(n).ok());
+        let routes = resolved.routing.values.get("routes")?.as_array()?.iter();
+        let routes = routes.filter_map(|r| Some(((number(r, "at")?, number(r, "to")?), number(r, "via")?))).collect();
+        Some(Self { routes, others: resolved.routing.values.get("others")?.as_str()?.to_owned() })
+    }
+
+    /// Whether a packet arrives, by the written routes and the rule for other destinations.
+    fn leads(&self, from: u32, to: u32) -> bool {
+        let mut at = from;
+        // As many hops as a TTL can count; a longer route is a loop.
+        for _ in 0..=u8::MAX {
+            if at == to {
+                return true;
+            }
+            at = match (self.routes.get(&(at, to)), self.others.as_str()) {
+                (Some(via), _) => *via,
+                (None, "direct") => to,
+                (None, "chain") => {
+                    if to > at {
+                        at + 1
+                    } else {
+                        at - 1
+                    }
+                }
+                (None, _) => return false,
+            };
+        }
+        false
+    }
+}

@@ -1,0 +1,118 @@
+//! The generated part of the documentation: a page for each model, with its parameters in a table.
+
+use crate::models::{Model, Parameter, models};
+
+/// Between these two lines a page is generated; what stands around them is written by hand.
+const BEGIN: &str = "<!-- generated from the source: begin -->";
+const END: &str = "<!-- generated from the source: end -->";
+
+/// A page of the documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Its path below `docs`.
+    pub path: String,
+    title: String,
+    generated: String,
+}
+
+/// Every generated page: one for each model, and one for the sections of scenarios.
+#[must_use]
+pub fn pages() -> Vec<Page> {
+    let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");
+    let reference: Vec<_> = sections.iter().map(|it| format!("## {}\n\n{}", code(&it.section), head(it))).collect();
+    let mut pages = vec![Page {
+        path: "scenario.md".to_owned(),
+        title: "The keys of a scenario".to_owned(),
+        generated: reference.join("\n"),
+    }];
+    pages.extend(models.iter().map(|model| Page {
+        path: format!("models/{}.md", model.name),
+        title: model.name.to_owned(),
+        generated: head(model),
+    }));
+    pages
+}
+
+impl Page {
+    /// The whole page: the generated part put into what is there already, or a new page around it.
+    #[must_use]
+    pub fn render(&self, existing: Option<&str>) -> String {
+        let generated = format!("{BEGIN}\n\n{}\n{END}", self.generated);
+        if let Some(existing) = existing
+            && let Some((before, rest)) = existing.split_once(BEGIN)
+            && let Some((_, after)) = rest.split_once(END)
+        {
+            return format!("{before}{generated}{after}");
+        }
+        format!("# {}\n\n{generated}\n", self.title)
+    }
+}
+
+/// A model's summary and the table of its parameters.
+fn head(model: &Model) -> String {
+    let place = if model.room == "scenario" {
+        String::new()
+    } else {
+        format!(" Parameters stand in {}.", code(&model.section))
+    };
+    let mut text = format!("{}{}{place}\n", model.summary, if model.summary.ends_with('.') { "" } else { "." });
+    if model.parameters.is_empty() {
+        return format!(
+            "{}{} It has no parameters.\n",
+            model.summary,
+            if model.summary.ends_with('.') { "" } else { "." }
+        );
+    }
+    let differs = |parameter: &Parameter| parameter.default("rfc") != parameter.default("ns2");
+    if model.parameters.iter().any(differs) {
+        text.push_str("\n| parameter | `rfc` | `ns2` | values | meaning |\n|---|---|---|---|---|\n");
+    } else {
+        text.push_str("\n| parameter | default | values | meaning |\n|---|---|---|---|\n");
+    }
+    for parameter in &model.parameters {
+        let defaults = if model.parameters.iter().any(differs) {
+            format!("{} | {}", code(parameter.default("rfc")), code(parameter.default("ns2")))
+        } else {
+            code(parameter.default("rfc"))
+        };
+        let (kind, description) = (cell(&parameter.kind), cell(&parameter.description));
+        text.push_str(&format!("| {} | {defaults} | {kind} | {description} |\n", code(&parameter.name)));
+    }
+    text
+}
+
+fn code(text: &str) -> String {
+    format!("`{}`", cell(text))
+}
+
+/// Text that does not end a table's cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_written_by_hand_stays() {
+        let pages = pages();
+        let dcf = pages.iter().find(|page| page.path == "models/dcf.md").expect("a page");
+        let new = dcf.render(None);
+        assert!(new.starts_with("# dcf\n") && new.contains("| `rts_threshold` | `\"2347 B\"` | `\"0 B\"` |"), "{new}");
+        let edited =
+            new.replace("# dcf\n", "# The DCF\n\nBy hand.\n").replace("rts_threshold", "xyzzy") + "\nMore by hand.\n";
+        let again = dcf.render(Some(&edited));
+        assert!(again.starts_with("# The DCF\n\nBy hand.\n") && again.ends_with("More by hand.\n"));
+        assert!(again.contains("rts_threshold") && !again.contains("xyzzy"));
+        assert_eq!(dcf.render(Some(&again)), again);
+    }
+
+    #[test]
+    fn every_model_has_a_page_of_its_own() {
+        let paths: BTreeSet<_> = pages().into_iter().map(|page| page.path).collect();
+        let names = models().into_iter().filter(|model| model.room != "scenario").count();
+        assert_eq!(paths.len(), names + 1);
+    }
+}

@@ -1,0 +1,30 @@
+//! Scenarios: read from TOML or built by a program, checked, compared, made into runs, written out, documented.
+//!
+//! A scenario's keys are fields of the models' `Params` and of the structs in [`sections`]; nothing else knows a key, a unit
+//! or a default. The reader lays what is given over the defaults and lets each struct judge its own keys, so that every
+//! problem of a file is found at once.
+
+mod catalogue;
+mod check;
+pub mod docs;
+mod expand;
+mod files;
+mod merge;
+mod models;
+mod placement;
+mod problem;
+mod resolve;
+mod scenario;
+mod schema;
+pub mod sections;
+mod spec;
+mod template;
+mod tree;
+mod write;
+
+pub use expand::{Case, parse_set};
+pub use models::{Model, Parameter, ProfileDefault, find_models, models};
+pub use problem::{Location, Problem, Problems};
+pub use scenario::Scenario;
+pub use schema::json_schema;
+pub use template::{KINDS, new_scenario};

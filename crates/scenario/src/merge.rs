@@ -1,0 +1,225 @@
+//! Laying a scenario's keys over a model's defaults, so that every key that does not fit is found, each on its own.
+//!
+//! A key is tried alone first: the model's own reader says whether the value has the right type and unit. Then all keys that
+//! passed are checked together, and a fault that the model finds is put down to the key it names.
+
+use hopyard_model::params::{ModelInfo, ParamsError};
+use serde_json::{Map, Value};
+
+use crate::problem::{Mark, Problem, nearest, one_of};
+use crate::tree::{Entry, Kind, Node, Table};
+
+/// A model's parameters, or a section's keys, as an object.
+pub(crate) type Values = Map<String, Value>;
+
+/// The keys of one section: those of a model's parameters, and what else may stand there.
+pub(crate) struct Section<'a> {
+    /// The section's dotted path, such as `mac.dcf`; empty for the top of the file.
+    pub path: String,
+    /// What the section's keys stand for, with the values they have if not given.
+    pub parts: Vec<(&'a ModelInfo, Values)>,
+    /// Tables that may stand in the section, and that are read elsewhere.
+    pub tables: Vec<&'a str>,
+}
+
+impl Section<'_> {
+    /// The dotted path of a key of this section.
+    pub(crate) fn key(&self, key: &str) -> String {
+        join(&self.path, key)
+    }
+
+    /// Reads the section; the answer has one object for each of its parts.
+    ///
+    /// `elsewhere` says where a key that is not of this section would belong.
+    pub(crate) fn read(
+        self,
+        table: Option<&Table>,
+        header: Option<&Mark>,
+        elsewhere: impl Fn(&str) -> Option<String>,
+        problems: &mut Vec<Problem>,
+    ) -> Vec<Values> {
+        let empty = Table::default();
+        let table = table.unwrap_or(&empty);
+        let mut given: Vec<Vec<Leaf<'_>>> = self.parts.iter().map(|_| Vec::new()).collect();
+        for entry in &table.entries {
+            if let Some(part) = self.parts.iter().position(|(_, values)| values.contains_key(&entry.key)) {
+                let default = &self.parts[part].1[&entry.key];
+                self.leaves(entry, default, &mut Vec::new(), &mut given[part], problems);
+            } else if self.tables.contains(&entry.key.as_str()) {
+                if matches!(entry.node.kind, Kind::Scalar(_)) {
+                    let found = format!("`{}` is {}", entry.key, entry.node.describe());
+                    let problem = Problem::new(self.key(&entry.key), Some(&entry.node.mark), found);
+                    problems.push(problem.expected(format!("a table, [{}]", self.key(&entry.key))));
+                }
+            } else {
+                let known = self.parts.iter().flat_map(|(_, values)| values.keys().map(String::as_str));
+                let known: Vec<_> = known.chain(self.tables.iter().copied()).collect();
+                problems.push(unknown(&self.path, entry, &known, &elsewhere));
+            }
+        }
+        self.parts
+            .iter()
+            .zip(given)
+            .map(|((info, base), leaves)| self.merge(info, base, leaves, header, problems))
+            .collect()
+    }
+
+    /// The values under a key, each with its path: a parameter that is itself a table is laid over its defaults key by key.
+    fn leaves<'t>(
+        &self,
+        entry: &'t Entry,
+        default: &Value,
+        above: &mut Vec<&'t str>,
+        leaves: &mut Vec<Leaf<'t>>,
+        problems: &mut Vec<Problem>,
+    ) {
+        above.push(&entry.key);
+        match (&entry.node.kind, default) {
+            (Kind::Table(table), Value::Object(defaults)) => {
+                for below in &table.entries {
+                    if let Some(default) = defaults.get(&below.key) {
+                        self.leaves(below, default, above, leaves, problems);
+                    } else {
+                        let known: Vec<_> = defaults.keys().map(String::as_str).collect();
+                        problems.push(unknown(&self.key(&above.join(".")), below, &known, |_| None));
+                    }
+                }
+            }
+            _ => leaves.push(Leaf { path: above.clone(), node: &entry.node }),
+        }
+        above.pop();
+    }
+
+    /// One part's values with the given keys laid over them; keys that do not fit are reported and left out.
+    fn merge(
+        &self,
+        info: &ModelInfo,
+        base: &Values,
+        mut leaves: Vec<Leaf<'_>>,
+        header: Option<&Mark>,
+        problems: &mut Vec<Problem>,
+    ) -> Values {
+        let with = |leaves: &mut dyn Iterator<Item = &Leaf<'_>>| {
+            let mut values = Value::Object(base.clone());
+            for leaf in leaves {
+                let place = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step));
+                if let Some(place) = place {
+                    *place = leaf.node.to_value();
+                }
+            }
+            values
+        };
+        leaves.retain(|leaf| match (info.check)(&with(&mut std::iter::once(leaf))) {
+            Err(ParamsError::Malformed(message)) => {
+                problems.push(malformed(&self.key(&leaf.path.join(".")), leaf, &message));
+                false
+            }
+            _ => true,
+        });
+        let mut reported = Vec::new();
+        loop {
+            let fault = match (info.canonical)(&with(&mut leaves.iter())) {
+                Ok(Value::Object(values)) => return values,
+                Ok(_) => return base.clone(),
+                Err(ParamsError::Fault(fault)) => fault,
+                Err(other) => {
+                    problems.push(Problem::new(&self.path, header, other.to_string()));
+                    return base.clone();
+                }
+            };
+            // The key at fault, or else one without which the fault would not be.
+            let named = |leaf: &Leaf<'_>| [leaf.path.first(), leaf.path.last()].contains(&Some(&fault.parameter));
+            let culprit = leaves.iter().position(named).or_else(|| {
+                let without =
+                    |i: usize| with(&mut leaves.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, leaf)| leaf));
+                (0..leaves.len()).find(|&i| (info.check)(&without(i)).is_ok())
+            });
+            // Once a key is taken out, its default may not go with the keys that were given together with it.
+            if reported.contains(&fault.parameter) {
+                return base.clone();
+            }
+            reported.push(fault.parameter);
+            let leaf = culprit.map(|index| leaves.remove(index)).or_else(|| leaves.pop());
+            let path = leaf.as_ref().map_or(fault.parameter.to_owned(), |leaf| leaf.path.join("."));
+            let mark = leaf.as_ref().map(|leaf| &leaf.node.mark).or(header);
+            let problem = |message: String| Problem::new(self.key(&path), mark, message);
+            problems.push(if leaf.as_ref().is_none_or(named) {
+                expectation(problem(format!("`{path}` cannot be so")), &fault.problem)
+            } else {
+                let problem = problem(format!("`{path}` does not go with `{}`", fault.parameter));
+                problem.hint(format!("`{}` is not given: {}", fault.parameter, fault.problem))
+            });
+            if leaves.is_empty() {
+                return base.clone();
+            }
+        }
+    }
+}
+
+/// A value that a scenario gives, and the key or keys below the section that lead to it.
+struct Leaf<'t> {
+    path: Vec<&'t str>,
+    node: &'t Node,
+}
+
+/// A key that is not among those known.
+fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -> Option<String>) -> Problem {
+    let title = if path.is_empty() { "a scenario".to_owned() } else { format!("[{path}]") };
+    let problem =
+        Problem::new(join(path, &entry.key), Some(&entry.mark), format!("{title} has no key `{}`", entry.key));
+    if let Some(name) = nearest(&entry.key, known.iter().copied()) {
+        problem.hint(format!("did you mean `{name}`?"))
+    } else if let Some(place) = elsewhere(&entry.key) {
+        problem.hint(place)
+    } else if known.is_empty() {
+        problem.hint(format!("{title} has no keys at all"))
+    } else {
+        problem.hint(format!("its keys are {}", one_of(known.iter().copied()).replace(" or ", " and ")))
+    }
+}
+
+/// A dotted path.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+/// A problem with a value that a model refused, in the model's words: "expected …" where it says so, else as a hint.
+fn expectation(problem: Problem, words: &str) -> Problem {
+    match words.strip_prefix("expected ") {
+        Some(expected) => problem.expected(expected),
+        None => problem.hint(words),
+    }
+}
+
+/// A value of the wrong type or unit. `message` is serde's: "invalid type: integer `2`, expected a rate …".
+fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
+    let node = leaf.node;
+    let key = leaf.path.join(".");
+    let problem = Problem::new(path, Some(&node.mark), format!("`{key}` is {}", node.describe()));
+    let expected = message
+        .strip_prefix("expected ")
+        .and_then(|rest| rest.rsplit_once(", found "))
+        .map(|(expected, _)| expected)
+        .or_else(|| message.rsplit_once(", expected ").map(|(_, expected)| expected));
+    let Some(expected) = expected else { return problem.hint(message) };
+    let words = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, zero or more",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    let problem = problem.expected(words);
+    // A value within a list or table is not the one that the mark shows.
+    let inner =
+        matches!(node.kind, Kind::Array(_) | Kind::Table(_)).then(|| message.split(", expected ").next()).flatten();
+    let alternatives: Vec<_> = expected.split('`').skip(1).step_by(2).collect();
+    match (node.as_str().and_then(|text| nearest(text, alternatives)), inner) {
+        (Some(name), _) => problem.hint(format!("did you mean \"{name}\"?")),
+        (None, Some(inner)) => problem.hint(inner.to_owned()),
+        (None, None) => problem,
+    }
+}

@@ -1,0 +1,152 @@
+//! Where nodes start, and which pairs of them talk, where the scenario leaves that to a rule or to chance.
+
+use hopyard_engine::{Rng, Span};
+use hopyard_model::mobility::Position;
+
+use crate::sections::{Nodes, Placement};
+
+/// The places of nodes under a rule without chance; nothing where chance or the movement model decides.
+pub(crate) fn fixed(nodes: &Nodes) -> Option<Vec<Position>> {
+    let spacing = nodes.spacing.metres();
+    let places = 0..nodes.count;
+    match nodes.placement {
+        Placement::Chain => Some(places.map(|i| Position { x: f64::from(i) * spacing, y: 0.0 }).collect()),
+        Placement::Grid => {
+            let columns = if nodes.columns > 0 { nodes.columns } else { square_side(nodes.count) };
+            let place = |i: u32| Position { x: f64::from(i % columns) * spacing, y: f64::from(i / columns) * spacing };
+            Some(places.map(place).collect())
+        }
+        Placement::Circle => {
+            let radius = nodes.radius.metres();
+            let around = f64::from(nodes.count.saturating_sub(1));
+            // The middle lies so that no coordinate is negative.
+            let place = |i: u32| {
+                let angle = 2.0 * std::f64::consts::PI * f64::from(i.saturating_sub(1)) / around;
+                let (x, y) = if i == 0 { (0.0, 0.0) } else { (libm::cos(angle), libm::sin(angle)) };
+                Position { x: radius * (1.0 + x), y: radius * (1.0 + y) }
+            };
+            Some(places.map(place).collect())
+        }
+        Placement::Positions => Some(nodes.positions.iter().map(|[x, y]| Position { x: *x, y: *y }).collect()),
+        Placement::Uniform | Placement::Mobility => None,
+    }
+}
+
+/// The smallest side of a square that holds `count`.
+fn square_side(count: u32) -> u32 {
+    let mut side = 1;
+    while u64::from(side) * u64::from(side) < u64::from(count) {
+        side += 1;
+    }
+    side
+}
+
+/// Places drawn uniformly in the area. The first nodes' places do not depend on how many there are.
+pub(crate) fn uniform(nodes: &Nodes, mut rng: Rng) -> Vec<Position> {
+    let [width, height] = nodes.area.map(|length| length.metres());
+    (0..nodes.count).map(|_| Position { x: rng.uniform_in(0.0, width), y: rng.uniform_in(0.0, height) }).collect()
+}
+
+/// A flow that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    pub from: u32,
+    pub to: u32,
+    pub start: Span,
+}
+
+/// Flows between `nodes` nodes, in distinct ordered pairs, each with its start. There are at least `count` such pairs.
+pub(crate) fn draw_flows(count: u32, nodes: u32, start: [Span; 2], mut rng: Rng) -> Vec<Drawn> {
+    let nodes = u64::from(nodes);
+    let pairs = nodes * nodes.saturating_sub(1);
+    // Floyd's sampling: each set of pairs is equally likely, however many are taken; then the order is drawn (Fisher-Yates).
+    let mut numbers: Vec<u64> = Vec::with_capacity(count as usize);
+    let mut taken = std::collections::BTreeSet::new();
+    for last in pairs.saturating_sub(u64::from(count))..pairs {
+        let number = rng.below(last + 1);
+        let number = if taken.insert(number) { number } else { last };
+        taken.insert(number);
+        numbers.push(number);
+    }
+    for i in (1..numbers.len()).rev() {
+        numbers.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+    let others = nodes.saturating_sub(1).max(1);
+    let spread = (start[1] - start[0]).seconds();
+    let draw = |number: u64| {
+        let (from, other) = (number / others, number % others);
+        let to = if other >= from { other + 1 } else { other };
+        let start = start[0] + Span::from_secs_f64(spread * rng.uniform());
+        Drawn { from: from as u32, to: to as u32, start }
+    };
+    numbers.into_iter().map(draw).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopyard_engine::Streams;
+    use hopyard_engine::units::Distance;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn nodes(count: u32, placement: Placement) -> Nodes {
+        Nodes { count, placement, ..Nodes::default() }
+    }
+
+    fn places(nodes: &Nodes) -> Vec<(f64, f64)> {
+        fixed(nodes).expect("no chance").iter().map(|p| (p.x, p.y)).collect()
+    }
+
+    #[test]
+    fn chains_grids_and_circles_have_their_shape() {
+        assert_eq!(places(&nodes(3, Placement::Chain)), [(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
+        let grid = places(&nodes(5, Placement::Grid));
+        assert_eq!(grid, [(0.0, 0.0), (200.0, 0.0), (400.0, 0.0), (0.0, 200.0), (200.0, 200.0)]);
+        let rows = places(&Nodes { columns: 2, ..nodes(4, Placement::Grid) });
+        assert_eq!(rows[2..], [(0.0, 200.0), (200.0, 200.0)]);
+        let circle = places(&nodes(5, Placement::Circle));
+        assert_eq!(circle[0], (100.0, 100.0));
+        for (x, y) in &circle[1..] {
+            assert!(((x - 100.0).hypot(y - 100.0) - 100.0).abs() < 1e-9);
+        }
+        let neighbours = (circle[1].0 - circle[2].0).hypot(circle[1].1 - circle[2].1);
+        assert!((neighbours - 100.0 * std::f64::consts::SQRT_2).abs() < 1e-9, "a quarter of the circle apart");
+    }
+
+    #[test]
+    fn drawn_places_fill_the_area_evenly() {
+        let area = [Distance::new(300.0), Distance::new(100.0)];
+        let spec = Nodes { area, ..nodes(3000, Placement::Uniform) };
+        let places = uniform(&spec, Streams::new(1, 0).stream("placement"));
+        let mut cells = BTreeMap::new();
+        for place in &places {
+            *cells.entry(((place.x / 100.0) as i32, (place.y / 50.0) as i32)).or_insert(0) += 1;
+        }
+        assert_eq!(cells.len(), 6);
+        // 500 a cell, with a standard deviation of 20.
+        assert!(cells.values().all(|&count: &i32| (count - 500).abs() < 100), "{cells:?}");
+        let fewer = uniform(&Nodes { count: 10, ..spec }, Streams::new(1, 0).stream("placement"));
+        assert_eq!(fewer, places[..10]);
+    }
+
+    #[test]
+    fn drawn_flows_are_distinct_pairs_and_all_equally_likely() {
+        let mut counts = BTreeMap::new();
+        for run in 0..4000 {
+            let flows =
+                draw_flows(3, 4, [Span::from_secs(1), Span::from_secs(3)], Streams::new(7, run).stream("flows"));
+            let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
+            assert_eq!(pairs.len(), 3);
+            for flow in &flows {
+                assert!(flow.from != flow.to && flow.from < 4 && flow.to < 4);
+                assert!(flow.start >= Span::from_secs(1) && flow.start < Span::from_secs(3));
+            }
+            *counts.entry((flows[0].from, flows[0].to)).or_insert(0) += 1;
+        }
+        // 12 pairs, each first in 333 of 4000 draws, with a standard deviation of 17.5.
+        assert_eq!(counts.len(), 12);
+        assert!(counts.values().all(|&count: &i32| (count - 333).abs() < 90), "{counts:?}");
+        let all = draw_flows(12, 4, [Span::ZERO; 2], Streams::new(7, 0).stream("flows"));
+        assert_eq!(all.iter().map(|flow| (flow.from, flow.to)).collect::<BTreeSet<_>>().len(), 12);
+    }
+}

@@ -1,0 +1,251 @@
+//! What is wrong with a scenario: every problem at once, each with its place, what was expected, and a hint.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+
+/// Where text comes from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The file's name, `--set` for a setting, or nothing for a scenario that was made by a program.
+    pub name: Option<String>,
+    /// All of it.
+    pub text: String,
+}
+
+impl Source {
+    /// The line and column, counted from one in characters, of a byte.
+    fn position(&self, at: usize) -> (usize, usize) {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+/// A stretch of text of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub source: Arc<Source>,
+    pub span: Range<usize>,
+}
+
+impl Mark {
+    pub(crate) fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
+        // A parser that recovers may point past the end, or into the middle of a character.
+        let clamp = |at: usize| (0..=at.min(source.text.len())).rev().find(|&at| source.text.is_char_boundary(at));
+        let (start, end) = (clamp(span.start).unwrap_or(0), clamp(span.end).unwrap_or(0));
+        Self { source: Arc::clone(source), span: start..end.max(start) }
+    }
+
+    /// Whether the text was given as a setting on top of the scenario.
+    pub(crate) fn is_setting(&self) -> bool {
+        self.source.name.as_deref() == Some(SETTING)
+    }
+}
+
+/// The name under which settings on top of a scenario are shown.
+pub(crate) const SETTING: &str = "--set";
+
+/// Where a problem stands in its source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, or `--set` for a setting given on top of it.
+    pub file: String,
+    /// The line, counted from one.
+    pub line: usize,
+    /// The column, counted from one in characters.
+    pub column: usize,
+    /// The line's text.
+    pub text: String,
+}
+
+/// One thing that is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The key concerned, as `--set` would name it: `mac.dcf.rate`, `flow.1.to`.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there, where one can say.
+    pub expected: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    pub(crate) mark: Option<Mark>,
+}
+
+impl Problem {
+    pub(crate) fn new(path: impl Into<String>, mark: Option<&Mark>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), expected: None, hint: None, mark: mark.cloned() }
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The place in the file; nothing for a scenario that was made by a program.
+    #[must_use]
+    pub fn location(&self) -> Option<Location> {
+        let mark = self.mark.as_ref()?;
+        let file = mark.source.name.clone()?;
+        let (line, column) = mark.source.position(mark.span.start);
+        let text = mark.source.text.lines().nth(line - 1).unwrap_or_default().to_owned();
+        Some(Location { file, line, column, text })
+    }
+
+    /// The problem as a compiler would show it; `level` is "error" or "warning".
+    fn render(&self, level: Level<'_>, renderer: &Renderer) -> String {
+        let title = level.primary_title(&self.message);
+        let expected = self.expected.as_ref().map(|expected| format!("expected {expected}"));
+        let in_file = self.mark.as_ref().and_then(|mark| Some((mark, mark.source.name.as_deref()?)));
+        let mut group = if let Some((mark, name)) = in_file {
+            let label = expected.as_deref();
+            let annotation = AnnotationKind::Primary.span(mark.span.clone()).label(label);
+            title.element(Snippet::source(&mark.source.text).path(name).annotation(annotation))
+        } else {
+            let group = title.element(Origin::path(if self.path.is_empty() { "scenario" } else { &self.path }));
+            group.elements(expected.map(|expected| Level::NOTE.message(expected)))
+        };
+        if let Some(hint) = &self.hint {
+            group = group.element(Level::HELP.message(hint));
+        }
+        renderer.render(&[group])
+    }
+
+    /// As [`Display`](fmt::Display), with colours for a terminal.
+    #[must_use]
+    pub fn coloured(&self) -> String {
+        self.render(Level::ERROR, &Renderer::styled())
+    }
+
+    /// The problem as a warning: nothing is wrong, but something may not be meant.
+    #[must_use]
+    pub fn as_warning(&self) -> String {
+        self.render(Level::WARNING, &Renderer::plain())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Level::ERROR, &Renderer::plain()))
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of the file. There is at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// The problems as an error, or nothing when there is none.
+    pub(crate) fn from_list(mut problems: Vec<Problem>) -> Option<Self> {
+        // Settings come after the file; the sort is stable, so that the rest stays as it was found.
+        problems.sort_by_key(|p| p.mark.as_ref().map_or((true, 0), |m| (m.is_setting(), m.span.start)));
+        problems.dedup();
+        (!problems.is_empty()).then_some(Self(problems))
+    }
+
+    /// As [`Display`](fmt::Display), with colours for a terminal.
+    #[must_use]
+    pub fn coloured(&self) -> String {
+        self.join(Problem::coloured)
+    }
+
+    fn join(&self, show: impl Fn(&Problem) -> String) -> String {
+        let mut text = self.0.iter().map(show).collect::<Vec<_>>().join("\n\n");
+        let count = self.0.len();
+        text.push_str(&format!("\n\n{count} problem{} found\n", if count == 1 { "" } else { "s" }));
+        text
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.join(Problem::to_string))
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The name among `names` that was probably meant by `word`.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let normal = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
+    let word = normal(word);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
+        // A third of the letters may be wrong: more than that is another word.
+        .filter(|(distance, name)| *distance <= (name.len().max(word.len()) / 3).max(1))
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// "`a`, `b` or `c`".
+pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: Option<&str>, text: &str) -> Arc<Source> {
+        Arc::new(Source { name: name.map(str::to_owned), text: text.to_owned() })
+    }
+
+    #[test]
+    fn a_problem_reads_like_a_compiler_s() {
+        let source = source(Some("chain.toml"), "name = \"é\"\n[radio]\nreceive_rnge = \"250 m\"\n");
+        let mark = Mark::new(&source, 20..32);
+        let problem = Problem::new("radio.receive_rnge", Some(&mark), "[radio] has no key `receive_rnge`")
+            .hint("did you mean `receive_range`?");
+        let expected = "\
+error: [radio] has no key `receive_rnge`
+ --> chain.toml:3:1
+  |
+3 | receive_rnge = \"250 m\"
+  | ^^^^^^^^^^^^
+  |
+  = help: did you mean `receive_range`?";
+        assert_eq!(problem.to_string(), expected);
+        let location = problem.location().expect("it is in a file");
+        assert_eq!((location.line, location.column, location.text.as_str()), (3, 1, "receive_rnge = \"250 m\""));
+    }
+
+    #[test]
+    fn a_problem_of_a_program_s_scenario_names_the_key() {
+        let source = source(None, "rate = 3");
+        let problem =
+            Problem::new("mac.dcf.rate", Some(&Mark::new(&source, 7..8)), "found the integer 3").expected("a rate");
+        let text = problem.to_string();
+        assert!(text.contains("mac.dcf.rate") && text.contains("expected a rate") && !text.contains(":1:"), "{text}");
+        assert_eq!(problem.location(), None);
+    }
+
+    #[test]
+    fn marks_never_leave_the_text() {
+        let source = source(Some("x"), "é");
+        assert_eq!(Mark::new(&source, 1..99).span, 0..2);
+        assert_eq!(Mark::new(&source, Range { start: 7, end: 3 }).span, 2..2);
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let names = ["receive_range", "sense_range", "capture"];
+        assert_eq!(nearest("recieve_range", names), Some("receive_range"));
+        assert_eq!(nearest("Sense-Range", names), Some("sense_range"));
+        assert_eq!(nearest("bandwidth", names), None);
+        assert_eq!(one_of(names), "`receive_range`, `sense_range` or `capture`");
+    }
+}

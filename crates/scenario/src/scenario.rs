@@ -1,0 +1,247 @@
+//! A scenario: what a file says, or a program, with every default that applies, checked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hopyard_engine::Span;
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::check::file_key;
+use crate::files::Files;
+use crate::merge::Values;
+use crate::problem::{Problem, Problems, Source};
+use crate::resolve::{Chosen, FlowKind, Resolved, resolve};
+use crate::tree::{apply_setting, parse, value_to_toml};
+use crate::write;
+
+/// A scenario that is complete and possible.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    source: Arc<Source>,
+    files: Files,
+    settings: Vec<(String, String)>,
+    given: Values,
+    pub(crate) resolved: Arc<Resolved>,
+    warnings: Vec<Problem>,
+}
+
+impl Scenario {
+    /// Reads a scenario from text.
+    ///
+    /// `name` is the file's, for problems; files that the scenario names are looked for in `base_dir`; `settings` are keys
+    /// with values that go before those of the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(text: &str, name: &str, base_dir: &Path, settings: &[(String, String)]) -> Result<Self, Problems> {
+        let source = Source { name: Some(name.to_owned()), text: text.to_owned() };
+        Self::read(Arc::new(source), Files::new(base_dir), settings.to_vec())
+    }
+
+    /// Reads a scenario file; files that it names lie beside it. `settings` are as for [`Scenario::load`].
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, or that it cannot be read.
+    pub fn open(path: &Path, settings: &[(String, String)]) -> Result<Self, Problems> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Problems(vec![Problem::new("", None, format!("the scenario {} cannot be read: {error}", path.display()))])
+        })?;
+        let base_dir = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::load(&text, &path.display().to_string(), base_dir, settings)
+    }
+
+    /// Makes a scenario from a program's data, laid out as a file is: the same data gives the same scenario.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_value(value: &Value, base_dir: &Path) -> Result<Self, Problems> {
+        let Some(toml @ toml::Value::Table(_)) = value_to_toml(value) else {
+            let problem = Problem::new("", None, format!("`{value}` is no scenario"));
+            return Err(Problems(vec![problem.expected("a table of keys and sections")]));
+        };
+        let text = match toml {
+            toml::Value::Table(_) => write::to_toml(value.as_object().unwrap_or(&Values::new())),
+            _ => String::new(),
+        };
+        Self::read(Arc::new(Source { name: None, text }), Files::new(base_dir), Vec::new())
+    }
+
+    fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {
+        let mut problems = Vec::new();
+        let mut tree = parse(&source, &mut problems);
+        for (key, value) in &settings {
+            apply_setting(&mut tree, key, value, &mut problems);
+        }
+        if tree.get("name").is_none()
+            && let Some(stem) = source.name.as_deref().and_then(|name| Path::new(name).file_stem())
+        {
+            apply_setting(&mut tree, "name", &json!(stem.to_string_lossy()).to_string(), &mut problems);
+        }
+        let outcome = resolve(&tree, &files);
+        problems.extend(outcome.problems);
+        match (Problems::from_list(problems), outcome.resolved) {
+            (None, Some(resolved)) => {
+                let given = canonical(&tree.to_map(), &resolved.complete);
+                let resolved = Arc::new(resolved);
+                Ok(Self { source, files, settings, given, resolved, warnings: outcome.warnings })
+            }
+            (Some(problems), _) => Err(problems),
+            // A scenario is given up only with a problem.
+            (None, None) => Err(Problems(vec![Problem::new("", None, "the scenario is incomplete")])),
+        }
+    }
+
+    /// The scenario with further settings, which go before those it has.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the result.
+    pub fn with(&self, settings: &[(String, String)]) -> Result<Self, Problems> {
+        let settings = self.settings.iter().chain(settings).cloned().collect();
+        Self::read(Arc::clone(&self.source), self.files.clone(), settings)
+    }
+
+    /// What results are called after.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.resolved.head.name
+    }
+
+    /// Whose defaults the models take: "rfc" or "ns2".
+    #[must_use]
+    pub fn profile(&self) -> &str {
+        &self.resolved.head.profile
+    }
+
+    /// How long each run lasts.
+    #[must_use]
+    pub fn duration(&self) -> Span {
+        self.resolved.head.duration
+    }
+
+    /// How many runs are made.
+    #[must_use]
+    pub fn runs(&self) -> u32 {
+        self.resolved.head.runs
+    }
+
+    /// The seed of all random streams.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.resolved.head.seed
+    }
+
+    /// How many nodes there are, with a radio or without.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.resolved.nodes.count + self.resolved.nodes.wired
+    }
+
+    /// What is possible, but may not be meant.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    /// The scenario as data: with every default that applies, or what was given alone, in canonical form either way.
+    #[must_use]
+    pub fn to_value(&self, defaults: bool) -> Value {
+        Value::Object(if defaults { self.resolved.complete.clone() } else { self.given.clone() })
+    }
+
+    /// The scenario as TOML: with every default that applies, or what was given alone, in canonical form either way.
+    /// Reading it back gives a scenario with the same hash.
+    #[must_use]
+    pub fn to_toml(&self, defaults: bool) -> String {
+        write::to_toml(if defaults { &self.resolved.complete } else { &self.given })
+    }
+
+    /// The configuration hash: equal for scenarios that mean the same, on every platform.
+    ///
+    /// Besides this hash a run depends on its seed and number only. Name, number of runs and `[simulator]`, which change no
+    /// run, do not count; nor does how a value is written, whether a default is spelled out, or where a movement file lies.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let resolved = &*self.resolved;
+        let mut nodes = json!(resolved.nodes);
+        if let Some(nodes) = nodes.as_object_mut() {
+            // Where places are listed, the list is what counts; the rule by which it came does not.
+            if !resolved.positions.is_empty() {
+                nodes.retain(|key, _| ["count", "wired"].contains(&key.as_str()));
+            }
+        }
+        let chosen = |chosen: &Chosen| {
+            let mut values = chosen.values.clone();
+            if let Some(file) = file_key(chosen).and_then(|key| resolved.files.get(&key)) {
+                values.insert("path".to_owned(), json!(format!("{:016x}", file.hash)));
+            }
+            json!([chosen.model.name, values])
+        };
+        let kind = |kind: &FlowKind| {
+            let tcp = kind.tcp.as_ref().map(|(tcp, variant, acking)| json!([tcp, chosen(variant), chosen(acking)]));
+            json!([tcp, chosen(&kind.traffic)])
+        };
+        let flows: Vec<_> = resolved
+            .flows
+            .iter()
+            .map(|(flow, carried)| json!([flow.from, flow.to, flow.start, flow.stop, kind(carried)]))
+            .collect();
+        let random = resolved
+            .random_flows
+            .as_ref()
+            .map(|(flows, carried)| json!([flows.random, flows.start, flows.stop, kind(carried)]));
+        let movements: Vec<_> =
+            resolved.movements.iter().map(|(movement, model)| json!([movement.nodes, chosen(model)])).collect();
+        let identity = json!({
+            "duration": resolved.head.duration,
+            "nodes": nodes,
+            "positions": resolved.positions.iter().map(|p| [p.x, p.y]).collect::<Vec<_>>(),
+            "mobility": chosen(&resolved.mobility),
+            "movements": movements,
+            "radio": resolved.radio,
+            "propagation": chosen(&resolved.propagation),
+            "mac": chosen(&resolved.mac),
+            "link": resolved.link,
+            "ip": resolved.ip,
+            "routing": chosen(&resolved.routing),
+            "flows": flows,
+            "random_flows": random,
+            "wires": resolved.wires.iter().map(|(wire, link)| json!([wire.between, link])).collect::<Vec<_>>(),
+            "measure": resolved.measure,
+        });
+        xxh3_64(sorted(identity).to_string().as_bytes())
+    }
+}
+
+/// What a scenario gives, with its values in the form that the complete scenario has for them.
+fn canonical(given: &Values, complete: &Values) -> Values {
+    let form = |value: &Value, full: &Value| match (value, full) {
+        (Value::Object(value), Value::Object(full)) => Value::Object(canonical(value, full)),
+        (Value::Array(values), Value::Array(full)) if values.len() == full.len() => {
+            let items = values.iter().zip(full).map(|(value, full)| match (value, full) {
+                (Value::Object(value), Value::Object(full)) => Value::Object(canonical(value, full)),
+                _ => full.clone(),
+            });
+            items.collect()
+        }
+        _ => full.clone(),
+    };
+    // In the order of the complete scenario; then what it leaves out, such as parameters of a model that is not used.
+    let known = complete.iter().filter_map(|(key, full)| Some((key.clone(), form(given.get(key)?, full))));
+    let rest =
+        given.iter().filter(|(key, _)| !complete.contains_key(*key)).map(|(key, value)| (key.clone(), value.clone()));
+    known.chain(rest).collect()
+}
+
+/// The same data with the keys of every object in alphabetical order: the order of fields in a struct has no meaning.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}

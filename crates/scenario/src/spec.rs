@@ -1,0 +1,135 @@
+//! From a scenario to what one run is made of.
+
+use std::sync::Arc;
+
+use hopyard_engine::{Span, Streams, Time};
+use hopyard_model::mobility::Position;
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::{Params, ParamsError, read};
+use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};
+use hopyard_model::{mac, mobility, radio, routing, traffic};
+use serde_json::Value;
+
+use crate::check::file_key;
+use crate::merge::Values;
+use crate::placement::{draw_flows, uniform};
+use crate::resolve::{Chosen, FlowKind, Resolved};
+use crate::scenario::Scenario;
+use crate::sections::{Placement, Until};
+
+/// A chosen model as its room's configuration.
+fn config<C>(read: fn(&str, &Value) -> Result<C, ParamsError>, chosen: &Chosen) -> C {
+    read(chosen.model.name, &Value::Object(chosen.values.clone())).expect("the scenario was checked by the same reader")
+}
+
+/// A model's parameters.
+fn params<P: Params>(values: &Values) -> P {
+    read(&Value::Object(values.clone())).expect("the scenario was checked by the same reader")
+}
+
+impl Scenario {
+    /// What run number `run` is made of. The same scenario, seed and number give the same; runs differ in their random numbers,
+    /// and cases of a comparison, whatever else they change, have them in common.
+    #[must_use]
+    pub fn spec(&self, run: u64) -> Spec {
+        let resolved = &*self.resolved;
+        let streams = Streams::new(resolved.head.seed, run);
+        Spec {
+            seed: resolved.head.seed,
+            run,
+            duration: resolved.head.duration,
+            measure_from: Time::ZERO + resolved.measure.from,
+            nodes: nodes(resolved, &streams),
+            radio: params(&resolved.radio),
+            propagation: config(radio::propagation::Config::read, &resolved.propagation),
+            mac: config(mac::Config::read, &resolved.mac),
+            link: params(&resolved.link),
+            ip: params(&resolved.ip),
+            wires: resolved
+                .wires
+                .iter()
+                .map(|(wire, link)| {
+                    let [a, b] = wire.between;
+                    WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link) }
+                })
+                .collect(),
+            flows: flows(resolved, &streams),
+            observe: ObserveSpec { series: resolved.measure.series.clone(), interval: resolved.measure.interval },
+            medium: MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search },
+        }
+    }
+}
+
+fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
+    let drawn = if resolved.nodes.placement == Placement::Uniform {
+        uniform(&resolved.nodes, streams.stream("placement"))
+    } else {
+        Vec::new()
+    };
+    let routing: routing::Config = config(routing::Config::read, &resolved.routing);
+    let movement = |chosen: &Chosen| {
+        let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
+        let movements = file.map(|file| Arc::clone(&file.movements));
+        (config::<mobility::Config>(mobility::Config::read, chosen), movements)
+    };
+    let place = |node: u32| {
+        let node = node as usize;
+        resolved.positions.get(node).or_else(|| drawn.get(node)).copied().unwrap_or_default()
+    };
+    let (mobility, movements) = movement(&resolved.mobility);
+    let radio = |node: u32| NodeSpec {
+        mobility: mobility.clone(),
+        start: place(node),
+        movements: movements.clone(),
+        wireless: true,
+        routing: routing.clone(),
+    };
+    let mut nodes: Vec<_> = (0..resolved.nodes.count).map(radio).collect();
+    for (moved, chosen) in &resolved.movements {
+        let (mobility, movements) = movement(chosen);
+        for node in &moved.nodes {
+            let node = &mut nodes[*node as usize];
+            node.mobility = mobility.clone();
+            node.movements.clone_from(&movements);
+        }
+    }
+    let still = mobility::Config::of_profile("stationary", &resolved.head.profile).expect("nodes can stand still");
+    let wired = |_| NodeSpec {
+        mobility: still.clone(),
+        start: Position::default(),
+        movements: None,
+        wireless: false,
+        routing: routing.clone(),
+    };
+    nodes.extend((0..resolved.nodes.wired).map(wired));
+    nodes
+}
+
+fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
+    let duration = resolved.head.duration;
+    let flow = |from: u32, to: u32, start: Span, stop: Until, kind: &FlowKind| FlowSpec {
+        from: NodeId(from),
+        to: NodeId(to),
+        start: Time::ZERO + start,
+        stop: match stop {
+            Until::End => Time::NEVER,
+            Until::At(_) => stop.time(duration),
+        },
+        traffic: config(traffic::Config::read, &kind.traffic),
+        transport: match &kind.tcp {
+            None => Transport::Udp,
+            Some((machine, variant, acks)) => Transport::Tcp {
+                config: tcp::Config { tcp: params(machine), congestion: config(congestion::Config::read, variant) },
+                acking: config(acking::Config::read, acks),
+            },
+        },
+    };
+    let mut flows: Vec<_> =
+        resolved.flows.iter().map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, kind)).collect();
+    if let Some((random, kind)) = &resolved.random_flows {
+        let drawn = draw_flows(random.random, resolved.nodes.count, random.start, streams.stream("flows"));
+        flows.extend(drawn.into_iter().map(|it| flow(it.from, it.to, it.start, random.stop, kind)));
+    }
+    flows
+}

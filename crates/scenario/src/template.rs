@@ -1,0 +1,212 @@
+//! Scenarios to begin with: a few settings, and every other parameter as a comment with its default and its meaning.
+//!
+//! Names, defaults and comments come from the models themselves, so that a template cannot fall behind them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::catalogue::LAYOUT;
+use crate::models::{Model, models};
+use crate::problem::{nearest, one_of};
+use crate::scenario::Scenario;
+use crate::write::inline;
+
+/// The kinds of templates.
+pub const KINDS: [&str; 3] = ["chain", "random_waypoint", "wired"];
+
+/// What a template sets; the rest are defaults.
+fn settings(kind: &str) -> Option<(&'static str, Value)> {
+    Some(match kind {
+        "chain" => (
+            "A chain of six nodes: one TCP flow over five wireless hops.",
+            json!({
+                "name": "chain", "profile": "rfc", "duration": "100 s", "runs": 10, "seed": 1,
+                "nodes": {"count": 6, "placement": "chain", "spacing": "200 m"},
+                "radio": {"receive": "250 m", "sense": "550 m"},
+                "mac": {"dcf": {"rate": "2 Mbps"}},
+                "link": {"queue_length": 50},
+                "routing": {"protocol": "aodv"},
+                "tcp": {"window": 32},
+                "flow": [{"from": 0, "to": 5, "tcp": "newreno", "traffic": "ftp", "start": "0 s"}],
+                "measure": {"series": ["cwnd", "throughput"], "interval": "500 ms"}
+            }),
+        ),
+        "random_waypoint" => (
+            "Fifty nodes that move about: twenty TCP flows between pairs that are drawn.",
+            json!({
+                "name": "random_waypoint", "profile": "rfc", "duration": "200 s", "runs": 10, "seed": 1,
+                "nodes": {"count": 50, "area": ["1500 m", "300 m"]},
+                "mobility": {"model": "random_waypoint", "random_waypoint": {"speed_min": "1 m/s", "speed_max": "20 m/s"}},
+                "radio": {"receive": "250 m", "sense": "550 m"},
+                "mac": {"dcf": {"rate": "2 Mbps"}},
+                "routing": {"protocol": "aodv"},
+                "flows": {"random": 20, "tcp": "newreno", "start": ["0 s", "60 s"]}
+            }),
+        ),
+        "wired" => (
+            "Two nodes joined by a bottleneck without radios: TCP and its losses alone.",
+            json!({
+                "name": "wired", "profile": "rfc", "duration": "30 s", "runs": 1, "seed": 1,
+                "nodes": {"wired": 3},
+                "routing": {"protocol": "static", "static": {"others": "chain"}},
+                "flow": [{"from": 0, "to": 2, "tcp": "newreno", "window": 100}],
+                "wire": [
+                    {"between": [0, 1], "rate": "10 Mbps", "delay": "2 ms"},
+                    {"between": [1, 2], "rate": "800 kbps", "delay": "100 ms", "losses": {"segments": [14, 26, 28]}}
+                ],
+                "measure": {"series": ["cwnd"], "interval": "100 ms"}
+            }),
+        ),
+        _ => return None,
+    })
+}
+
+/// A commented scenario of one of the [`KINDS`], to begin with.
+///
+/// # Errors
+/// When there is no such kind; says which there are.
+pub fn new_scenario(kind: &str) -> Result<String, String> {
+    let Some((title, value)) = settings(kind) else {
+        let hint = nearest(kind, KINDS).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        return Err(format!("there is no template `{kind}`; the templates are {}{hint}", one_of(KINDS)));
+    };
+    let scenario = Scenario::from_value(&value, Path::new(""))
+        .map_err(|problems| format!("the template cannot be made:\n{problems}"))?;
+    let complete = scenario.to_value(true);
+    let models = models();
+    let mut text = format!(
+        "# {title}\n#\n# Lines that begin with `#` are comments. Keys behind a `#` show their defaults: take the `#` away to change one.\n\
+         # `hopyard models` explains every model; `hopyard check FILE` finds what is wrong.\n\n"
+    );
+    for layout in LAYOUT {
+        let full = if layout.name.is_empty() { Some(&complete) } else { complete.get(layout.name) };
+        let Some(full) = full else { continue };
+        let own = layout.parts.iter().filter_map(|info| find(&models, info.room, info.name)).collect::<Vec<_>>();
+        let set = if layout.name.is_empty() { Some(&value) } else { value.get(layout.name) };
+        if layout.list {
+            for (item, full) in
+                set.and_then(Value::as_array).into_iter().flatten().zip(full.as_array().into_iter().flatten())
+            {
+                section(&mut text, &format!("[[{}]]", layout.name), &own, Some(item), full);
+            }
+            continue;
+        }
+        let header = if layout.name.is_empty() { String::new() } else { format!("[{}]", layout.name) };
+        // Sections without settings are shown as defaults only; the rare ones not at all.
+        if set.is_some() || !["simulator", "movement", "measure"].contains(&layout.name) {
+            section(&mut text, &header, &own, set, full);
+            for room in layout.rooms {
+                for model in models.iter().filter(|model| model.room == *room && full.get(model.name).is_some()) {
+                    if model.parameters.is_empty() {
+                        continue;
+                    }
+                    let set = set.and_then(|set| set.get(model.name));
+                    section(&mut text, &model.section, &[model], set, &full[model.name]);
+                }
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn find<'a>(models: &'a [Model], room: &str, name: &str) -> Option<&'a Model> {
+    models.iter().find(|model| model.room == room && model.name == name)
+}
+
+/// A section: its header, what is set with its meaning, then the other parameters as comments.
+fn section(text: &mut String, header: &str, models: &[&Model], set: Option<&Value>, full: &Value) {
+    if !header.is_empty() {
+        let summary = models.first().map(|model| model.summary).unwrap_or_default();
+        text.push_str(&format!("# {summary}\n{header}\n"));
+    }
+    let value = |name: &str, of: &Value| name.split('.').try_fold(of, |value, step| value.get(step)).and_then(inline);
+    for parameter in models.iter().flat_map(|model| &model.parameters) {
+        let given = set.and_then(|set| value(&parameter.name, set));
+        if let Some(given) = given {
+            for line in wrap(&parameter.description) {
+                text.push_str(&format!("# {line}\n"));
+            }
+            text.push_str(&format!("{} = {given}\n", parameter.name));
+        }
+    }
+    for parameter in models.iter().flat_map(|model| &model.parameters) {
+        let is_set = set.is_some_and(|set| value(&parameter.name, set).is_some());
+        if let (false, Some(default)) = (is_set, value(&parameter.name, full)) {
+            text.push_str(&format!(
+                "# {} = {default}    # {}\n",
+                parameter.name,
+                first_sentence(&parameter.description)
+            ));
+        }
+    }
+    text.push('\n');
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+}
+
+/// Text in lines of at most a hundred characters.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > 100 {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_template_is_a_scenario_without_warnings() {
+        for kind in KINDS {
+            let text = new_scenario(kind).expect(kind);
+            let scenario =
+                Scenario::load(&text, "new.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
+            assert_eq!(scenario.warnings(), [], "{kind}");
+            assert_eq!(scenario.name(), kind);
+            let (_, value) = settings(kind).expect("a kind has settings");
+            let plain = Scenario::from_value(&value, Path::new("")).unwrap_or_else(|p| panic!("{p}"));
+            assert_eq!(scenario.hash(), plain.hash(), "{text}");
+        }
+    }
+
+    /// The key and its default behind `# `, if that is what the line is.
+    fn key_in_comment(line: &str) -> Option<&str> {
+        let rest = line.strip_prefix("# ")?;
+        let (key, _) = rest.split_once(" = ")?;
+        let named = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
+        (named && rest.contains("    # ")).then_some(rest)
+    }
+
+    #[test]
+    fn keys_in_comments_are_what_they_claim_to_be() {
+        // All of them can be uncommented at once, and nothing changes.
+        for kind in KINDS {
+            let text = new_scenario(kind).expect(kind);
+            let all: String = text.lines().map(|line| format!("{}\n", key_in_comment(line).unwrap_or(line))).collect();
+            assert!(all.len() < text.len(), "{kind} has commented keys");
+            let loaded = |text: &str| {
+                Scenario::load(text, "new.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"))
+            };
+            assert_eq!(loaded(&all).hash(), loaded(&text).hash());
+        }
+    }
+
+    #[test]
+    fn there_are_no_other_templates() {
+        assert!(new_scenario("chian").is_err_and(|error| error.contains("did you mean `chain`?")));
+    }
+}

@@ -1,0 +1,186 @@
+//! Imports point downward only, and protocol rooms do not know one another.
+//!
+//! engine ← packet, params ← protocol rooms ← world ← scenario ← py. The source is taken apart into tokens, so that neither a
+//! comment nor a string counts as an import, and code within macros does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// What every room of the model may know besides itself: headers, parameters, the context of a handler.
+const COMMON: &[&str] = &["packet", "params", "context", "registry"];
+
+/// The rooms of the model, from the bottom up, with what each may know besides [`COMMON`].
+const ROOMS: &[(&str, &[&str])] = &[
+    ("packet", &[]),
+    ("params", &[]),
+    ("context", &[]),
+    ("analysis", &[]),
+    ("frame", &[]),
+    ("wire", &["frame"]),
+    ("mobility", &[]),
+    ("radio", &["mobility", "frame"]),
+    ("mac", &["frame"]),
+    ("link", &[]),
+    ("ip", &[]),
+    // Oracles look at the true connectivity, which is of places.
+    ("routing", &["mobility"]),
+    ("transport", &[]),
+    ("traffic", &[]),
+    ("observe", &["transport"]),
+];
+
+/// The crates, from the bottom up, with those of the workspace that each may name.
+const CRATES: &[(&str, &[&str])] = &[
+    ("engine", &[]),
+    ("model", &["hopyard_engine"]),
+    ("scenario", &["hopyard_engine", "hopyard_model"]),
+    ("py", &["hopyard_engine", "hopyard_model", "hopyard_scenario"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The first steps of all paths that begin with one of `starts`: `crate::a::b` and `crate::{a, c::d}` give a and c.
+fn imports(tokens: TokenStream, starts: &[&str], found: &mut BTreeMap<String, BTreeSet<String>>) {
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let is =
+        |index: usize, wanted: char| matches!(tokens.get(index), Some(TokenTree::Punct(p)) if p.as_char() == wanted);
+    for (i, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => imports(group.stream(), starts, found),
+            TokenTree::Ident(ident) if starts.contains(&ident.to_string().as_str()) => {
+                let steps = found.entry(ident.to_string()).or_default();
+                // A path of another crate may hold the same word: `other::params::…` is not ours.
+                if is(i + 1, ':') && is(i + 2, ':') && !(i > 0 && is(i - 1, ':')) {
+                    match tokens.get(i + 3) {
+                        Some(TokenTree::Ident(step)) => drop(steps.insert(step.to_string())),
+                        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                            steps.extend(first_steps(group.stream()));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The first words of the parts of `{a, b::c, d::{e, f}}`.
+fn first_steps(tokens: TokenStream) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut at_start = true;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) if at_start => {
+                steps.push(ident.to_string());
+                at_start = false;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ',' => at_start = true,
+            _ => {}
+        }
+    }
+    steps
+}
+
+fn tokens(path: &Path) -> TokenStream {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What breaks the rules among the rooms in one file of the model.
+fn broken(room: &str, file: TokenStream, is_test: bool) -> Vec<String> {
+    let mut found = BTreeMap::new();
+    imports(file, &["crate", "hopyard_model"], &mut found);
+    let names: BTreeSet<_> = found.into_values().flatten().collect();
+    let may = ROOMS.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, may)| *may);
+    let is_room = |name: &str| name == "world" || ROOMS.iter().any(|(room, _)| *room == name);
+    names
+        .into_iter()
+        .filter(|name| {
+            is_room(name) && name != room && !COMMON.contains(&name.as_str()) && !may.contains(&name.as_str())
+        })
+        // A test may check headers against their bytes.
+        .filter(|name| !(is_test && name == "wire"))
+        .map(|name| format!("{room} knows {name}"))
+        .collect()
+}
+
+#[test]
+fn rooms_do_not_know_one_another() {
+    let model = root().join("crates/model/src");
+    let mut files = Vec::new();
+    sources(&model, &mut files);
+    assert!(files.len() > 40, "the model is found: {} files", files.len());
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    for path in &files {
+        let within = path.strip_prefix(&model).expect("it was found there");
+        let room = within.iter().next().map(|step| step.to_string_lossy().trim_end_matches(".rs").to_owned());
+        let room = room.expect("a path has a first step");
+        if room == "lib" || room == "world" {
+            continue;
+        }
+        let is_test = within.to_string_lossy().contains("tests");
+        faults.extend(
+            broken(&room, tokens(path), is_test).into_iter().map(|fault| format!("{}: {fault}", within.display())),
+        );
+        seen.insert(room);
+    }
+    let unknown: Vec<_> = seen.iter().filter(|room| !ROOMS.iter().any(|(name, _)| name == room)).collect();
+    assert!(unknown.is_empty(), "a new room needs its line in this test: {unknown:?}");
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn crates_know_those_below_them_only() {
+    let all = ["hopyard_engine", "hopyard_model", "hopyard_scenario", "hopyard_py", "pyo3"];
+    let mut faults = Vec::new();
+    for (name, may) in CRATES {
+        let mut files = Vec::new();
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+        for path in files {
+            let mut found = BTreeMap::new();
+            imports(tokens(&path), &all, &mut found);
+            let own = format!("hopyard_{name}");
+            let wrong = found.into_keys().filter(|krate| *krate != own && !may.contains(&krate.as_str()));
+            let wrong = wrong.filter(|krate| !(krate == "pyo3" && *name == "py"));
+            faults.extend(wrong.map(|krate| format!("{}: knows {krate}", path.display())));
+        }
+        let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap_or_default();
+        if *name != "py" && manifest.contains("pyo3") {
+            faults.push(format!("crates/{name}/Cargo.toml: knows pyo3"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn the_rules_can_be_broken() {
+    let faults = |room: &str, text: &str| broken(room, text.parse().expect("it is Rust"), false);
+    assert_eq!(faults("transport", "use crate::routing::Routing;"), ["transport knows routing"]);
+    assert_eq!(
+        faults("link", "use crate::{context::Context, mac::{self, dcf}, world};"),
+        ["link knows mac", "link knows world"]
+    );
+    assert_eq!(faults("mac", "fn f() { let x = vec![crate::link::Link::new()]; }"), ["mac knows link"]);
+    assert_eq!(
+        faults("mac", "// crate::link\nconst X: &str = \"crate::link\"; use crate::frame::Frame; use crate::mac::x;"),
+        [""; 0]
+    );
+}

@@ -1,0 +1,110 @@
+//! Scenarios become worlds: what a file says is what runs.
+
+use std::path::Path;
+
+use hopyard_engine::Time;
+use hopyard_model::mobility;
+use hopyard_model::world::{Spec, Transport, World};
+use hopyard_scenario::Scenario;
+
+fn load(text: &str) -> Scenario {
+    Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn with(scenario: &Scenario, key: &str, value: &str) -> Scenario {
+    scenario.with(&[(key.to_owned(), value.to_owned())]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+const WIRED: &str = r#"
+duration = "5 s"
+profile = "ns2"
+[nodes]
+count = 2
+wired = 1
+spacing = "100 m"
+[routing]
+protocol = "static"
+[routing.static]
+others = "chain"
+[[flow]]
+from = 0
+to = 2
+tcp = "vegas"
+stop = "4 s"
+window = 9
+[flow.vegas]
+alpha = 2
+[[flow]]
+from = 2
+to = 1
+udp = true
+start = "1 s"
+[flow.cbr]
+rate = "50 kbps"
+[[wire]]
+between = [1, 2]
+delay = "7 ms"
+[wire.losses]
+packets = [3]
+"#;
+
+#[test]
+fn what_the_file_says_is_what_the_run_is_made_of() {
+    let spec = load(WIRED).spec(3);
+    assert_eq!((spec.seed, spec.run, spec.nodes.len(), spec.flows.len()), (1, 3, 3, 2));
+    assert_eq!(spec.nodes.iter().map(|node| node.wireless).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(spec.nodes[1].start, mobility::Position { x: 100.0, y: 0.0 });
+    assert_eq!(spec.flows[0].stop, Time::from_nanos(4_000_000_000));
+    let Transport::Tcp { config, acking } = &spec.flows[0].transport else { panic!("flow 0 is TCP") };
+    assert_eq!((config.tcp.window, config.congestion.name(), acking.name()), (9, "vegas", "every"));
+    assert!(matches!(spec.flows[1].transport, Transport::Udp));
+    assert_eq!(spec.flows[1].traffic.name(), "cbr");
+    assert_eq!(spec.wires[0].params.delay.to_string(), "7 ms");
+    assert_eq!(spec.wires[0].params.losses.packets, [3]);
+    assert!(World::new(&spec).is_ok());
+}
+
+fn places(spec: &Spec) -> Vec<(f64, f64)> {
+    spec.nodes.iter().map(|node| (node.start.x, node.start.y)).collect()
+}
+
+fn pairs(spec: &Spec) -> Vec<(u32, u32, Time)> {
+    spec.flows.iter().map(|flow| (flow.from.0, flow.to.0, flow.start)).collect()
+}
+
+#[test]
+fn cases_have_their_random_numbers_in_common_and_runs_have_not() {
+    let scenario = load(
+        "[nodes]\ncount = 20\nplacement = \"uniform\"\narea = [\"500 m\", \"500 m\"]\n[routing]\nprotocol = \"oracle\"\n\
+         [flows]\nrandom = 5\nstart = [\"0 s\", \"9 s\"]\n",
+    );
+    let other = with(&scenario, "flows.tcp", "vegas");
+    assert_ne!(scenario.hash(), other.hash());
+    for run in 0..3 {
+        assert_eq!(places(&scenario.spec(run)), places(&other.spec(run)));
+        assert_eq!(pairs(&scenario.spec(run)), pairs(&other.spec(run)));
+    }
+    assert_ne!(places(&scenario.spec(0)), places(&scenario.spec(1)));
+    assert_ne!(pairs(&scenario.spec(0)), pairs(&scenario.spec(1)));
+    let seeded = with(&scenario, "seed", "2");
+    assert_eq!(seeded.hash(), scenario.hash());
+    assert_ne!(places(&scenario.spec(0)), places(&seeded.spec(0)));
+    // Drawing places does not disturb the drawing of flows.
+    let settings = [("nodes.placement", "chain"), ("nodes.spacing", "9 m")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let chain = scenario.with(&settings).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(pairs(&scenario.spec(0)), pairs(&chain.spec(0)));
+}
+
+#[test]
+fn some_nodes_may_move_otherwise() {
+    let spec = load(
+        "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 2\n\
+         [[movement]]\nnodes = [1]\n[movement.waypoints]\norders = [{ at = \"1 s\", x = \"0 m\", y = \"50 m\", speed = \"10 m/s\" }]\n",
+    )
+    .spec(0);
+    assert_eq!(
+        spec.nodes.iter().map(|node| node.mobility.name()).collect::<Vec<_>>(),
+        ["stationary", "waypoints", "stationary"]
+    );
+    assert!(World::new(&spec).is_ok());
+}
