@@ -19,7 +19,7 @@ pub struct Page {
 #[must_use]
 pub fn pages() -> Vec<Page> {
     let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");
-    let reference: Vec<_> = sections.iter().map(|it| format!("## {}\n\n{}", code(&it.section), head(it))).collect();
+    let reference: Vec<_> = sections.iter().map(|it| format!("## {}\n\n{}", heading(&it.section), head(it))).collect();
     let mut pages = vec![Page {
         path: "scenario.md".to_owned(),
         title: "The keys of a scenario".to_owned(),
@@ -79,6 +79,11 @@ fn head(model: &Model) -> String {
         text.push_str(&format!("| {} | {defaults} | {kind} | {description} |\n", code(&parameter.name)));
     }
     text
+}
+
+/// A section's title: the name of a table is code.
+fn heading(section: &str) -> String {
+    if section.starts_with('[') { code(section) } else { section.to_owned() }
 }
 
 fn code(text: &str) -> String {
