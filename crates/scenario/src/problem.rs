@@ -77,7 +77,10 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(path: impl Into<String>, mark: Option<&Mark>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into(), expected: None, hint: None, mark: mark.cloned() }
+        // A key or a value in quotes may have line breaks or control characters in it, which would disturb a terminal.
+        let printable = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+        let message = message.into().chars().map(printable).collect();
+        Self { path: path.into(), message, expected: None, hint: None, mark: mark.cloned() }
     }
 
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
@@ -231,6 +234,13 @@ error: [radio] has no key `receive_rnge`
         let text = problem.to_string();
         assert!(text.contains("mac.dcf.rate") && text.contains("expected a rate") && !text.contains(":1:"), "{text}");
         assert_eq!(problem.location(), None);
+    }
+
+    #[test]
+    fn a_title_is_one_line() {
+        let problem = Problem::new("", None, "[x] has no key `a\n\u{1b}[2J`");
+        assert_eq!(problem.message, "[x] has no key `a\\n\\u{1b}[2J`");
+        assert!(problem.to_string().contains(&problem.message));
     }
 
     #[test]

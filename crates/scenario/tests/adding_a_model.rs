@@ -1,0 +1,149 @@
+//! A model is one file and its registry entry: this test adds a TCP variant so to a copy of the source.
+//!
+//! A program beside the copy then lists the model, finds it in the schema, chooses it in a scenario and runs that. Nothing else of
+//! the copy is touched.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The file.
+const MODEL: &str = r#"//! Shy: a window that never changes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
+use crate::params;
+use crate::transport::recovery;
+
+/// Parameters of the shy variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The window in segments, from the first acknowledgement on.
+    pub segments: f64,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { segments: 2.0 }
+    }
+}
+
+/// The rule.
+#[derive(Clone, Debug)]
+pub struct Shy(Params);
+
+impl Shy {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self(params.clone())
+    }
+}
+
+impl CongestionControl for Shy {
+    fn on_ack(&mut self, _ack: &Ack, view: &View) -> Answer {
+        Answer::Set { cwnd: self.0.segments, ssthresh: view.ssthresh }
+    }
+    fn on_loss(&mut self, _loss: &Loss, _view: &View) -> Answer {
+        Answer::Keep
+    }
+    fn on_timeout(&mut self, _timeout: &Timeout, _view: &View) -> Answer {
+        Answer::Keep
+    }
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::GoBackN
+    }
+}
+"#;
+
+/// The program that looks for it.
+const PROGRAM: &str = r##"
+use std::path::Path;
+use hopyard_model::world::{Watch, World};
+use hopyard_scenario::{Scenario, find_models, json_schema, new_scenario};
+
+fn main() {
+    let model = find_models("shy").expect("the list has it").remove(0);
+    assert_eq!((model.room, model.section.as_str()), ("congestion", "[tcp.shy]"));
+    assert_eq!(model.parameters[0].default("rfc"), "2.0");
+    assert_eq!(json_schema()["properties"]["tcp"]["properties"]["shy"]["$ref"], "#/$defs/congestion.shy");
+    let settings = [("flow.tcp", "shy"), ("tcp.shy.segments", "3"), ("duration", "5 s")];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let text = new_scenario("wired").expect("a template");
+    let scenario = Scenario::load(&text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));
+    let world = World::new(&scenario.spec(0)).expect("it can be built");
+    let outcome = world.run(&Watch::default()).expect("every packet is accounted for");
+    assert_eq!(outcome.flows[0].transport, "shy");
+    assert!(outcome.flows[0].goodput_kbps > 0.0);
+    print!("the shy variant ran");
+}
+"##;
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
+    for entry in fs::read_dir(from).expect("it is a directory").filter_map(Result::ok) {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
+        }
+    }
+}
+
+fn edit(path: &Path, at: &str, insert: &str) {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(text.matches(at).count(), 1, "{at} stands once in {}", path.display());
+    fs::write(path, text.replace(at, &format!("{insert}{at}"))).expect("it can be written");
+}
+
+#[test]
+fn one_file_and_one_registry_entry_add_a_model() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let fixture = target.join("adding-a-model");
+    if fixture.exists() {
+        fs::remove_dir_all(&fixture).expect("an old copy can go");
+    }
+    for krate in ["engine", "model", "scenario"] {
+        copy(&root.join("crates").join(krate).join("src"), &fixture.join("crates").join(krate).join("src"));
+        let manifest = Path::new("crates").join(krate).join("Cargo.toml");
+        fs::copy(root.join(&manifest), fixture.join(&manifest)).expect("a crate has a manifest");
+    }
+    fs::copy(root.join("Cargo.lock"), fixture.join("Cargo.lock")).expect("the workspace has a lock file");
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace has a manifest");
+    let members = |line: &str| match line.starts_with("members = ") {
+        true => "members = [\"crates/engine\", \"crates/model\", \"crates/scenario\"]".to_owned(),
+        false => line.to_owned(),
+    };
+    let manifest: Vec<_> = manifest.lines().map(members).collect();
+    fs::write(fixture.join("Cargo.toml"), manifest.join("\n")).expect("it can be written");
+    let examples = fixture.join("crates/scenario/examples");
+    fs::create_dir_all(&examples).expect("a directory can be made");
+    fs::write(examples.join("look.rs"), PROGRAM).expect("it can be written");
+
+    // One file, and its entry: the line that names the module, and the line that names the model.
+    let room = fixture.join("crates/model/src/transport/congestion");
+    fs::write(room.join("shy.rs"), MODEL).expect("it can be written");
+    edit(&room.join("mod.rs"), "pub mod tahoe;", "pub mod shy;\n");
+    edit(
+        &room.join("mod.rs"),
+        "    \"tahoe\" => ",
+        "    \"shy\" => shy::Shy, \"Shy: a window that never changes.\";\n",
+    );
+
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--offline", "--package", "hopyard-scenario", "--example", "look"])
+        .current_dir(&fixture)
+        // Without optimisation, which would take longer than it saves.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_TARGET_DIR", target.join("adding-a-model-target"))
+        .output()
+        .expect("cargo runs");
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(said, "the shy variant ran");
+}
