@@ -1,6 +1,8 @@
 //! Scenarios built by hand, for the tests of the whole model.
 #![allow(dead_code, reason = "each test uses a part of these")]
 
+pub mod scenarios;
+
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::mobility::{self, Position};

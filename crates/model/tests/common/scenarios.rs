@@ -1,0 +1,135 @@
+//! A set of small scenarios that together use most of the model: determinism is tested over them.
+
+use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
+use hopyard_engine::{Span, Time};
+use hopyard_model::link::wired;
+use hopyard_model::mobility::{self, random_waypoint};
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::Params as _;
+use hopyard_model::radio::Reception;
+use hopyard_model::radio::propagation::{self, log_distance};
+use hopyard_model::routing;
+use hopyard_model::transport::congestion;
+use hopyard_model::world::{Spec, WireSpec};
+
+use super::{add_cbr, add_tcp, chain, mbps, network, with_dcf, with_ranges};
+
+/// Every scenario, with its name.
+pub fn all() -> Vec<(String, Spec)> {
+    let mut scenarios: Vec<(String, Spec)> = [
+        ("hidden terminals", hidden_terminals()),
+        ("bit errors", bit_errors()),
+        ("shadowing", shadowing()),
+        ("wired", wired()),
+        ("mixed flows", mixed_flows()),
+        ("moving, ns2 profile", moving("ns2", "oracle")),
+    ]
+    .map(|(name, spec)| (name.to_owned(), spec))
+    .into();
+    // Written routes are in the others; every protocol that finds its own way meets a chain and fifty moving nodes.
+    for protocol in routing::MODELS.iter().map(|model| model.name).filter(|&name| name != "static") {
+        scenarios.push((format!("chain, {protocol}"), chain_of_six(protocol)));
+        scenarios.push((format!("moving, {protocol}"), moving("rfc", protocol)));
+    }
+    scenarios
+}
+
+/// One TCP flow over five hops.
+pub fn chain_of_six(routing: &str) -> Spec {
+    let mut spec = network("rfc", routing, &chain(6, 200.0));
+    add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+/// Fifty nodes at random waypoints, with datagrams and TCP.
+pub fn moving(profile: &str, routing: &str) -> Spec {
+    let mut spec = network(profile, routing, &[(0.0, 0.0); 50]);
+    let movement = random_waypoint::Params {
+        width: Distance::new(1000.0),
+        height: Distance::new(600.0),
+        speed_max: Speed::new(15.0),
+        pause_max: Span::from_secs(2),
+        ..random_waypoint::Params::of_profile(profile)
+    };
+    for node in &mut spec.nodes {
+        node.mobility = mobility::Config::RandomWaypoint(movement.clone());
+    }
+    for (number, variant) in ["tahoe", "reno", "newreno", "sack", "vegas"].into_iter().enumerate() {
+        add_tcp(&mut spec, number as u32, number as u32 + 10, profile, variant, |tcp| {
+            tcp.segment_size = Bytes::new(512);
+        });
+    }
+    for number in 20..25 {
+        add_cbr(&mut spec, number, number + 10, 256, Span::from_millis(100));
+    }
+    spec.duration = Span::from_secs(6);
+    spec
+}
+
+/// Two senders that do not hear each other, and their receiver between them.
+pub fn hidden_terminals() -> Spec {
+    let mut spec = network("rfc", "static", &[(0.0, 0.0), (400.0, 0.0), (200.0, 0.0)]);
+    with_ranges(&mut spec, 250.0, 250.0);
+    add_cbr(&mut spec, 0, 2, 512, Span::from_millis(3));
+    add_cbr(&mut spec, 1, 2, 1000, Span::from_millis(5));
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+/// A grid of nodes near one another, whose frames are lost to bit errors under interference.
+pub fn bit_errors() -> Spec {
+    let places: Vec<(f64, f64)> = (0..16).map(|i| (f64::from(i % 4) * 180.0, f64::from(i / 4) * 180.0)).collect();
+    let mut spec = network("rfc", "oracle", &places);
+    spec.radio.reception = Reception::Sinr;
+    with_dcf(&mut spec, |dcf| dcf.rate = mbps(11.0));
+    for (from, to) in [(0, 15), (3, 12), (5, 10)] {
+        add_tcp(&mut spec, from, to, "rfc", "sack", |_| {});
+    }
+    add_cbr(&mut spec, 7, 8, 512, Span::from_millis(10));
+    spec.duration = Span::from_secs(6);
+    spec
+}
+
+/// Datagrams and TCP over links whose strength changes from frame to frame.
+pub fn shadowing() -> Spec {
+    let mut spec = network("rfc", "oracle", &chain(8, 120.0));
+    spec.propagation = propagation::Config::LogDistance(log_distance::Params {
+        sigma: Ratio::from_db(6.0),
+        ..log_distance::Params::of_profile("rfc")
+    });
+    add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
+    add_cbr(&mut spec, 7, 3, 512, Span::from_millis(20));
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+/// A node behind a gateway: a wire that loses packets, then two wireless hops.
+pub fn wired() -> Spec {
+    let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
+    spec.nodes[0].wireless = false;
+    let mut params = wired::Params { rate: mbps(1.5), ..wired::Params::of_profile("rfc") };
+    params.losses.rate = 0.01;
+    params.losses_back.packets = vec![4, 40];
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params });
+    add_tcp(&mut spec, 0, 3, "rfc", "sack", |_| {});
+    add_tcp(&mut spec, 2, 0, "rfc", "reno", |_| {});
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+/// Two chains that cross, with every TCP variant and datagrams, starting one after another.
+pub fn mixed_flows() -> Spec {
+    let mut places = chain(5, 180.0);
+    places.extend((0..5).map(|i| (360.0, f64::from(i) * 180.0 - 300.0)));
+    let mut spec = network("ns2", "oracle", &places);
+    for (number, variant) in congestion::MODELS.iter().map(|model| model.name).enumerate() {
+        let (from, to) = if number % 2 == 0 { (0, 4) } else { (5, 9) };
+        add_tcp(&mut spec, from, to, "ns2", variant, |_| {});
+        let flow = spec.flows.last_mut().expect("a flow");
+        flow.start = Time::from_nanos(number as u64 * 700_000_000);
+    }
+    add_cbr(&mut spec, 9, 0, 512, Span::from_millis(50));
+    spec.duration = Span::from_secs(10);
+    spec
+}

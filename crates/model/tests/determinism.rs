@@ -1,0 +1,197 @@
+//! The same scenario, seed and version give the same results: whatever the medium's switches, whoever watches, on as many
+//! threads as there are.
+
+mod common;
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Ratio;
+use hopyard_model::mobility::Position;
+use hopyard_model::observe::{FlowRow, Outcome};
+use hopyard_model::params::Params as _;
+use hopyard_model::radio::neighbours::Search;
+use hopyard_model::radio::propagation::{self, log_distance};
+use hopyard_model::transport::congestion;
+use hopyard_model::world::{Quantity, Spec, Transport};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+use common::{add_cbr, add_tcp, run, scenarios};
+
+/// Everything in two outcomes but their series, and what observing itself costs.
+fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
+    assert_eq!(found.flows, expected.flows, "{name}: flows");
+    assert_eq!(found.nodes, expected.nodes, "{name}: nodes");
+    assert_eq!(found.drops, expected.drops, "{name}: drops");
+    assert_eq!((found.frames, found.packets), (expected.frames, expected.packets), "{name}: frames and packets");
+    assert_eq!(found.digest, expected.digest, "{name}: digest");
+}
+
+/// Runs every scenario as it is and changed, in parallel, and demands the same results.
+fn unchanged_by(change: impl Fn(&mut Spec) + Sync) -> Vec<(Outcome, Outcome)> {
+    scenarios::all()
+        .into_par_iter()
+        .map(|(name, spec)| {
+            let mut changed = spec.clone();
+            change(&mut changed);
+            let (expected, found) = (run(&spec), run(&changed));
+            assert!(expected.flows.iter().any(|flow| flow.delivered_bytes > 0), "{name}: nothing arrives");
+            assert_same(&name, &found, &expected);
+            (expected, found)
+        })
+        .collect()
+}
+
+#[test]
+fn a_run_can_be_repeated() {
+    for (expected, found) in unchanged_by(|_| {}) {
+        assert_eq!(expected.events, found.events);
+    }
+}
+
+#[test]
+fn one_event_for_each_edge_gives_the_same() {
+    unchanged_by(|spec| spec.medium.exact = true);
+}
+
+#[test]
+fn every_search_for_neighbours_gives_the_same() {
+    for search in [Search::Array, Search::Grid] {
+        for (expected, found) in unchanged_by(|spec| spec.medium.search = search) {
+            assert_eq!(expected.events, found.events);
+        }
+    }
+}
+
+#[test]
+fn observers_change_nothing() {
+    let outcomes = unchanged_by(|spec| {
+        spec.observe.series = Quantity::ALL.to_vec();
+        spec.observe.interval = Span::from_millis(37);
+    });
+    for (without, with) in outcomes {
+        assert!(without.series.is_empty());
+        assert!(with.series.iter().any(|row| row.value > 0.0));
+    }
+}
+
+#[test]
+fn runs_do_not_see_one_another() {
+    let specs: Vec<(String, Spec)> = scenarios::all();
+    let alone: Vec<Outcome> = specs.iter().map(|(_, spec)| run(spec)).collect();
+    for threads in [1, 2, 8] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let among: Vec<Outcome> = pool.install(|| specs.par_iter().rev().map(|(_, spec)| run(spec)).collect());
+        for (((name, _), found), expected) in specs.iter().zip(among.iter().rev()).zip(&alone) {
+            assert_same(&format!("{name}, {threads} threads"), found, expected);
+        }
+    }
+}
+
+#[test]
+fn seed_and_run_do_matter() {
+    let digest = |seed, number| {
+        let mut spec = scenarios::hidden_terminals();
+        (spec.seed, spec.run) = (seed, number);
+        run(&spec).digest
+    };
+    let digests = [digest(1, 0), digest(1, 1), digest(2, 0), digest(2, 1)];
+    for (i, a) in digests.iter().enumerate() {
+        assert!(digests[..i].iter().all(|b| a != b), "{digests:x?}");
+    }
+}
+
+/// A flow's row without its share of all packets of the run, which others' packets change.
+fn by_itself(row: &FlowRow) -> FlowRow {
+    FlowRow { loss_ns2_percent: 0.0, ..row.clone() }
+}
+
+#[test]
+fn a_silent_node_far_away_changes_nothing() {
+    for (name, spec) in scenarios::all() {
+        let expected = run(&spec);
+        let mut wider = spec.clone();
+        let mut silent = spec.nodes[0].clone();
+        silent.mobility = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].mobility.clone();
+        silent.routing = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].routing.clone();
+        silent.start = Position { x: 90_000.0, y: 70_000.0 };
+        wider.nodes.push(silent);
+        let found = run(&wider);
+        let others = spec.nodes.len();
+        assert_eq!(found.flows, expected.flows, "{name}");
+        assert_eq!(found.nodes[..others], expected.nodes, "{name}");
+        assert_eq!(found.drops, expected.drops, "{name}");
+        assert_eq!(found.digest, expected.digest, "{name}");
+    }
+}
+
+#[test]
+fn a_busy_cell_far_away_changes_no_other() {
+    for (name, spec) in scenarios::all() {
+        let expected = run(&spec);
+        let first = spec.nodes.len() as u32;
+        let mut wider = spec.clone();
+        for i in 0..3 {
+            let mut node = spec.nodes[spec.nodes.len() - 1].clone();
+            node.mobility = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].mobility.clone();
+            node.start = Position { x: 90_000.0 + f64::from(i) * 150.0, y: 70_000.0 };
+            wider.nodes.push(node);
+        }
+        add_tcp(&mut wider, first, first + 2, "rfc", "reno", |_| {});
+        add_cbr(&mut wider, first + 2, first + 1, 100, Span::from_millis(7));
+        let found = run(&wider);
+        let (nodes, flows) = (spec.nodes.len(), spec.flows.len());
+        assert!(found.flows[flows..].iter().all(|flow| flow.packets_arrived > 0), "{name}: the far cell is silent");
+        let rows = |outcome: &Outcome| outcome.flows[..flows].iter().map(by_itself).collect::<Vec<_>>();
+        assert_eq!(rows(&found), rows(&expected), "{name}");
+        assert_eq!(found.nodes[..nodes], expected.nodes, "{name}");
+        let mut drops = found.drops;
+        drops.retain(|row| row.node < first);
+        assert_eq!(drops, expected.drops, "{name}");
+    }
+}
+
+/// The true number of hops over time shows where the nodes are; it must not depend on what they send.
+#[test]
+fn every_variant_meets_the_same_movement() {
+    let hops = |variant: &str| {
+        let mut spec = scenarios::moving("rfc", "oracle");
+        for flow in &mut spec.flows {
+            if let Transport::Tcp { config, .. } = &mut flow.transport {
+                config.congestion = congestion::Config::of_profile(variant, "rfc").expect("a TCP variant");
+            }
+        }
+        spec.observe.series = vec![Quantity::Hops];
+        spec.observe.interval = Span::from_millis(100);
+        let outcome = run(&spec);
+        (outcome.series, outcome.digest)
+    };
+    let (movement, mut last) = hops("tahoe");
+    assert!(movement.windows(2).any(|pair| pair[0].value != pair[1].value), "nothing moves");
+    for variant in ["reno", "newreno", "sack", "vegas"] {
+        let (series, digest) = hops(variant);
+        assert_eq!(series, movement, "{variant}");
+        assert_ne!(digest, last, "{variant} sends as the one before it");
+        last = digest;
+    }
+}
+
+/// Of two transmissions to the same hearers the draws differ; of the same transmission they do not.
+#[test]
+fn shadowing_is_drawn_anew_and_from_the_seed() {
+    let arrived = |seed, sigma| {
+        let mut spec = common::network("rfc", "static", &[(0.0, 0.0), (240.0, 0.0)]);
+        spec.seed = seed;
+        spec.propagation = propagation::Config::LogDistance(log_distance::Params {
+            sigma: Ratio::from_db(sigma),
+            ..log_distance::Params::of_profile("rfc")
+        });
+        add_cbr(&mut spec, 0, 1, 100, Span::from_millis(10));
+        spec.duration = Span::from_secs(5);
+        let outcome = run(&spec);
+        (outcome.flows[0].packets_arrived, outcome.nodes[0].ack_failures)
+    };
+    assert_eq!(arrived(1, 0.0), arrived(2, 0.0), "without shadowing the link does not fail");
+    let (some, failures) = arrived(1, 8.0);
+    assert!(some > 0 && failures > 20, "{some} arrived, {failures} failures");
+    assert_ne!(arrived(1, 8.0), arrived(2, 8.0));
+}
