@@ -83,7 +83,8 @@ pub struct Medium {
     transmissions: Vec<Transmission>,
     free: Vec<u32>,
     in_air: usize,
-    /// How many transmissions there have been.
+    /// How many transmissions there have been, of each node and in all.
+    sent: Vec<u64>,
     count: u64,
     shadowing: u64,
 }
@@ -116,6 +117,7 @@ impl Medium {
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
+            sent: vec![0; nodes],
             count: 0,
             shadowing: streams.stream("shadowing").next_u64(),
         }
@@ -163,6 +165,7 @@ impl Medium {
     pub fn transmit<E: Copy>(&mut self, frame: Frame, now: Time, queue: &mut Queue<E>) -> Option<TransmissionId> {
         let node = frame.transmitter.index();
         self.count += 1;
+        self.sent[node] += 1;
         self.radios[node].send(now + frame.airtime, &self.receiver);
         let id = self.free.pop().unwrap_or_else(|| {
             self.transmissions.push(Transmission {
@@ -197,8 +200,8 @@ impl Medium {
         }
         let (channel, power, floor) = (self.channel, self.transmit_power, self.floor);
         let deterministic = channel.is_deterministic();
-        // A draw belongs to its pair of transmission and hearer, whoever else is looked at.
-        let key = self.shadowing ^ self.count.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // A draw belongs to its pair of transmission and hearer, whoever else is looked at and whoever else sends.
+        let key = self.shadowing ^ ((node as u64) << 40 | self.sent[node]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for neighbour in self.neighbours.within_reach(node, now) {
             let mut received = power * channel.gain(neighbour.squared);
             if !deterministic {
