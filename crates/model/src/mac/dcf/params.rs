@@ -1,0 +1,195 @@
+//! Parameters of the DCF, and the times that follow from them.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::{Bytes, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::params::{self, Fault};
+
+/// The preamble in front of every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Preamble {
+    /// 144 bits and a 48 bit header at 1 Mb/s: 192 us.
+    Long,
+    /// 72 bits at 1 Mb/s and a 48 bit header at 2 Mb/s: 96 us (802.11b §18.2.2.2).
+    Short,
+}
+
+/// Parameters of the DCF.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Rate of unicast data frames: 1, 2, 5.5 or 11 Mbps.
+    pub rate: Rate,
+    /// Rate of RTS, CTS, ACK and broadcast frames: 1, 2, 5.5 or 11 Mbps.
+    pub basic_rate: Rate,
+    /// Preamble of every frame: "long" or "short".
+    pub preamble: Preamble,
+    /// Unicast frames of at least this size, MAC header included, are announced by an RTS; "0 B" announces every one.
+    pub rts_threshold: Bytes,
+    /// Slot time.
+    pub slot: Span,
+    /// Short interframe space.
+    pub sifs: Span,
+    /// Smallest contention window, in slots.
+    pub cw_min: u32,
+    /// Largest contention window, in slots.
+    pub cw_max: u32,
+    /// How often an RTS, or a frame below the RTS threshold, is sent before it is given up.
+    pub short_retry_limit: u32,
+    /// How often a frame announced by an RTS is sent before it is given up.
+    pub long_retry_limit: u32,
+    /// Bytes that the MAC adds to a packet: header, LLC/SNAP, frame check sequence.
+    pub header: Bytes,
+    /// Propagation time allowed for, each way, when waiting for an answer.
+    pub max_propagation: Span,
+    /// Whether a station may send at once when the medium has been idle for a DIFS (§9.2.5.1).
+    pub immediate_access: bool,
+    /// Whether the back-off is drawn from 0 to CW; otherwise from 0 to CW-1.
+    pub draw_includes_cw: bool,
+    /// Whether a frame received in error makes the next interframe space an EIFS (§9.2.3.4); otherwise it sets the NAV for an EIFS.
+    pub eifs_replaces_difs: bool,
+    /// Whether the NAV set by an RTS is reset when no frame follows it (§9.2.5.4).
+    pub nav_reset: bool,
+    /// Whether a back-off follows a packet that was given up.
+    pub backoff_after_giving_up: bool,
+    /// Whether each packet has its own count of failures (§9.2.5.3); otherwise those of data frames are counted on for the next
+    /// packet when one is given up over its RTS.
+    pub failures_per_packet: bool,
+    /// Whether a station looks at the medium once more at the moment it sends: if it is busy, a back-off that has just run out
+    /// starts anew with a wider window, as it does in place of the data after a CTS, and no CTS is sent. Otherwise a frame that
+    /// begins in the same instant is not sensed in time (§9.2.4), data follow their CTS in any case (§9.2.3.1), and a CTS
+    /// depends on the NAV alone (§9.2.5.7).
+    pub final_carrier_check: bool,
+    /// Whether a station that waits for an answer hears out a frame that has begun when the wait is over, and takes anything
+    /// else that is sent to it for a failure at once (§9.2.8); otherwise it waits for as long as the answer would take, whatever
+    /// it hears.
+    pub hears_out: bool,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns2 = profile == params::NS2;
+        Self {
+            rate: Rate::from_bps(2_000_000),
+            basic_rate: Rate::from_bps(1_000_000),
+            preamble: Preamble::Long,
+            rts_threshold: Bytes::new(if ns2 { 0 } else { 2347 }),
+            slot: Span::from_micros(20),
+            sifs: Span::from_micros(10),
+            cw_min: 31,
+            cw_max: 1023,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            header: Bytes::new(if ns2 { 34 } else { 36 }),
+            max_propagation: Span::from_micros(if ns2 { 2 } else { 1 }),
+            immediate_access: !ns2,
+            draw_includes_cw: !ns2,
+            eifs_replaces_difs: !ns2,
+            nav_reset: !ns2,
+            backoff_after_giving_up: !ns2,
+            failures_per_packet: !ns2,
+            final_carrier_check: ns2,
+            hears_out: !ns2,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let rates = [1_000_000, 2_000_000, 5_500_000, 11_000_000].map(Rate::from_bps);
+        let known = |parameter, rate: Rate| {
+            if rates.contains(&rate) {
+                Ok(())
+            } else {
+                Err(Fault::new(parameter, format!("expected 1, 2, 5.5 or 11 Mbps, found {rate}")))
+            }
+        };
+        known("rate", self.rate)?;
+        known("basic_rate", self.basic_rate)?;
+        if self.preamble == Preamble::Short && self.basic_rate == rates[0] {
+            // 802.11b §18.2.2.2: a frame at 1 Mb/s has the long preamble.
+            return Err(Fault::new("preamble", "a short preamble needs a basic rate of at least 2 Mbps"));
+        }
+        if self.slot.is_zero() {
+            return Err(Fault::new("slot", "expected a time above zero"));
+        }
+        if self.cw_min == 0 || self.cw_min > self.cw_max || self.cw_max > 32_767 {
+            return Err(Fault::new(
+                "cw_min",
+                format!("expected 1 <= cw_min <= cw_max <= 32767, found {} and {}", self.cw_min, self.cw_max),
+            ));
+        }
+        if self.short_retry_limit == 0 || self.long_retry_limit == 0 {
+            return Err(Fault::new("short_retry_limit", "a frame must be sent at least once"));
+        }
+        if self.header.count() > 1000 {
+            return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an RTS frame.
+pub const RTS_BYTES: u32 = 20;
+/// Bytes of a CTS frame.
+pub const CTS_BYTES: u32 = 14;
+/// Bytes of an ACK frame.
+pub const ACK_BYTES: u32 = 14;
+
+/// What all stations of a run share: the parameters, and the times that follow from them.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    pub(super) params: Params,
+    preamble: Span,
+    /// DCF interframe space: SIFS and two slots.
+    pub difs: Span,
+    /// Extended interframe space: SIFS, DIFS and an ACK at 1 Mb/s (§9.2.10).
+    pub eifs: Span,
+    pub(super) rts: Span,
+    pub(super) cts: Span,
+    pub(super) ack: Span,
+}
+
+impl Timing {
+    /// The times that follow from `params`.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        let preamble = match params.preamble {
+            Preamble::Long => Span::from_micros(192),
+            Preamble::Short => Span::from_micros(96),
+        };
+        let control = |bytes| preamble + params.basic_rate.airtime(bytes);
+        let difs = params.sifs + params.slot * 2;
+        let eifs = params.sifs + difs + preamble + Rate::from_bps(1_000_000).airtime(ACK_BYTES);
+        Self {
+            preamble,
+            difs,
+            eifs,
+            rts: control(RTS_BYTES),
+            cts: control(CTS_BYTES),
+            ack: control(ACK_BYTES),
+            params: params.clone(),
+        }
+    }
+
+    /// The time on the air of a frame with this many bytes from MAC header to frame check sequence.
+    #[must_use]
+    pub fn airtime(&self, bytes: u32, rate: Rate) -> Span {
+        self.preamble + rate.airtime(bytes)
+    }
+
+    /// The time that preamble and PLCP header take.
+    #[must_use]
+    pub const fn preamble(&self) -> Span {
+        self.preamble
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+}

@@ -1,0 +1,165 @@
+//! What a station does with the frames that it decodes.
+
+use hopyard_engine::{Span, Time};
+
+use super::{ACK_BYTES, CTS_BYTES, Dcf, Exchange, RTS_BYTES, Timing};
+use crate::context::{Action, Context};
+use crate::frame::{Frame, FrameKind};
+use crate::packet::NodeId;
+
+impl Dcf {
+    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes next.
+    pub fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
+        // §9.2.3.4: a frame without error ends the EIFS.
+        self.eifs_until = Time::ZERO;
+        if timing.params.hears_out && self.fails_by(frame.kind) {
+            self.timeout = Time::NEVER;
+            self.on_timeout(timing, cx);
+        }
+        if frame.receiver.is_broadcast() {
+            return self.deliver(frame, cx);
+        }
+        match frame.kind {
+            FrameKind::Rts => self.on_rts(frame, timing, cx),
+            FrameKind::Cts => self.on_cts(timing, cx),
+            FrameKind::Data => self.on_data(frame, timing, cx),
+            FrameKind::Ack => self.on_ack(timing, cx),
+        }
+    }
+
+    /// A frame for another station was decoded.
+    #[inline]
+    pub fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
+        self.eifs_until = Time::ZERO;
+        // §9.2.5.4: the NAV takes the larger value. An RTS alone may be taken back.
+        let end = now + frame.duration;
+        if end > self.nav_end() {
+            self.nav = end;
+            self.nav_guard = if frame.kind == FrameKind::Rts && timing.params.nav_reset {
+                now + timing.params.sifs * 2 + timing.cts + timing.params.slot * 2
+            } else {
+                Time::NEVER
+            };
+        }
+    }
+
+    /// Whether the station waits for another's frame that answers its own.
+    pub(super) fn is_waiting(&self) -> bool {
+        match self.exchange {
+            Exchange::Rts | Exchange::Cts => true,
+            Exchange::Data => self.outgoing.is_some_and(|it| !it.to.is_broadcast()),
+            Exchange::Idle | Exchange::Ack => false,
+        }
+    }
+
+    /// Whether the station waits for a CTS or an ACK, and this is something else.
+    fn fails_by(&self, kind: FrameKind) -> bool {
+        match self.exchange {
+            Exchange::Rts => kind != FrameKind::Cts,
+            Exchange::Data => kind != FrameKind::Ack,
+            Exchange::Idle | Exchange::Cts | Exchange::Ack => false,
+        }
+    }
+
+    fn on_rts(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
+        if self.exchange != Exchange::Idle || self.response.is_some() {
+            return;
+        }
+        let duration = frame.duration.saturating_sub(timing.params.sifs + timing.cts);
+        self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing));
+        self.defer = Time::NEVER;
+        self.proceed(timing, cx);
+    }
+
+    fn on_cts(&mut self, timing: &Timing, cx: &mut Context) {
+        if self.exchange != Exchange::Rts {
+            return;
+        }
+        if let Some(outgoing) = &mut self.outgoing {
+            outgoing.needs_rts = false;
+        }
+        self.timeout = Time::NEVER;
+        // §9.2.4: the RTS succeeded, but the contention window waits for the ACK.
+        self.short_retries = 0;
+        self.proceed(timing, cx);
+    }
+
+    fn on_ack(&mut self, timing: &Timing, cx: &mut Context) {
+        if self.exchange != Exchange::Data {
+            return;
+        }
+        let Some(outgoing) = self.outgoing.take() else { return };
+        self.timeout = Time::NEVER;
+        if outgoing.protected {
+            self.long_retries = 0;
+        } else {
+            self.short_retries = 0;
+        }
+        self.cw = timing.params.cw_min;
+        cx.hand_over(outgoing.packet);
+        self.start_backoff(timing, cx.now);
+        self.proceed(timing, cx);
+    }
+
+    fn on_data(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
+        if u64::from(frame.bytes) >= timing.params.rts_threshold.count() {
+            // The station that answered an RTS waits for this frame and for no other.
+            if self.exchange != Exchange::Cts {
+                return;
+            }
+            self.timeout = Time::NEVER;
+            self.exchange = Exchange::Idle;
+            self.response = None;
+        }
+        if self.response.is_some() {
+            return;
+        }
+        self.response = Some(self.control(FrameKind::Ack, frame.transmitter, Span::ZERO, timing));
+        if self.timeout == Time::NEVER {
+            self.proceed(timing, cx);
+        }
+        if self.is_duplicate(frame) {
+            self.counters.duplicates += 1;
+        } else {
+            self.deliver(frame, cx);
+        }
+    }
+
+    /// §9.2.9: a retry that repeats the sender's last sequence number was received before.
+    fn is_duplicate(&mut self, frame: &Frame) -> bool {
+        match self.heard.binary_search_by_key(&frame.transmitter, |&(node, _)| node) {
+            Ok(i) => std::mem::replace(&mut self.heard[i].1, frame.sequence) == frame.sequence && frame.retry,
+            Err(i) => {
+                self.heard.insert(i, (frame.transmitter, frame.sequence));
+                false
+            }
+        }
+    }
+
+    fn deliver(&self, frame: &Frame, cx: &mut Context) {
+        if let Some(packet) = frame.packet {
+            let packet = cx.copy(packet);
+            cx.act(Action::Arrived { node: self.node, packet, from: frame.transmitter });
+        }
+    }
+
+    pub(super) fn control(&self, kind: FrameKind, receiver: NodeId, duration: Span, timing: &Timing) -> Frame {
+        let (bytes, airtime) = match kind {
+            FrameKind::Rts => (RTS_BYTES, timing.rts),
+            FrameKind::Cts => (CTS_BYTES, timing.cts),
+            FrameKind::Data | FrameKind::Ack => (ACK_BYTES, timing.ack),
+        };
+        Frame {
+            kind,
+            transmitter: self.node,
+            receiver,
+            duration,
+            airtime,
+            bytes,
+            rate: timing.params.basic_rate.bps() as u32,
+            sequence: 0,
+            retry: false,
+            packet: None,
+        }
+    }
+}

@@ -1,0 +1,673 @@
+//! One station with a bare context: it is told what its radio senses, and its frames and deadlines are looked at.
+
+use hopyard_engine::Streams;
+use hopyard_engine::units::{Bytes, Rate};
+
+use super::*;
+use crate::packet::{Body, FlowId, Packet, UdpHeader};
+use crate::params::{NS2, Params as _, RFC};
+
+const ME: NodeId = NodeId(0);
+const PEER: NodeId = NodeId(1);
+const OTHER: NodeId = NodeId(2);
+
+/// Payload with which a unicast data frame has 500 bytes in the rfc profile: 2192 us at 2 Mb/s.
+const SIZE: u32 = 464;
+const DATA: u64 = 2192;
+/// RTS, CTS and ACK at 1 Mb/s.
+const RTS: u64 = 352;
+const CTS: u64 = 304;
+const ACK: u64 = 304;
+const SIFS: u64 = 10;
+const DIFS: u64 = 50;
+const EIFS: u64 = 364;
+const SLOT: u64 = 20;
+
+fn us(micros: u64) -> Time {
+    Time::from_nanos(micros * 1000)
+}
+
+struct Bench {
+    station: Dcf,
+    timing: Timing,
+    cx: Context,
+    /// Frames sent and not yet looked at, with the time in us at which they went on the air.
+    sent: Vec<(u64, Frame)>,
+}
+
+impl Bench {
+    fn new(profile: &str, seed: u64, change: impl FnOnce(&mut Params)) -> Self {
+        let mut params = Params::of_profile(profile);
+        change(&mut params);
+        params.check().expect("possible parameters");
+        let timing = Timing::new(&params);
+        let station = Dcf::new(ME, &timing, Streams::new(seed, 0).node(0, "backoff"));
+        Self { station, timing, cx: Context::default(), sent: Vec::new() }
+    }
+
+    fn packet(&mut self) -> PacketId {
+        self.cx.originate(Packet {
+            created: self.cx.now,
+            source: ME,
+            destination: PEER,
+            flow: FlowId(0),
+            size: SIZE,
+            ttl: 9,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28 }),
+        })
+    }
+
+    /// Gives the station a packet at this time.
+    fn accept(&mut self, at: u64, to: NodeId) -> PacketId {
+        self.to(at);
+        let packet = self.packet();
+        self.station.accept(packet, SIZE, to, &self.timing, self.cx.now);
+        packet
+    }
+
+    /// Serves all deadlines before `at`.
+    fn to(&mut self, at: u64) {
+        while self.station.deadline(&self.timing) < us(at) {
+            self.serve();
+        }
+        self.cx.now = us(at);
+    }
+
+    /// Serves the next deadline, and gives its time in us.
+    fn serve(&mut self) -> u64 {
+        let deadline = self.station.deadline(&self.timing).max(self.cx.now);
+        assert!(deadline < Time::NEVER, "the station waits for nothing");
+        self.cx.now = deadline;
+        let at = deadline.nanos() / 1000;
+        if let Some(frame) = self.station.on_timer(&self.timing, &mut self.cx) {
+            self.sent.push((at, frame));
+        }
+        at
+    }
+
+    /// The next frame that the station sends, and when.
+    fn next_frame(&mut self) -> (u64, Frame) {
+        while self.sent.is_empty() {
+            self.serve();
+        }
+        self.sent.remove(0)
+    }
+
+    /// The medium is busy from `from` to `to` with something that is no frame.
+    fn noise(&mut self, from: u64, to: u64) {
+        self.to(from);
+        self.station.on_busy(&self.timing, us(from));
+        self.to(to);
+        self.station.on_idle(&self.timing, us(to));
+    }
+
+    /// A frame is received in error.
+    fn broken_frame(&mut self, from: u64, to: u64) {
+        self.to(from);
+        self.station.on_busy(&self.timing, us(from));
+        self.to(to);
+        self.station.on_error(&self.timing, us(to));
+        self.station.on_idle(&self.timing, us(to));
+    }
+
+    /// A frame is received from `at` on; gives when it ends.
+    fn hear(&mut self, at: u64, frame: &Frame) -> u64 {
+        self.to(at);
+        self.station.on_busy(&self.timing, us(at));
+        let end = at + frame.airtime.nanos() / 1000;
+        self.to(end);
+        if frame.receiver == ME || frame.receiver.is_broadcast() {
+            self.station.on_frame(frame, &self.timing, &mut self.cx);
+        } else {
+            self.station.on_other_frame(frame, &self.timing, us(end));
+        }
+        self.station.on_idle(&self.timing, us(end));
+        end
+    }
+
+    /// What the station has asked of the world since last asked.
+    fn actions(&mut self) -> Vec<Action> {
+        self.cx.actions.drain(..).collect()
+    }
+
+    /// Slots between the end of an interframe space and the station's next transmission.
+    fn slots(&mut self, since: u64, ifs: u64) -> u64 {
+        let (at, _) = self.next_frame();
+        assert!(at >= since + ifs && (at - since - ifs).is_multiple_of(SLOT), "{at} us, idle since {since}");
+        (at - since - ifs) / SLOT
+    }
+}
+
+fn control(kind: FrameKind, from: NodeId, to: NodeId, duration: u64) -> Frame {
+    let airtime = if kind == FrameKind::Rts { RTS } else { CTS };
+    Frame {
+        kind,
+        transmitter: from,
+        receiver: to,
+        duration: Span::from_micros(duration),
+        airtime: Span::from_micros(airtime),
+        bytes: if kind == FrameKind::Rts { RTS_BYTES } else { CTS_BYTES },
+        rate: 1_000_000,
+        sequence: 0,
+        retry: false,
+        packet: None,
+    }
+}
+
+fn data(bench: &mut Bench, from: NodeId, to: NodeId, sequence: u16, retry: bool) -> Frame {
+    Frame {
+        kind: FrameKind::Data,
+        transmitter: from,
+        receiver: to,
+        duration: Span::from_micros(SIFS + ACK),
+        airtime: Span::from_micros(DATA),
+        bytes: 500,
+        rate: 2_000_000,
+        sequence,
+        retry,
+        packet: Some(bench.packet()),
+    }
+}
+
+fn arrivals(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Arrived { .. })).count()
+}
+
+fn failed(actions: &[Action]) -> Option<PacketId> {
+    actions.iter().find_map(|action| match action {
+        Action::LinkFailed { packet, next_hop, .. } => {
+            assert_eq!(*next_hop, PEER);
+            Some(*packet)
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn after_a_difs_of_silence_access_is_immediate() {
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    bench.accept(1000, PEER);
+    let (at, frame) = bench.next_frame();
+    assert_eq!((at, frame.kind, frame.retry), (1000, FrameKind::Data, false));
+    assert_eq!(frame.duration, Span::from_micros(SIFS + ACK));
+    assert_eq!(frame.airtime, Span::from_micros(DATA));
+    // §9.2.5.1: the DIFS counts from when the medium turned idle, not from when the packet came.
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    bench.noise(100, 500);
+    bench.accept(520, PEER);
+    assert_eq!(bench.next_frame().0, 500 + DIFS);
+}
+
+#[test]
+fn a_medium_that_turns_busy_within_the_difs_costs_a_backoff() {
+    let mut draws: Vec<u64> = (0..400)
+        .map(|seed| {
+            let mut bench = Bench::new(RFC, seed, |_| {});
+            bench.accept(20, PEER);
+            bench.noise(30, 500);
+            bench.slots(500, DIFS)
+        })
+        .collect();
+    draws.sort_unstable();
+    draws.dedup();
+    assert_eq!(draws, (0..=31).collect::<Vec<_>>(), "a station draws from 0 to CW");
+}
+
+#[test]
+fn ns2_always_waits_and_never_draws_the_whole_window() {
+    let mut draws: Vec<u64> = (0..400)
+        .map(|seed| {
+            let mut bench = Bench::new(NS2, seed, |dcf| dcf.rts_threshold = Bytes::new(3000));
+            bench.accept(1000, PEER);
+            bench.slots(1000, DIFS)
+        })
+        .collect();
+    draws.sort_unstable();
+    draws.dedup();
+    assert_eq!(draws, (0..=30).collect::<Vec<_>>());
+}
+
+/// A station in the middle of its back-off, which began at 500 us, and the slots it has to wait.
+fn in_backoff(profile: &str, least: u64) -> (Bench, u64) {
+    (0..)
+        .map(|seed| {
+            let mut bench = Bench::new(profile, seed, |dcf| dcf.rts_threshold = Bytes::new(3000));
+            bench.accept(20, PEER);
+            bench.noise(30, 500);
+            let slots = (bench.station.deadline(&bench.timing).since(us(500 + DIFS)).nanos() / 1000) / SLOT;
+            (bench, slots)
+        })
+        .find(|(_, slots)| *slots >= least)
+        .expect("some seed draws as many")
+}
+
+#[test]
+fn a_backoff_is_frozen_by_whole_slots() {
+    for (busy_after, gone) in [(0, 0), (30, 0), (DIFS, 0), (DIFS + 19, 0), (DIFS + 20, 1), (DIFS + 53, 2)] {
+        let (mut bench, slots) = in_backoff(RFC, 5);
+        bench.noise(500 + busy_after, 900);
+        assert_eq!(bench.slots(900, DIFS), slots - gone, "busy {busy_after} us into the idle time");
+    }
+}
+
+#[test]
+fn a_backoff_that_ends_as_the_medium_turns_busy_ends_in_a_collision() {
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    let end = 500 + DIFS + slots * SLOT;
+    bench.to(end);
+    bench.station.on_busy(&bench.timing, us(end));
+    assert_eq!(bench.next_frame().0, end);
+    // ns-2 looks once more, sees the other, and starts anew with a wider window.
+    let widest = (0..200).map(|_| 0).chain((0..300).map(|seed| {
+        let mut bench = Bench::new(NS2, seed, |dcf| dcf.rts_threshold = Bytes::new(3000));
+        bench.accept(0, PEER);
+        let end = bench.station.deadline(&bench.timing).nanos() / 1000;
+        bench.to(end);
+        bench.station.on_busy(&bench.timing, us(end));
+        bench.to(end + 1);
+        assert!(bench.sent.is_empty());
+        bench.to(2000);
+        bench.station.on_idle(&bench.timing, us(2000));
+        bench.slots(2000, DIFS)
+    }));
+    let widest = widest.max().expect("draws");
+    assert!((50..63).contains(&widest), "drawn up to {widest}");
+}
+
+#[test]
+fn every_success_is_followed_by_a_backoff() {
+    let mut draws: Vec<u64> = (0..400)
+        .map(|seed| {
+            let mut bench = Bench::new(RFC, seed, |_| {});
+            bench.accept(1000, PEER);
+            let (at, _) = bench.next_frame();
+            let end = bench.hear(at + DATA + SIFS, &control(FrameKind::Ack, PEER, ME, 0));
+            assert_eq!(bench.cx.ledger.handed_over, 1);
+            assert!(matches!(bench.actions()[..], [Action::MacReady { node: ME }]));
+            bench.accept(end, PEER);
+            bench.slots(end, DIFS)
+        })
+        .collect();
+    draws.sort_unstable();
+    draws.dedup();
+    assert_eq!(draws, (0..=31).collect::<Vec<_>>());
+}
+
+#[test]
+fn once_the_backoff_after_a_success_is_over_access_is_immediate_again() {
+    let mut bench = Bench::new(RFC, 3, |_| {});
+    bench.accept(1000, PEER);
+    let (at, _) = bench.next_frame();
+    let end = bench.hear(at + DATA + SIFS, &control(FrameKind::Ack, PEER, ME, 0));
+    let later = end + DIFS + 32 * SLOT;
+    bench.to(later);
+    bench.accept(later, PEER);
+    assert_eq!(bench.next_frame().0, later);
+}
+
+#[test]
+fn a_frame_in_error_makes_the_space_an_eifs_once() {
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    bench.broken_frame(500, 900);
+    assert_eq!(bench.slots(900, EIFS), slots);
+    // A frame without error ends the EIFS.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    bench.broken_frame(500, 900);
+    let end = bench.hear(910, &control(FrameKind::Ack, PEER, OTHER, 0));
+    assert_eq!(bench.slots(end, DIFS), slots);
+    // Noise during the EIFS ends before the EIFS does: what is left of it, or a DIFS, whichever is longer.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    bench.broken_frame(500, 900);
+    bench.noise(920, 1000);
+    assert_eq!(bench.slots(1000, EIFS - 100), slots);
+    // Noise after it: the EIFS is over.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    bench.broken_frame(500, 900);
+    bench.noise(900 + EIFS + SLOT, 1600);
+    assert_eq!(bench.slots(1600, DIFS), slots - 1);
+}
+
+#[test]
+fn in_ns2_a_frame_in_error_sets_the_nav() {
+    let (mut bench, slots) = in_backoff(NS2, 5);
+    bench.broken_frame(500, 900);
+    assert_eq!(bench.slots(900 + EIFS, DIFS), slots);
+    // A frame ignored for the sake of a stronger one does so from its own end.
+    let (mut bench, slots) = in_backoff(NS2, 5);
+    bench.to(500);
+    bench.station.on_busy(&bench.timing, us(500));
+    bench.station.on_ignored(us(1300), &bench.timing);
+    bench.to(900);
+    bench.station.on_idle(&bench.timing, us(900));
+    assert_eq!(bench.slots(1300 + EIFS, DIFS), slots);
+}
+
+#[test]
+fn the_nav_takes_the_larger_value() {
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    let end = bench.hear(500, &control(FrameKind::Cts, PEER, OTHER, 3000));
+    let again = bench.hear(end + 20, &control(FrameKind::Cts, PEER, OTHER, 100));
+    assert!(again + 100 < end + 3000);
+    assert_eq!(bench.slots(end + 3000, DIFS), slots);
+    // What is for the station itself does not set its NAV.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    let end = bench.hear(500, &control(FrameKind::Ack, PEER, ME, 3000));
+    assert_eq!(bench.slots(end, DIFS), slots);
+}
+
+#[test]
+fn the_nav_of_an_rts_without_consequence_is_reset() {
+    let guard = 2 * SIFS + CTS + 2 * SLOT;
+    for (profile, expected) in [(RFC, guard), (NS2, 5000)] {
+        let (mut bench, slots) = in_backoff(profile, 5);
+        let end = bench.hear(500, &control(FrameKind::Rts, PEER, OTHER, 5000));
+        assert_eq!(bench.slots(end + expected, DIFS), slots, "{profile}");
+    }
+    // The data that the RTS announced do begin: the NAV stays, also when they cannot be decoded.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    let end = bench.hear(500, &control(FrameKind::Rts, PEER, OTHER, 5000));
+    bench.noise(end + guard - 1, end + 2000);
+    assert_eq!(bench.slots(end + 5000, DIFS), slots);
+    // They begin too late.
+    let (mut bench, slots) = in_backoff(RFC, 5);
+    let end = bench.hear(500, &control(FrameKind::Rts, PEER, OTHER, 5000));
+    bench.noise(end + guard + 1, end + 2000);
+    assert_eq!(bench.slots(end + 2000, DIFS), slots);
+}
+
+#[test]
+fn an_rts_is_answered_only_with_an_idle_nav() {
+    let rts = control(FrameKind::Rts, PEER, ME, 3 * SIFS + CTS + DATA + ACK);
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    let end = bench.hear(1000, &rts);
+    let (at, cts) = bench.next_frame();
+    assert_eq!((at, cts.kind, cts.receiver), (end + SIFS, FrameKind::Cts, PEER));
+    assert_eq!(cts.duration, Span::from_micros(2 * SIFS + DATA + ACK));
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    let nav = bench.hear(100, &control(FrameKind::Cts, PEER, OTHER, 4000));
+    let end = bench.hear(nav + 10, &rts);
+    bench.to(end + 3000);
+    assert!(bench.sent.is_empty());
+    // The physical medium does not count, but for ns-2.
+    for (profile, answered) in [(RFC, true), (NS2, false)] {
+        let mut bench = Bench::new(profile, 1, |_| {});
+        let end = bench.hear(1000, &rts);
+        bench.to(end + 5);
+        bench.station.on_busy(&bench.timing, us(end + 5));
+        bench.to(end + 100);
+        assert_eq!(!bench.sent.is_empty(), answered, "{profile}");
+    }
+}
+
+#[test]
+fn an_ack_is_sent_without_regard_to_medium_and_nav() {
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    bench.hear(0, &control(FrameKind::Cts, PEER, OTHER, 9000));
+    let frame = data(&mut bench, PEER, ME, 7, false);
+    let end = bench.hear(1000, &frame);
+    bench.to(end + 2);
+    bench.station.on_busy(&bench.timing, us(end + 2));
+    let (at, ack) = bench.next_frame();
+    assert_eq!((at, ack.kind, ack.receiver, ack.duration), (end + SIFS, FrameKind::Ack, PEER, Span::ZERO));
+    assert_eq!(arrivals(&bench.actions()), 1);
+}
+
+#[test]
+fn a_frame_announced_by_an_rts_runs_through_four_frames() {
+    let mut bench = Bench::new(RFC, 1, |dcf| dcf.rts_threshold = Bytes::new(500));
+    bench.accept(1000, PEER);
+    let (at, rts) = bench.next_frame();
+    assert_eq!((at, rts.kind, rts.airtime), (1000, FrameKind::Rts, Span::from_micros(RTS)));
+    assert_eq!(rts.duration, Span::from_micros(3 * SIFS + CTS + DATA + ACK));
+    let end = bench.hear(at + RTS + SIFS, &control(FrameKind::Cts, PEER, ME, 2 * SIFS + DATA + ACK));
+    // The data follow in any case; only ns-2 looks whether the medium is idle.
+    bench.to(end + 3);
+    bench.station.on_busy(&bench.timing, us(end + 3));
+    let (at, frame) = bench.next_frame();
+    assert_eq!((at, frame.kind), (end + SIFS, FrameKind::Data));
+    bench.station.on_idle(&bench.timing, us(at));
+    bench.hear(at + DATA + SIFS, &control(FrameKind::Ack, PEER, ME, 0));
+    assert_eq!(bench.cx.ledger.handed_over, 1);
+
+    let mut bench = Bench::new(NS2, 1, |_| {});
+    bench.accept(1000, PEER);
+    let (at, _) = bench.next_frame();
+    let end = bench.hear(at + RTS + SIFS, &control(FrameKind::Cts, PEER, ME, 2 * SIFS + DATA + ACK));
+    bench.to(end + 3);
+    bench.station.on_busy(&bench.timing, us(end + 3));
+    bench.to(end + 500);
+    assert!(bench.sent.is_empty());
+    bench.station.on_idle(&bench.timing, us(end + 500));
+    assert_eq!(bench.next_frame().1.kind, FrameKind::Rts, "the exchange starts anew");
+}
+
+/// Sends a packet that is never answered until it is given up; the frames, and the slots waited before each but the first.
+fn unanswered(bench: &mut Bench, after: u64) -> (Vec<Frame>, Vec<u64>) {
+    let (mut frames, mut slots, mut end) = (Vec::new(), Vec::new(), after);
+    loop {
+        let (at, frame) = bench.next_frame();
+        if !frames.is_empty() {
+            slots.push((at - end - DIFS) / SLOT);
+        }
+        frames.push(frame);
+        // Two microseconds of propagation, one each way.
+        end = bench.serve();
+        let answer = if frame.kind == FrameKind::Rts { RTS + SIFS + CTS + 2 } else { DATA + SIFS + ACK + 2 };
+        assert_eq!(end, at + answer);
+        if bench.station.counters.given_up > 0 {
+            return (frames, slots);
+        }
+    }
+}
+
+#[test]
+fn an_unanswered_frame_is_sent_seven_times_from_wider_and_wider_windows() {
+    let mut widest = [0; 6];
+    for seed in 0..400 {
+        let mut bench = Bench::new(RFC, seed, |_| {});
+        let packet = bench.accept(1000, PEER);
+        let (frames, slots) = unanswered(&mut bench, 1000);
+        assert_eq!(frames.len(), 7);
+        for (number, frame) in frames.iter().enumerate() {
+            assert_eq!((frame.kind, frame.retry, frame.sequence), (FrameKind::Data, number > 0, 0));
+        }
+        for (widest, slots) in widest.iter_mut().zip(slots) {
+            *widest = slots.max(*widest);
+        }
+        let actions = bench.actions();
+        assert_eq!(failed(&actions), Some(packet), "the packet comes back");
+        assert_eq!(bench.cx.packets.len(), 1, "and still exists");
+        assert!(actions.iter().any(|action| matches!(action, Action::MacReady { .. })));
+        assert!(bench.station.held().is_none());
+        // §9.2.5.2: the window is small again, and a back-off follows.
+        let now = bench.cx.now.nanos() / 1000;
+        bench.accept(now, PEER);
+        assert!(bench.slots(now, DIFS) <= 31);
+    }
+    for (widest, cw) in widest.into_iter().zip([63, 127, 255, 511, 1023, 1023]) {
+        assert!(widest <= cw && widest * 10 > cw * 9, "{widest} slots at most, from a window of {cw}");
+    }
+}
+
+#[test]
+fn an_rts_is_sent_seven_times() {
+    let mut bench = Bench::new(RFC, 1, |dcf| dcf.rts_threshold = Bytes::new(0));
+    let packet = bench.accept(1000, PEER);
+    let (frames, _) = unanswered(&mut bench, 1000);
+    assert_eq!(frames.iter().filter(|frame| frame.kind == FrameKind::Rts).count(), 7);
+    assert_eq!(frames.len(), 7);
+    assert_eq!(failed(&bench.actions()), Some(packet));
+    assert_eq!(bench.station.counters.rts_failures, 7);
+}
+
+/// An RTS that is answered by a CTS, after which the data stay without an ACK.
+fn answered_by_cts_alone(bench: &mut Bench) {
+    let (at, rts) = bench.next_frame();
+    assert_eq!(rts.kind, FrameKind::Rts);
+    bench.hear(at + RTS + SIFS, &control(FrameKind::Cts, PEER, ME, 2 * SIFS + DATA + ACK));
+    let (_, frame) = bench.next_frame();
+    assert_eq!(frame.kind, FrameKind::Data);
+    bench.serve();
+}
+
+#[test]
+fn a_long_frame_is_sent_four_times_each_with_its_rts() {
+    let mut bench = Bench::new(RFC, 1, |dcf| dcf.rts_threshold = Bytes::new(0));
+    let packet = bench.accept(1000, PEER);
+    for attempt in 1..=4 {
+        assert_eq!(failed(&bench.actions()), None, "attempt {attempt}");
+        answered_by_cts_alone(&mut bench);
+    }
+    assert_eq!(failed(&bench.actions()), Some(packet));
+    assert_eq!((bench.station.counters.ack_failures, bench.station.counters.rts_failures), (4, 0));
+}
+
+#[test]
+fn failures_are_counted_for_each_packet_but_for_ns2() {
+    for (profile, expected) in [(RFC, 4), (NS2, 1)] {
+        let mut bench = Bench::new(profile, 1, |dcf| {
+            dcf.rts_threshold = Bytes::new(0);
+            dcf.header = Bytes::new(36);
+            dcf.max_propagation = Span::from_micros(1);
+        });
+        bench.accept(1000, PEER);
+        (0..3).for_each(|_| answered_by_cts_alone(&mut bench));
+        let at = bench.cx.now.nanos() / 1000;
+        let (frames, _) = unanswered(&mut bench, at);
+        assert_eq!(frames.len(), 7, "the RTS is given up in {profile}");
+        bench.actions();
+        let at = bench.cx.now.nanos() / 1000;
+        let second = bench.accept(at, PEER);
+        let mut attempts = 0;
+        while failed(&bench.actions()).is_none() {
+            answered_by_cts_alone(&mut bench);
+            attempts += 1;
+        }
+        assert_eq!(attempts, expected, "{profile}");
+        assert!(bench.cx.packets.iter().any(|(id, _)| id == second));
+    }
+}
+
+#[test]
+fn what_was_received_before_is_acknowledged_but_not_passed_on() {
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    let mut time = 1000;
+    for (from, sequence, retry, new) in [
+        (PEER, 7, false, true),
+        (PEER, 7, true, false),
+        // Another sender has its own numbers.
+        (OTHER, 7, true, true),
+        (PEER, 8, true, true),
+        // Without the retry flag it is a new frame, whatever its number.
+        (PEER, 8, false, true),
+        (PEER, 8, true, false),
+    ] {
+        let frame = data(&mut bench, from, ME, sequence, retry);
+        let end = bench.hear(time, &frame);
+        assert_eq!(arrivals(&bench.actions()), usize::from(new), "{sequence} from {from}, retry {retry}");
+        assert_eq!(bench.next_frame().1.kind, FrameKind::Ack);
+        time = end + SIFS + ACK + 100;
+        bench.to(time);
+    }
+    assert_eq!(bench.station.counters.duplicates, 2);
+    assert_eq!(bench.cx.ledger.copied, 4);
+}
+
+#[test]
+fn a_broadcast_is_sent_once_at_the_basic_rate() {
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    let packet = bench.accept(1000, NodeId::BROADCAST);
+    assert_eq!(bench.station.held(), Some(packet));
+    let (at, frame) = bench.next_frame();
+    assert_eq!((at, frame.kind, frame.duration, frame.rate), (1000, FrameKind::Data, Span::ZERO, 1_000_000));
+    assert_eq!(frame.airtime, Span::from_micros(192 + 500 * 8));
+    assert_eq!(bench.station.held(), None, "on the air it belongs to the medium");
+    let end = bench.serve();
+    assert_eq!(end, at + 192 + 500 * 8);
+    assert!(matches!(bench.actions()[..], [Action::MacReady { .. }]));
+    bench.accept(end, NodeId::BROADCAST);
+    assert!(bench.slots(end, DIFS) <= 31);
+    assert_eq!((bench.station.counters.broadcasts, bench.station.counters.ack_failures), (2, 0));
+    // A broadcast received goes up, and is not acknowledged.
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    let frame = data(&mut bench, PEER, NodeId::BROADCAST, 3, false);
+    let end = bench.hear(1000, &frame);
+    assert_eq!(arrivals(&bench.actions()), 1);
+    bench.to(end + 1000);
+    assert!(bench.sent.is_empty());
+}
+
+#[test]
+fn no_backoff_follows_a_packet_that_ns2_gives_up() {
+    let unused = |profile: &str| {
+        let mut bench = Bench::new(profile, 1, |dcf| {
+            dcf.rts_threshold = Bytes::new(3000);
+            (dcf.header, dcf.max_propagation) = (Bytes::new(36), Span::from_micros(1));
+        });
+        bench.accept(1000, PEER);
+        unanswered(&mut bench, 1000);
+        bench.station.deadline(&bench.timing) == Time::NEVER
+    };
+    assert!(!unused(RFC) && unused(NS2));
+}
+
+#[test]
+fn an_answer_that_has_begun_is_heard_out() {
+    // At 3 km an ACK begins and ends 20 us later than it would from nearby: after the wait of 2 us more.
+    let answer = |profile: &str| {
+        let mut bench = Bench::new(profile, 1, |dcf| {
+            dcf.rts_threshold = Bytes::new(3000);
+            (dcf.header, dcf.max_propagation) = (Bytes::new(36), Span::from_micros(1));
+        });
+        bench.accept(1000, PEER);
+        let (at, _) = bench.next_frame();
+        bench.hear(at + DATA + SIFS + 20, &control(FrameKind::Ack, PEER, ME, 0));
+        (bench.cx.ledger.handed_over, bench.station.counters.ack_failures)
+    };
+    assert_eq!(answer(RFC), (1, 0));
+    assert_eq!(answer(NS2), (0, 1));
+    // It was no answer after all: the frame has failed when it ends.
+    let mut bench = Bench::new(RFC, 1, |_| {});
+    bench.accept(1000, PEER);
+    let (at, _) = bench.next_frame();
+    let end = at + DATA + 400;
+    bench.broken_frame(at + DATA + 100, end);
+    assert_eq!(bench.serve(), end);
+    assert_eq!(bench.station.counters.ack_failures, 1);
+    assert!(bench.next_frame().0 >= end + EIFS);
+}
+
+#[test]
+fn anything_but_the_answer_is_a_failure_and_is_processed() {
+    let mut bench = Bench::new(RFC, 1, |dcf| {
+        // Short enough to be received whole while the station waits.
+        dcf.rate = Rate::from_bps(11_000_000);
+    });
+    bench.accept(1000, PEER);
+    let (at, sent) = bench.next_frame();
+    let mut frame = data(&mut bench, OTHER, ME, 1, false);
+    (frame.bytes, frame.airtime) = (64, Span::from_micros(240));
+    let end = bench.hear(at + sent.airtime.nanos() / 1000 + 5, &frame);
+    assert_eq!(bench.station.counters.ack_failures, 1);
+    assert_eq!(arrivals(&bench.actions()), 1);
+    let (at, ack) = bench.next_frame();
+    assert_eq!((at, ack.kind, ack.receiver), (end + SIFS, FrameKind::Ack, OTHER));
+    let (_, again) = bench.next_frame();
+    assert!(again.retry && again.receiver == PEER);
+}
+
+#[test]
+fn airtimes_follow_preamble_and_rate() {
+    let long = Timing::new(&Params::of_profile(RFC));
+    assert_eq!(long.airtime(500, Rate::from_bps(2_000_000)), Span::from_micros(192 + 2000));
+    assert_eq!(long.airtime(1500, Rate::from_bps(11_000_000)).nanos(), 192_000 + 1_090_910);
+    assert_eq!((long.difs, long.eifs), (Span::from_micros(DIFS), Span::from_micros(EIFS)));
+    let short = Timing::new(&Params {
+        preamble: Preamble::Short,
+        basic_rate: Rate::from_bps(2_000_000),
+        ..Params::of_profile(RFC)
+    });
+    assert_eq!(short.airtime(500, Rate::from_bps(2_000_000)), Span::from_micros(96 + 2000));
+    assert_eq!(short.preamble(), Span::from_micros(96));
+}
