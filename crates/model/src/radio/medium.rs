@@ -15,6 +15,10 @@ use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::packet::{NodeId, PacketId};
 
+/// No signal is followed farther than this, in metres: its first edge at the farthest hearer must come before its last edge at
+/// the nearest, and 25 km take less time than the shortest preamble.
+pub(super) const HORIZON: f64 = 25_000.0;
+
 /// A transmission that is in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmissionId(u32);
@@ -103,7 +107,7 @@ impl Medium {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = Receiver::new(params, &channel, preamble);
         let transmit_power = params.transmit_power.watts();
-        let reach = channel.reach(floor / transmit_power);
+        let reach = channel.reach(floor / transmit_power).min(HORIZON);
         let nodes = legs.len();
         Self {
             channel,
@@ -310,3 +314,6 @@ impl Medium {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

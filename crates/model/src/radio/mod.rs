@@ -144,13 +144,19 @@ impl params::Params for Params {
         }
         for (parameter, value) in [("receive", self.receive), ("sense", self.sense)] {
             if let Sensitivity::Range(range) = value
-                && !(range.metres() > 0.0 && range.metres() <= 1e7)
+                && !(range.metres() > 0.0 && range.metres() <= medium::HORIZON)
             {
                 return Err(Fault::new(
                     parameter,
-                    format!("expected a range above zero, at most 10000 km; found {range}"),
+                    format!("expected a range above zero, at most {} km; found {range}", medium::HORIZON / 1e3),
                 ));
             }
+        }
+        if !(self.transmit_power.watts() > 0.0 && self.transmit_power.watts().is_finite()) {
+            return Err(Fault::new(
+                "transmit_power",
+                format!("expected a power above zero, found {}", self.transmit_power),
+            ));
         }
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));

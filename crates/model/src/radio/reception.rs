@@ -173,7 +173,7 @@ impl Radio {
                 self.lock(transmission, power, now, end, frame);
             }
         } else if receiver.reception == Reception::Threshold {
-            let interference = (self.energy - attowatts(self.locked_power)) as f64 / ATTO;
+            let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
             self.collided |= self.locked_power < receiver.capture * interference;
         }
         if self.signals == 1 { Begin::Busy } else { Begin::Nothing }
@@ -281,3 +281,6 @@ impl Radio {
 fn attowatts(power: f64) -> u64 {
     (power * ATTO) as u64
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! The medium among a handful of radios: who hears what, when, how strongly.
+
+use hopyard_engine::units::Distance;
+
+use super::*;
+use crate::frame::FrameKind;
+use crate::params::{Params as _, RFC};
+use crate::radio::Sensitivity;
+use crate::radio::propagation::Config;
+
+fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium {
+    let params = Params {
+        receive: Sensitivity::Range(Distance::new(sense.min(250.0))),
+        sense: Sensitivity::Range(Distance::new(sense)),
+        ..Params::of_profile(RFC)
+    };
+    let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
+    let legs = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position { x, y })).collect();
+    Medium::new(&params, channel, Span::from_micros(192), legs, search, &Streams::new(1, 0))
+}
+
+fn frame(from: u32, packet: Option<PacketId>, to: NodeId) -> Frame {
+    Frame {
+        kind: FrameKind::Data,
+        transmitter: NodeId(from),
+        receiver: to,
+        duration: Span::ZERO,
+        airtime: Span::from_micros(500),
+        bytes: 38,
+        rate: 1_000_000,
+        sequence: 0,
+        retry: false,
+        packet,
+    }
+}
+
+fn hearers(medium: &mut Medium, from: u32, now: Time) -> Vec<(u32, u32)> {
+    let mut queue: Queue<u8> = Queue::default();
+    match medium.transmit(frame(from, None, NodeId(0)), now, &mut queue) {
+        None => Vec::new(),
+        Some(id) => {
+            let hearers = medium.transmissions[id.0 as usize].hearers.iter().map(|it| (it.node, it.delay)).collect();
+            while medium.next_edge(id).is_some() {
+                let (at, _) = medium.next_edge(id).expect("just seen");
+                medium.step(id, at);
+            }
+            medium.finish(id);
+            hearers
+        }
+    }
+}
+
+#[test]
+fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
+    let mut medium = medium(&[(0.0, 0.0), (300.0, 0.0), (90.0, 0.0), (551.0, 0.0), (549.0, 0.0)], 550.0, Search::Auto);
+    let mut queue: Queue<u8> = Queue::default();
+    let before = queue.reserve(1);
+    let start = Time::from_nanos(1_000_000);
+    let id = medium.transmit(frame(0, None, NodeId(2)), start, &mut queue).expect("somebody hears");
+    let after = queue.reserve(1);
+    let mut seen = Vec::new();
+    let mut last = before;
+    while let Some((at, order)) = medium.next_edge(id) {
+        assert!(order > last && order < after, "edges have their places in the order of scheduling");
+        last = order;
+        let (node, begins) = match medium.step(id, at) {
+            Edge::Begin(node, begin) => {
+                assert_eq!(begin, Begin::Busy);
+                (node.0, true)
+            }
+            Edge::End(node, end) => {
+                assert!(end.idle);
+                (node.0, false)
+            }
+        };
+        seen.push((node, begins, at.since(start).nanos()));
+    }
+    // 90 m, 300 m and 549 m at 299,792,458 m/s; node 3 is out of range.
+    let begins = [(2, true, 300), (1, true, 1001), (4, true, 1831)];
+    let ends = begins.map(|(node, _, at)| (node, false, at + 500_000));
+    assert_eq!(seen, [begins, ends].concat());
+    assert_eq!((medium.edges(id), medium.count()), (6, 1));
+}
+
+#[test]
+fn range_and_threshold_agree() {
+    let mut medium = medium(&[(0.0, 0.0), (250.0, 0.0), (250.1, 0.0), (0.0, 550.0), (0.0, 550.2)], 550.0, Search::Auto);
+    assert_eq!(medium.in_range(NodeId(0), Time::ZERO), [NodeId(1)]);
+    let mut heard: Vec<u32> = hearers(&mut medium, 0, Time::ZERO).into_iter().map(|(node, _)| node).collect();
+    heard.sort_unstable();
+    assert_eq!(heard, [1, 2, 3]);
+}
+
+#[test]
+fn nobody_hears_a_node_that_is_alone() {
+    let mut medium = medium(&[(0.0, 0.0), (5000.0, 0.0)], 550.0, Search::Auto);
+    let mut queue: Queue<u8> = Queue::default();
+    assert!(medium.transmit(frame(0, None, NodeId::BROADCAST), Time::ZERO, &mut queue).is_none());
+    assert_eq!((medium.count(), medium.in_air, medium.held()), (1, 0, Vec::new()));
+}
+
+#[test]
+fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
+    let mut pool = crate::packet::PacketPool::default();
+    let packet = pool.insert(crate::packet::Packet {
+        created: Time::ZERO,
+        source: NodeId(0),
+        destination: NodeId::BROADCAST,
+        flow: crate::packet::FlowId::NONE,
+        size: 28,
+        ttl: 1,
+        hops: 0,
+        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: NodeId(1) }),
+    });
+    let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
+    let mut queue: Queue<u8> = Queue::default();
+    for (to, owned) in [(NodeId::BROADCAST, true), (NodeId(1), false)] {
+        let id = medium.transmit(frame(0, Some(packet), to), Time::ZERO, &mut queue).expect("somebody hears");
+        for _ in 0..4 {
+            assert_eq!(medium.held(), if owned { vec![packet] } else { Vec::new() });
+            let (at, _) = medium.next_edge(id).expect("four edges");
+            medium.step(id, at);
+        }
+        assert_eq!(medium.next_edge(id), None);
+        assert_eq!(medium.finish(id), owned.then_some(packet));
+        assert!(medium.held().is_empty());
+    }
+}
+
+#[test]
+fn what_is_kept_of_still_nodes_is_forgotten_when_one_moves() {
+    let mut medium = medium(&[(0.0, 0.0), (300.0, 0.0), (600.0, 0.0)], 550.0, Search::Auto);
+    let start = Time::ZERO;
+    assert_eq!(hearers(&mut medium, 0, start), [(1, 1001)]);
+    assert_eq!(hearers(&mut medium, 0, start), [(1, 1001)], "from what was kept");
+    // Node 2 comes nearer at 10 m/s for ten seconds, then stands still.
+    let until = Time::from_nanos(10_000_000_000);
+    let going = Leg { start, from: Position { x: 600.0, y: 0.0 }, velocity: (-10.0, 0.0), until };
+    medium.set_leg(NodeId(2), going);
+    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(4_000_000_000)), [(1, 1001)]);
+    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(6_000_000_000)), [(1, 1001), (2, 1801)]);
+    medium.set_leg(NodeId(2), Leg::still(until, Position { x: 500.0, y: 0.0 }));
+    for _ in 0..2 {
+        assert_eq!(hearers(&mut medium, 0, until), [(1, 1001), (2, 1668)]);
+        assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1668)]);
+    }
+    assert_eq!(medium.position(NodeId(2), until), Position { x: 500.0, y: 0.0 });
+}
+
+#[test]
+fn array_and_grid_find_the_same_hearers_in_the_same_order() {
+    let mut rng = Streams::new(7, 0).stream("places");
+    let places: Vec<(f64, f64)> =
+        (0..400).map(|_| (rng.uniform_in(-2000.0, 3000.0), rng.uniform_in(0.0, 4000.0))).collect();
+    let (mut array, mut grid) = (medium(&places, 550.0, Search::Array), medium(&places, 550.0, Search::Grid));
+    for node in 0..400 {
+        let found = hearers(&mut array, node, Time::ZERO);
+        assert!(found.is_sorted_by_key(|&(_, delay)| delay));
+        assert_eq!(found, hearers(&mut grid, node, Time::ZERO), "node {node}");
+    }
+}
+
+#[test]
+fn no_signal_is_followed_beyond_the_horizon() {
+    // At 60 km a signal would begin after the shortest frame has ended at the transmitter's side.
+    let params =
+        Params { sense: Sensitivity::Threshold("-150 dBm".parse().expect("a power")), ..Params::of_profile(RFC) };
+    let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
+    let legs = [0.0, 20_000.0, 60_000.0].map(|x| Leg::still(Time::ZERO, Position { x, y: 0.0 })).into();
+    let mut medium = Medium::new(&params, channel, Span::from_micros(192), legs, Search::Auto, &Streams::new(1, 0));
+    assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_713)]);
+}

@@ -1,0 +1,272 @@
+//! One radio: signals begin and end, and what it makes of them is looked at.
+
+use hopyard_engine::Streams;
+use proptest::prelude::*;
+
+use super::*;
+use crate::frame::FrameKind;
+use crate::packet::NodeId;
+
+/// The weakest power that can be decoded.
+const LEAST: f64 = 1e-10;
+/// Time on the air of every frame, in us; a body at 1 Mb/s behind a long preamble.
+const AIRTIME: u64 = 1000;
+const PREAMBLE: u64 = 192;
+
+fn us(micros: u64) -> Time {
+    Time::from_nanos(micros * 1000)
+}
+
+struct Bench {
+    radio: Radio,
+    receiver: Receiver,
+    rng: Rng,
+    rate: u32,
+}
+
+impl Bench {
+    fn new(reception: Reception) -> Self {
+        let receiver = Receiver {
+            reception,
+            threshold: LEAST,
+            capture: 10.0,
+            noise: 4.4e-13,
+            preamble: Span::from_micros(PREAMBLE),
+        };
+        Self { radio: Radio::default(), receiver, rng: Streams::new(1, 0).stream("bits"), rate: 1_000_000 }
+    }
+
+    fn begin(&mut self, id: u32, power: f64, at: u64) -> Begin {
+        let frame = Frame {
+            kind: FrameKind::Data,
+            transmitter: NodeId(id),
+            receiver: NodeId(99),
+            duration: Span::ZERO,
+            airtime: Span::from_micros(AIRTIME),
+            bytes: 101,
+            rate: self.rate,
+            sequence: 0,
+            retry: false,
+            packet: None,
+        };
+        self.radio.begin(id, power, us(at), us(at + AIRTIME), &self.receiver, &frame)
+    }
+
+    /// The frame that began AIRTIME before `at` ends.
+    fn end(&mut self, id: u32, power: f64, at: u64) -> (Verdict, bool) {
+        let end = self.radio.end(id, power, us(at), &self.receiver, &mut self.rng);
+        (end.verdict, end.idle)
+    }
+
+    fn send(&mut self, until: u64) {
+        self.radio.send(us(until), &self.receiver);
+    }
+}
+
+const ALL: [Reception; 3] = [Reception::Threshold, Reception::Ns2, Reception::Sinr];
+
+#[test]
+fn a_frame_alone_is_decoded() {
+    for reception in ALL {
+        let mut bench = Bench::new(reception);
+        assert_eq!(bench.begin(1, LEAST, 0), Begin::Busy, "{reception:?}");
+        assert_eq!(bench.end(1, LEAST, AIRTIME), (Verdict::Decoded, true), "{reception:?}");
+        assert_eq!((bench.radio.collisions, bench.radio.bit_errors), (0, 0));
+    }
+}
+
+#[test]
+fn a_frame_too_weak_to_be_decoded_keeps_the_medium_busy() {
+    // ns-2's radio takes it for a frame in error; the others do not see a frame at all.
+    for (reception, verdict) in
+        [(Reception::Threshold, Verdict::Missed), (Reception::Ns2, Verdict::Error), (Reception::Sinr, Verdict::Missed)]
+    {
+        let mut bench = Bench::new(reception);
+        assert_eq!(bench.begin(1, LEAST * 0.99, 0), Begin::Busy, "{reception:?}");
+        assert_eq!(bench.end(1, LEAST * 0.99, AIRTIME), (verdict, true), "{reception:?}");
+    }
+}
+
+#[test]
+fn frames_of_like_strength_destroy_each_other() {
+    for reception in [Reception::Threshold, Reception::Ns2] {
+        let mut bench = Bench::new(reception);
+        bench.begin(1, 5.0 * LEAST, 0);
+        assert_eq!(bench.begin(2, LEAST, 300), Begin::Nothing, "{reception:?}");
+        let first = bench.end(1, 5.0 * LEAST, AIRTIME);
+        let second = bench.end(2, LEAST, AIRTIME + 300);
+        // ns-2's radio stays with the one that lasts longer, and reports the error at its end.
+        let expected = match reception {
+            Reception::Ns2 => ((Verdict::Missed, false), (Verdict::Error, true)),
+            _ => ((Verdict::Error, false), (Verdict::Missed, true)),
+        };
+        assert_eq!((first, second), expected, "{reception:?}");
+        assert_eq!(bench.radio.collisions, 1);
+    }
+}
+
+#[test]
+fn a_frame_captures_the_radio_from_a_later_one_that_is_weaker_by_the_ratio() {
+    for (reception, begin) in
+        [(Reception::Threshold, Begin::Nothing), (Reception::Ns2, Begin::Ignored(us(AIRTIME + 300)))]
+    {
+        let mut bench = Bench::new(reception);
+        bench.begin(1, 10.0 * LEAST, 0);
+        assert_eq!(bench.begin(2, LEAST, 300), begin, "{reception:?}");
+        // The signal that ns-2 ignores does not keep its medium busy; its MAC sets the NAV instead.
+        assert_eq!(bench.end(1, 10.0 * LEAST, AIRTIME), (Verdict::Decoded, reception == Reception::Ns2));
+        let last = bench.end(2, LEAST, AIRTIME + 300);
+        assert_eq!(last, (Verdict::Missed, reception != Reception::Ns2), "{reception:?}");
+        assert_eq!(bench.radio.collisions, 0);
+    }
+}
+
+#[test]
+fn a_later_frame_that_is_stronger_by_the_ratio_captures_the_radio_but_in_ns2() {
+    for reception in ALL {
+        let mut bench = Bench::new(reception);
+        bench.begin(1, LEAST, 0);
+        assert_eq!(bench.begin(2, 1000.0 * LEAST, 300), Begin::Nothing);
+        assert_eq!(bench.end(1, LEAST, AIRTIME), (Verdict::Missed, false), "{reception:?}");
+        let expected = if reception == Reception::Ns2 { Verdict::Error } else { Verdict::Decoded };
+        assert_eq!(bench.end(2, 1000.0 * LEAST, AIRTIME + 300), (expected, true), "{reception:?}");
+        assert_eq!(bench.radio.collisions, 1);
+    }
+}
+
+#[test]
+fn in_ns2_also_a_frame_too_weak_to_be_decoded_destroys_another() {
+    let mut bench = Bench::new(Reception::Ns2);
+    bench.begin(1, LEAST, 0);
+    bench.begin(2, 0.5 * LEAST, 300);
+    assert_eq!(bench.end(1, LEAST, AIRTIME).0, Verdict::Missed);
+    assert_eq!(bench.end(2, 0.5 * LEAST, AIRTIME + 300).0, Verdict::Error);
+}
+
+#[test]
+fn interference_adds_up_but_in_ns2() {
+    for (reception, expected) in [(Reception::Threshold, Verdict::Error), (Reception::Ns2, Verdict::Decoded)] {
+        let mut bench = Bench::new(reception);
+        bench.begin(1, 15.0 * LEAST, 0);
+        bench.begin(2, LEAST, 100);
+        bench.begin(3, LEAST, 200);
+        assert_eq!(bench.end(1, 15.0 * LEAST, AIRTIME).0, expected, "{reception:?}");
+    }
+    // One after the other they do not.
+    let mut bench = Bench::new(Reception::Threshold);
+    bench.begin(2, LEAST, 0);
+    bench.begin(1, 15.0 * LEAST, 600);
+    bench.end(2, LEAST, AIRTIME);
+    bench.begin(3, LEAST, AIRTIME + 1);
+    assert_eq!(bench.end(1, 15.0 * LEAST, 600 + AIRTIME).0, Verdict::Decoded);
+    assert_eq!(bench.end(3, LEAST, 2 * AIRTIME + 1), (Verdict::Missed, true));
+}
+
+#[test]
+fn a_radio_that_sends_hears_nothing() {
+    for reception in ALL {
+        // It begins while the radio sends, and lasts longer.
+        let mut bench = Bench::new(reception);
+        bench.send(500);
+        assert_eq!(bench.begin(1, 100.0 * LEAST, 300), Begin::Busy, "{reception:?}");
+        let (verdict, idle) = bench.end(1, 100.0 * LEAST, 300 + AIRTIME);
+        assert!(verdict != Verdict::Decoded && idle, "{reception:?}: {verdict:?}");
+        // The radio begins to send while it receives.
+        let mut bench = Bench::new(reception);
+        bench.begin(1, 100.0 * LEAST, 0);
+        bench.send(500);
+        let (verdict, idle) = bench.end(1, 100.0 * LEAST, AIRTIME);
+        assert!(verdict != Verdict::Decoded && idle, "{reception:?}: {verdict:?}");
+        // The next one is heard.
+        bench.begin(2, LEAST, 2000);
+        assert_eq!(bench.end(2, LEAST, 2000 + AIRTIME), (Verdict::Decoded, true), "{reception:?}");
+    }
+}
+
+/// What the probability of no bit error must be: the product over chunks of constant rate and interference.
+fn expected_success(receiver: &Receiver, power: f64, body: Modulation, chunks: &[(u64, f64)]) -> f64 {
+    let mut begun = 0;
+    let mut success = 1.0;
+    for &(until, interference) in chunks {
+        let sinr = power / (receiver.noise + interference);
+        for (modulation, from, to) in
+            [(Modulation::Dbpsk, begun, until.min(PREAMBLE)), (body, begun.max(PREAMBLE), until)]
+        {
+            if to > from {
+                success *= chunk_success(modulation, sinr, (to - from) as f64 * 1e-6 * modulation.rate().bps() as f64);
+            }
+        }
+        begun = until;
+    }
+    success
+}
+
+#[test]
+fn bit_errors_are_counted_by_chunks_with_two_interferers() {
+    let mut bench = Bench::new(Reception::Sinr);
+    bench.rate = 11_000_000;
+    let (power, one, two) = (2.0 * LEAST, 0.17 * LEAST, 0.13 * LEAST);
+    bench.begin(1, power, 0);
+    bench.begin(2, one, 100);
+    bench.begin(3, two, 400);
+    bench.end(2, one, 800);
+    bench.radio.count_bits(us(AIRTIME), &bench.receiver);
+    let chunks = [(100, 0.0), (400, one), (800, one + two), (AIRTIME, two)];
+    let expected = expected_success(&bench.receiver, power, Modulation::Cck11, &chunks);
+    assert!((0.001..0.999).contains(&expected), "a case in between: {expected}");
+    assert!((bench.radio.success / expected - 1.0).abs() < 1e-9, "{} for {expected}", bench.radio.success);
+}
+
+#[test]
+fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
+    for (rate, expected) in [(1_000_000, Verdict::Decoded), (11_000_000, Verdict::Error)] {
+        let mut bench = Bench::new(Reception::Sinr);
+        bench.rate = rate;
+        bench.begin(1, 2.0 * LEAST, 0);
+        bench.begin(2, LEAST, 300);
+        assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME), (expected, false), "{rate}");
+        assert_eq!(bench.radio.bit_errors, u64::from(expected == Verdict::Error));
+        assert_eq!(bench.end(2, LEAST, AIRTIME + 300), (Verdict::Missed, true));
+    }
+}
+
+#[test]
+fn more_power_than_a_sum_holds_is_no_fault() {
+    let mut bench = Bench::new(Reception::Threshold);
+    for id in 0..100 {
+        bench.begin(id, 1.0, u64::from(id));
+    }
+    for id in 0..100 {
+        let (_, idle) = bench.end(id, 1.0, AIRTIME + u64::from(id));
+        assert_eq!(idle, id == 99);
+        if id < 98 {
+            // Another one meets a sum that has run out.
+            bench.begin(1000 + id, LEAST, AIRTIME + u64::from(id));
+            bench.end(1000 + id, LEAST, AIRTIME + u64::from(id));
+        }
+    }
+}
+
+proptest! {
+    /// Sums are integers: whatever the order of ends, what is left is the sum of the rest, to the last attowatt.
+    #[test]
+    fn the_order_of_ends_leaves_no_trace(
+        powers in prop::collection::vec(1e-14_f64..1e-6, 1..20),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 20),
+        sinr in any::<bool>(),
+    ) {
+        let mut bench = Bench::new(if sinr { Reception::Sinr } else { Reception::Threshold });
+        for (id, &power) in powers.iter().enumerate() {
+            bench.begin(id as u32, power, id as u64);
+        }
+        let mut left: Vec<usize> = (0..powers.len()).collect();
+        for (step, index) in order.iter().enumerate().take(powers.len()) {
+            let sum: u64 = left.iter().map(|&id| attowatts(powers[id])).sum();
+            prop_assert_eq!(bench.radio.energy, sum);
+            let id = left.remove(index.index(left.len()));
+            let (_, idle) = bench.end(id as u32, powers[id], 100 + step as u64);
+            prop_assert_eq!(idle, left.is_empty());
+        }
+        prop_assert_eq!((bench.radio.energy, bench.radio.signals), (0, 0));
+    }
+}
