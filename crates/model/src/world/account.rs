@@ -61,3 +61,98 @@ impl World {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Span;
+
+    use super::*;
+    use crate::context::Action;
+    use crate::mobility::Position;
+    use crate::packet::{Body, FlowId, NodeId, Packet, UdpHeader};
+    use crate::params::{Params as _, RFC};
+    use crate::world::{MediumSpec, NodeSpec, ObserveSpec, Spec, Watch};
+    use crate::{ip, link, mac, mobility, radio, routing};
+
+    /// Two idle nodes within reach.
+    fn world() -> World {
+        let node = |x| NodeSpec {
+            mobility: mobility::Config::of_profile("stationary", RFC).expect("a mobility model"),
+            start: Position { x, y: 0.0 },
+            movements: None,
+            wireless: true,
+            routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),
+        };
+        let spec = Spec {
+            seed: 17,
+            run: 3,
+            duration: Span::from_secs(2),
+            measure_from: hopyard_engine::Time::ZERO,
+            nodes: vec![node(0.0), node(100.0)],
+            radio: radio::Params::of_profile(RFC),
+            propagation: radio::propagation::Config::of_profile("two_ray_ground", RFC).expect("a propagation model"),
+            mac: mac::Config::of_profile("dcf", RFC).expect("a MAC"),
+            link: link::Params::of_profile(RFC),
+            ip: ip::Params::of_profile(RFC),
+            wires: Vec::new(),
+            flows: Vec::new(),
+            observe: ObserveSpec::default(),
+            medium: MediumSpec::default(),
+        };
+        World::new(&spec).expect("a world")
+    }
+
+    fn packet(world: &mut World) -> PacketId {
+        world.cx.originate(Packet {
+            created: world.cx.now,
+            source: NodeId(0),
+            destination: NodeId(1),
+            flow: FlowId(0),
+            size: 100,
+            ttl: 5,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        })
+    }
+
+    #[test]
+    fn a_packet_on_its_way_is_accounted_for() {
+        let mut world = world();
+        let packet = packet(&mut world);
+        world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: NodeId(1) });
+        world.drain();
+        assert_eq!(world.check_account(), Ok(()), "waiting for an address");
+        assert!(world.run(&Watch::default()).is_ok(), "delivered, to a flow that does not exist");
+    }
+
+    #[test]
+    fn a_packet_that_nobody_holds_fails_the_run() {
+        let mut world = world();
+        packet(&mut world);
+        let error = world.run(&Watch::default()).expect_err("a packet leaks");
+        assert_eq!((error.seed, error.run), (17, 3));
+        assert_eq!((error.outstanding, error.existing, error.held), (1, 1, 0));
+        let text = error.to_string();
+        assert!(text.contains("run 3 of seed 17") && text.contains("nobody holds") && text.contains("72"), "{text}");
+    }
+
+    #[test]
+    fn a_packet_that_vanishes_fails_the_run() {
+        let mut world = world();
+        let packet = packet(&mut world);
+        world.cx.packets.remove(packet);
+        let error = world.run(&Watch::default()).expect_err("a packet vanishes");
+        assert_eq!((error.outstanding, error.existing, error.held), (1, 0, 0));
+    }
+
+    #[test]
+    fn a_packet_held_twice_fails_the_run() {
+        let mut world = world();
+        let packet = packet(&mut world);
+        for next_hop in [NodeId::BROADCAST, NodeId::BROADCAST] {
+            world.nodes[0].link.send(packet, next_hop, &mut world.cx);
+        }
+        let error = world.check_account().expect_err("a packet in two places");
+        assert!(error.to_string().contains("2 places hold 1 packets"), "{error}");
+    }
+}
