@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of these")]
 
 pub mod scenarios;
+pub mod table;
 
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};

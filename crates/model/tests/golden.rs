@@ -1,0 +1,348 @@
+//! Golden results: for every model of every room a short run, kept as a table beside its digest in `golden/`.
+//!
+//! The tables are `insta` snapshots: they are plain text files that a review shows line by line, and `cargo insta review`
+//! takes over a change that is meant. Such a change belongs into the changelog under Results, with its reason.
+//! The rooms' lists of models are walked, so that a new model has no place to hide.
+
+mod common;
+
+use std::sync::Arc;
+
+use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
+use hopyard_engine::{Span, Time};
+use hopyard_model::link::wired;
+use hopyard_model::link::{Limit, RoutingPackets};
+use hopyard_model::mobility::movement_file::{Movements, Reading};
+use hopyard_model::mobility::{self, random_waypoint, waypoints};
+use hopyard_model::observe::Outcome;
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::Params as _;
+use hopyard_model::radio::{Reception, propagation};
+use hopyard_model::routing::static_routes::{self, Others};
+use hopyard_model::transport::{acking, congestion};
+use hopyard_model::world::{Spec, Transport, WireSpec};
+use hopyard_model::{link, mac, routing, traffic};
+
+use common::table::table;
+use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+
+/// The profiles of the model with this name, each by its name and the model's.
+fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
+    models
+        .iter()
+        .flat_map(|model| {
+            ["rfc", "ns2"]
+                .into_iter()
+                .filter(|profile| model.profiles.contains(profile))
+                .map(|profile| (format!("{} {profile}", model.name), model.name, profile))
+        })
+        .collect()
+}
+
+fn seconds(seconds: u64) -> Time {
+    Time::from_nanos(seconds * 1_000_000_000)
+}
+
+fn check(room: &str, runs: &[(String, Outcome)]) {
+    insta::with_settings!({ snapshot_path => "golden", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(room, table(runs));
+    });
+}
+
+/// Two senders and a receiver at saturation, at every rate.
+#[test]
+fn medium_access() {
+    let mut runs = Vec::new();
+    for (_, model, profile) in in_profiles(mac::MODELS) {
+        for rate in [1.0, 2.0, 5.5, 11.0] {
+            for rts in [true, false] {
+                let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 80.0)]);
+                spec.mac = mac::Config::of_profile(model, profile).expect("a MAC");
+                with_dcf(&mut spec, |dcf| {
+                    dcf.rate = mbps(rate);
+                    dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
+                    if rate > 2.0 && rts {
+                        (dcf.preamble, dcf.basic_rate) = (mac::dcf::Preamble::Short, mbps(2.0));
+                    }
+                });
+                add_cbr(&mut spec, 0, 1, 512, Span::from_millis(1));
+                add_cbr(&mut spec, 2, 1, 512, Span::from_millis(1));
+                spec.duration = Span::from_secs(1);
+                let name = format!("{model} {profile}, {rate} Mb/s{}", if rts { ", RTS" } else { "" });
+                runs.push((name, run(&spec)));
+            }
+        }
+    }
+    check("mac", &runs);
+}
+
+/// Two pairs that interfere, the near one and the far one, in each way of reception.
+#[test]
+fn reception() {
+    let runs: Vec<_> = [("threshold", Reception::Threshold), ("ns2", Reception::Ns2), ("sinr", Reception::Sinr)]
+        .into_iter()
+        .flat_map(|(name, reception)| {
+            [400.0, 650.0].map(|apart| {
+                let mut spec =
+                    network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (apart, 0.0), (apart + 100.0, 0.0)]);
+                with_ranges(&mut spec, 250.0, 300.0);
+                spec.radio.reception = reception;
+                add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
+                add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
+                spec.duration = Span::from_secs(2);
+                (format!("{name}, {apart} m"), run(&spec))
+            })
+        })
+        .collect();
+    check("reception", &runs);
+}
+
+/// A node that sends to one nearby and to one far away.
+#[test]
+fn path_loss() {
+    let runs: Vec<_> = in_profiles(propagation::MODELS)
+        .into_iter()
+        .map(|(name, model, profile)| {
+            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 240.0)]);
+            spec.propagation = propagation::Config::of_profile(model, profile).expect("a propagation model");
+            add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
+            add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
+            spec.duration = Span::from_secs(2);
+            (name, run(&spec))
+        })
+        .collect();
+    check("propagation", &runs);
+}
+
+/// What of a chain's last hop is left when its nodes move in each way.
+#[test]
+fn movement() {
+    const FILE: &str = "\
+        $node_(0) set X_ 0.0\n$node_(0) set Y_ 0.0\n$node_(1) set X_ 200.0\n$node_(1) set Y_ 0.0\n\
+        $node_(2) set X_ 400.0\n$node_(2) set Y_ 0.0\n\
+        $ns_ at 2.0 \"$node_(2) setdest 400.0 600.0 100.0\"\n$ns_ at 7.0 \"$node_(2) setdest 400.0 0.0 200.0\"\n";
+    let movements = Arc::new(Movements::read("inline", FILE.as_bytes(), &Reading::default()).expect("a movement file"));
+    let metres = Distance::new;
+    let runs: Vec<_> = mobility::MODELS
+        .iter()
+        .map(|model| {
+            let mut spec = network("rfc", "oracle", &chain(3, 200.0));
+            let config = match mobility::Config::of_profile(model.name, "rfc").expect("a mobility model") {
+                mobility::Config::Waypoints(_) => mobility::Config::Waypoints(waypoints::Params {
+                    track: vec![
+                        waypoints::Waypoint { at: Span::from_secs(2), x: metres(400.0), y: metres(0.0) },
+                        waypoints::Waypoint { at: Span::from_secs(6), x: metres(400.0), y: metres(800.0) },
+                        waypoints::Waypoint { at: Span::from_secs(8), x: metres(400.0), y: metres(0.0) },
+                    ],
+                    orders: Vec::new(),
+                }),
+                mobility::Config::RandomWaypoint(params) => mobility::Config::RandomWaypoint(random_waypoint::Params {
+                    width: metres(400.0),
+                    height: metres(500.0),
+                    speed_min: Speed::new(20.0),
+                    speed_max: Speed::new(60.0),
+                    ..params
+                }),
+                other => other,
+            };
+            spec.nodes[2].mobility = config;
+            spec.nodes[2].movements = Some(Arc::clone(&movements));
+            add_cbr(&mut spec, 0, 2, 256, Span::from_millis(25));
+            spec.duration = Span::from_secs(10);
+            (model.name.to_owned(), run(&spec))
+        })
+        .collect();
+    check("mobility", &runs);
+}
+
+/// Two ways around a square; the node on the shorter one walks away and comes back.
+#[test]
+fn routes() {
+    let runs: Vec<_> = routing::MODELS
+        .iter()
+        .flat_map(|model| ["rfc", "ns2"].map(|profile| (model.name, profile)))
+        .map(|(model, profile)| {
+            let places = [(0.0, 0.0), (200.0, 60.0), (400.0, 0.0), (70.0, -190.0), (330.0, -190.0), (600.0, 0.0)];
+            let mut spec = network(profile, model, &places);
+            if let routing::Config::StaticRoutes(_) = spec.nodes[0].routing {
+                let chain = static_routes::Params { routes: Vec::new(), others: Others::Chain };
+                for node in &mut spec.nodes {
+                    node.routing = routing::Config::StaticRoutes(chain.clone());
+                }
+            }
+            spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params {
+                track: Vec::new(),
+                orders: vec![
+                    waypoints::Order {
+                        at: Span::from_secs(8),
+                        x: Distance::new(200.0),
+                        y: Distance::new(1000.0),
+                        speed: Speed::new(100.0),
+                    },
+                    waypoints::Order {
+                        at: Span::from_secs(20),
+                        x: Distance::new(200.0),
+                        y: Distance::new(60.0),
+                        speed: Speed::new(200.0),
+                    },
+                ],
+            });
+            add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
+            add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
+            for flow in &mut spec.flows {
+                flow.start = seconds(2);
+            }
+            spec.duration = Span::from_secs(30);
+            (format!("{model} {profile}"), run(&spec))
+        })
+        .collect();
+    check("routing", &runs);
+}
+
+/// A gateway's bottleneck: three segments of one window lost, then one more, then its retransmission too.
+fn bottleneck(profile: &str) -> Spec {
+    let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
+    for node in &mut spec.nodes {
+        node.wireless = false;
+    }
+    let fast = wired::Params::of_profile(profile);
+    let mut slow = wired::Params { rate: mbps(0.8), delay: Span::from_millis(40), ..fast.clone() };
+    slow.losses.segments = vec![28, 29, 32, 90, 150, 150];
+    spec.wires = vec![
+        WireSpec { ends: (NodeId(0), NodeId(1)), params: fast },
+        WireSpec { ends: (NodeId(1), NodeId(2)), params: slow },
+    ];
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+#[test]
+fn congestion_control() {
+    let mut runs = Vec::new();
+    for (model, profile) in congestion::MODELS.iter().flat_map(|model| ["rfc", "ns2"].map(|p| (model.name, p))) {
+        let mut spec = bottleneck(profile);
+        add_tcp(&mut spec, 0, 2, profile, model, |_| {});
+        runs.push((format!("{model} {profile}, wire"), run(&spec)));
+        let mut spec = network(profile, "oracle", &chain(5, 200.0));
+        add_tcp(&mut spec, 0, 4, profile, model, |_| {});
+        spec.duration = Span::from_secs(5);
+        runs.push((format!("{model} {profile}, 4 hops"), run(&spec)));
+    }
+    check("congestion", &runs);
+}
+
+#[test]
+fn acknowledging() {
+    let runs: Vec<_> = acking::MODELS
+        .iter()
+        .flat_map(|model| ["rfc", "ns2"].map(|profile| (model.name, profile)))
+        .map(|(model, profile)| {
+            let mut spec = bottleneck(profile);
+            add_tcp(&mut spec, 0, 2, profile, "sack", |_| {});
+            if let Transport::Tcp { acking, .. } = &mut spec.flows[0].transport {
+                *acking = acking::Config::of_profile(model, profile).expect("a way of acknowledging");
+            }
+            (format!("{model} {profile}"), run(&spec))
+        })
+        .collect();
+    check("acking", &runs);
+}
+
+#[test]
+fn applications() {
+    let mut runs = Vec::new();
+    for (model, profile) in traffic::MODELS.iter().flat_map(|model| ["rfc", "ns2"].map(|p| (model.name, p))) {
+        for udp in [true, false] {
+            if udp && matches!(model, "ftp" | "transfer") {
+                continue;
+            }
+            let mut spec = network(profile, "oracle", &chain(3, 200.0));
+            add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
+            let flow = &mut spec.flows[0];
+            flow.traffic = traffic::Config::of_profile(model, profile).expect("traffic");
+            if let traffic::Config::Transfer(transfer) = &mut flow.traffic {
+                transfer.size = Bytes::new(100_001);
+            }
+            if udp {
+                flow.transport = Transport::Udp;
+            }
+            (flow.start, flow.stop) = (seconds(1), seconds(5));
+            spec.duration = Span::from_secs(8);
+            runs.push((format!("{model} {profile}, {}", if udp { "UDP" } else { "TCP" }), run(&spec)));
+        }
+    }
+    check("traffic", &runs);
+}
+
+/// Interface queues and address resolution on a chain with too much to send.
+#[test]
+fn links() {
+    let kinds: [(&str, fn(&mut link::Params)); 7] = [
+        ("as is", |_| {}),
+        ("short queue", |link| link.queue_length = 5),
+        ("exclusive limit", |link| (link.queue_length, link.queue_limit) = (5, Limit::Exclusive)),
+        ("routing in turn", |link| (link.queue_length, link.routing_packets) = (5, RoutingPackets::InTurn)),
+        ("no resolution", |link| link.arp.resolution = link::arp::Resolution::Off),
+        ("one packet held", |link| link.arp.hold = 1),
+        ("addresses forgotten", |link| link.arp.lifetime = Span::from_millis(500)),
+    ];
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for (name, change) in kinds {
+            let mut spec = network(profile, "dsdv", &chain(3, 200.0));
+            change(&mut spec.link);
+            add_cbr(&mut spec, 0, 2, 512, Span::from_millis(6));
+            add_cbr(&mut spec, 1, 0, 512, Span::from_millis(50));
+            for flow in &mut spec.flows {
+                flow.start = seconds(12);
+            }
+            spec.duration = Span::from_secs(15);
+            runs.push((format!("{profile}, {name}"), run(&spec)));
+        }
+    }
+    check("link", &runs);
+}
+
+/// A wire between two nodes: its queue overflows, or it loses packets by chance, by number, or on the way back.
+#[test]
+fn wires() {
+    let kinds: [(&str, fn(&mut wired::Params)); 5] = [
+        ("as is", |_| {}),
+        ("short queue", |wire| wire.queue_length = 4),
+        ("by chance", |wire| wire.losses.rate = 0.02),
+        ("by number", |wire| wire.losses.packets = vec![3, 20, 21, 22]),
+        ("on the way back", |wire| wire.losses_back.rate = 0.2),
+    ];
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for (name, change) in kinds {
+            let mut spec = network(profile, "static", &[(0.0, 0.0); 2]);
+            let mut params =
+                wired::Params { rate: mbps(1.0), delay: Span::from_millis(10), ..wired::Params::of_profile(profile) };
+            change(&mut params);
+            spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params }];
+            add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
+            add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
+            spec.duration = Span::from_secs(4);
+            runs.push((format!("{profile}, {name}"), run(&spec)));
+        }
+    }
+    check("wired", &runs);
+}
+
+/// The whole at once: fifty moving nodes, five variants of TCP and datagrams, under every protocol and profile.
+#[test]
+fn moving() {
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for model in routing::MODELS.iter().filter(|model| model.name != "static") {
+            runs.push((format!("{} {profile}", model.name), run(&common::scenarios::moving(profile, model.name))));
+        }
+    }
+    let mut shadowed = common::scenarios::shadowing();
+    if let propagation::Config::LogDistance(params) = &mut shadowed.propagation {
+        params.sigma = Ratio::from_db(3.0);
+    }
+    runs.push(("shadowed chain".to_owned(), run(&shadowed)));
+    check("moving", &runs);
+}
