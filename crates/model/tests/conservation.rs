@@ -221,3 +221,21 @@ fn a_run_that_is_cancelled_still_adds_up() {
         agree(&outcome).expect("tables agree");
     }
 }
+
+/// A node behind a wire stands beside nodes that search routes by radio: it must not take part.
+#[test]
+fn a_node_without_a_radio_takes_no_part_in_the_air() {
+    for protocol in ["aodv", "dsdv"] {
+        let mut spec = network("rfc", protocol, &[(0.0, 0.0), (10.0, 0.0), (200.0, 0.0)]);
+        spec.nodes[0].wireless = false;
+        let wire = wired::Params::of_profile("rfc");
+        spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params: wire });
+        add_cbr(&mut spec, 1, 2, 100, Span::from_millis(50));
+        spec.duration = Span::from_secs(40);
+        let outcome = run(&spec);
+        assert!(outcome.flows[0].packets_arrived > 100, "{protocol}");
+        let node = &outcome.nodes[0];
+        assert_eq!((node.rts, node.cts, node.data_frames, node.acks, node.broadcasts), (0, 0, 0, 0, 0), "{protocol}");
+        assert_eq!((node.collisions, node.forwarded, node.dropped), (0, 0, 0), "{protocol}");
+    }
+}

@@ -127,6 +127,11 @@ impl Medium {
         }
     }
 
+    /// Takes the radio from a node that is only wired: it hears nothing. To be said before the first transmission.
+    pub fn without_radio(&mut self, node: NodeId) {
+        self.neighbours.leave_out(node.index());
+    }
+
     /// A node begins its next leg.
     pub fn set_leg(&mut self, node: NodeId, leg: Leg) {
         self.neighbours.set_leg(node.index(), leg);

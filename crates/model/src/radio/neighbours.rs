@@ -34,6 +34,8 @@ const MARGIN: f64 = 0.15;
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     legs: Vec<Leg>,
+    /// Nodes that are in nobody's list.
+    deaf: Vec<bool>,
     lists: Vec<List>,
     reach: f64,
     margin: f64,
@@ -79,6 +81,7 @@ impl Neighbours {
         let margin = reach * MARGIN;
         Self {
             lists: vec![List::default(); legs.len()],
+            deaf: vec![false; legs.len()],
             legs,
             reach,
             margin,
@@ -88,6 +91,11 @@ impl Neighbours {
             search,
             grid: Grid::default(),
         }
+    }
+
+    /// Leaves a node out of every list: it has no radio. To be said before the first search.
+    pub fn leave_out(&mut self, node: usize) {
+        self.deaf[node] = true;
     }
 
     /// A number that changes whenever any distance may have changed, or zero while nodes move.
@@ -161,11 +169,11 @@ impl Neighbours {
         let here = self.legs[node].position(now);
         let bound = (self.reach + self.margin) * (self.reach + self.margin);
         let holds = self.holds();
-        let legs = &self.legs;
+        let (legs, deaf) = (&self.legs, &self.deaf);
         let near = |other: u32| {
             let there = legs[other as usize].position(now);
             let (dx, dy) = (there.x - here.x, there.y - here.y);
-            other as usize != node && dx * dx + dy * dy <= bound
+            other as usize != node && dx * dx + dy * dy <= bound && !deaf[other as usize]
         };
         let neighbours = &mut self.lists[node].neighbours;
         neighbours.clear();

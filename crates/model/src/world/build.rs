@@ -111,8 +111,11 @@ impl World {
         }
         let connectivity_interval =
             nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
-        let medium =
+        let mut medium =
             Medium::new(&spec.radio, spec.propagation.channel(), timing.preamble(), legs, spec.medium.search, &streams);
+        for number in (0..count).filter(|&number| !spec.nodes[number].wireless) {
+            medium.without_radio(NodeId(number as u32));
+        }
         Ok(Self {
             cx: Context::default(),
             queue,

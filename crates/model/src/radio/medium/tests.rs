@@ -34,52 +34,71 @@ fn frame(from: u32, packet: Option<PacketId>, to: NodeId) -> Frame {
     }
 }
 
-fn hearers(medium: &mut Medium, from: u32, now: Time) -> Vec<(u32, u32)> {
-    let mut queue: Queue<u8> = Queue::default();
-    match medium.transmit(frame(from, None, NodeId(0)), now, &mut queue) {
-        None => Vec::new(),
-        Some(id) => {
-            let hearers = medium.transmissions[id.0 as usize].hearers.iter().map(|it| (it.node, it.delay)).collect();
-            while medium.next_edge(id).is_some() {
-                let (at, _) = medium.next_edge(id).expect("just seen");
-                medium.step(id, at);
-            }
-            medium.finish(id);
-            hearers
-        }
+/// Writes down every edge: node, whether a signal begins, when. Says `goes_on` when asked whether the next edge comes first.
+#[derive(Default)]
+struct Recorder {
+    goes_on: bool,
+    seen: Vec<(u32, bool, u64)>,
+}
+
+impl Ears for Recorder {
+    fn comes_first(&self, _: Time, _: Order) -> bool {
+        self.goes_on
     }
+
+    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time) {
+        assert_eq!(begin, Begin::Busy);
+        self.seen.push((node.0, true, now.nanos()));
+    }
+
+    fn on_end(&mut self, node: NodeId, end: End, _: &Frame, now: Time) -> bool {
+        assert!(end.idle);
+        self.seen.push((node.0, false, now.nanos()));
+        false
+    }
+}
+
+/// Who hears a frame of `from`, and after how many nanoseconds.
+fn hearers(medium: &mut Medium, from: u32, now: Time) -> Vec<(u32, u64)> {
+    let mut queue: Queue<u8> = Queue::default();
+    let Some(id) = medium.transmit(frame(from, None, NodeId(0)), now, &mut queue) else { return Vec::new() };
+    let mut ears = Recorder { goes_on: true, ..Recorder::default() };
+    assert_eq!(medium.walk(id, false, &mut ears), Walk::Finished);
+    medium.finish(id);
+    ears.seen.iter().filter(|(_, begins, _)| *begins).map(|&(node, _, at)| (node, at - now.nanos())).collect()
 }
 
 #[test]
 fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
-    let mut medium = medium(&[(0.0, 0.0), (300.0, 0.0), (90.0, 0.0), (551.0, 0.0), (549.0, 0.0)], 550.0, Search::Auto);
-    let mut queue: Queue<u8> = Queue::default();
-    let before = queue.reserve(1);
-    let start = Time::from_nanos(1_000_000);
-    let id = medium.transmit(frame(0, None, NodeId(2)), start, &mut queue).expect("somebody hears");
-    let after = queue.reserve(1);
-    let mut seen = Vec::new();
-    let mut last = before;
-    while let Some((at, order)) = medium.next_edge(id) {
-        assert!(order > last && order < after, "edges have their places in the order of scheduling");
-        last = order;
-        let (node, begins) = match medium.step(id, at) {
-            Edge::Begin(node, begin) => {
-                assert_eq!(begin, Begin::Busy);
-                (node.0, true)
+    for (exact, goes_on) in [(false, true), (false, false), (true, true)] {
+        let places = [(0.0, 0.0), (300.0, 0.0), (90.0, 0.0), (551.0, 0.0), (549.0, 0.0)];
+        let mut medium = medium(&places, 550.0, Search::Auto);
+        let mut queue: Queue<u8> = Queue::default();
+        let before = queue.reserve(1);
+        let start = Time::from_nanos(1_000_000);
+        let id = medium.transmit(frame(0, None, NodeId(2)), start, &mut queue).expect("somebody hears");
+        let after = queue.reserve(1);
+        let mut ears = Recorder { goes_on, ..Recorder::default() };
+        let mut last = before;
+        let mut walks = 0;
+        loop {
+            let (_, order) = medium.next_edge(id);
+            assert!(order > last && order < after, "edges have their places in the order of scheduling");
+            last = order;
+            walks += 1;
+            match medium.walk(id, exact, &mut ears) {
+                Walk::Next(at, order) => assert_eq!((at, order), medium.next_edge(id)),
+                Walk::Interrupted => panic!("nobody asked to stop"),
+                Walk::Finished => break,
             }
-            Edge::End(node, end) => {
-                assert!(end.idle);
-                (node.0, false)
-            }
-        };
-        seen.push((node, begins, at.since(start).nanos()));
+        }
+        assert_eq!(walks, if exact || !goes_on { 6 } else { 1 });
+        // 90 m, 300 m and 549 m at 299,792,458 m/s; node 3 is out of range.
+        let begins = [(2, true, 1_000_300), (1, true, 1_001_001), (4, true, 1_001_831)];
+        let ends = begins.map(|(node, _, at)| (node, false, at + 500_000));
+        assert_eq!(ears.seen, [begins, ends].concat());
+        assert_eq!((medium.edges(id), medium.count()), (6, 1));
     }
-    // 90 m, 300 m and 549 m at 299,792,458 m/s; node 3 is out of range.
-    let begins = [(2, true, 300), (1, true, 1001), (4, true, 1831)];
-    let ends = begins.map(|(node, _, at)| (node, false, at + 500_000));
-    assert_eq!(seen, [begins, ends].concat());
-    assert_eq!((medium.edges(id), medium.count()), (6, 1));
 }
 
 #[test]
@@ -116,12 +135,11 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
     let mut queue: Queue<u8> = Queue::default();
     for (to, owned) in [(NodeId::BROADCAST, true), (NodeId(1), false)] {
         let id = medium.transmit(frame(0, Some(packet), to), Time::ZERO, &mut queue).expect("somebody hears");
-        for _ in 0..4 {
+        let mut ears = Recorder::default();
+        while medium.walk(id, false, &mut ears) != Walk::Finished {
             assert_eq!(medium.held(), if owned { vec![packet] } else { Vec::new() });
-            let (at, _) = medium.next_edge(id).expect("four edges");
-            medium.step(id, at);
         }
-        assert_eq!(medium.next_edge(id), None);
+        assert_eq!(ears.seen.len(), 4);
         assert_eq!(medium.finish(id), owned.then_some(packet));
         assert!(medium.held().is_empty());
     }
@@ -169,4 +187,14 @@ fn no_signal_is_followed_beyond_the_horizon() {
     let legs = [0.0, 20_000.0, 60_000.0].map(|x| Leg::still(Time::ZERO, Position { x, y: 0.0 })).into();
     let mut medium = Medium::new(&params, channel, Span::from_micros(192), legs, Search::Auto, &Streams::new(1, 0));
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_713)]);
+}
+
+#[test]
+fn a_node_without_a_radio_hears_nothing() {
+    for search in [Search::Array, Search::Grid] {
+        let mut medium = medium(&[(0.0, 0.0), (50.0, 0.0), (100.0, 0.0)], 550.0, search);
+        medium.without_radio(NodeId(1));
+        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 334)]);
+        assert_eq!(medium.in_range(NodeId(2), Time::ZERO), [NodeId(0)]);
+    }
 }

@@ -1,6 +1,6 @@
 //! One radio: signals begin and end, and what it makes of them is looked at.
 
-use hopyard_engine::Streams;
+use hopyard_engine::{Rng, Streams};
 use proptest::prelude::*;
 
 use super::*;
