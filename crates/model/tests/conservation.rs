@@ -196,7 +196,7 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 250, ..ProptestConfig::default() })]
 
     #[test]
     fn every_packet_is_accounted_for(spec in spec()) {
@@ -237,5 +237,21 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
         let node = &outcome.nodes[0];
         assert_eq!((node.rts, node.cts, node.data_frames, node.acks, node.broadcasts), (0, 0, 0, 0, 0), "{protocol}");
         assert_eq!((node.collisions, node.forwarded, node.dropped), (0, 0, 0), "{protocol}");
+    }
+}
+
+/// Requests of ARP and AODV are broadcast, and not repeated by the MAC: those sent in the same instant collide, and must not
+/// do so again and again.
+#[test]
+fn flows_that_start_in_the_same_instant_all_get_through() {
+    for protocol in ["static", "oracle", "aodv", "dsdv"] {
+        let mut spec = network("rfc", protocol, &[(0.0, 0.0), (90.0, 0.0), (180.0, 0.0)]);
+        add_tcp(&mut spec, 0, 2, "rfc", "reno", |_| {});
+        add_cbr(&mut spec, 2, 1, 100, Span::from_millis(50));
+        spec.duration = Span::from_secs(40);
+        let outcome = run(&spec);
+        for flow in &outcome.flows {
+            assert!(flow.packets_arrived > 500, "{protocol}: {flow:?}");
+        }
     }
 }

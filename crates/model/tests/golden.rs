@@ -24,7 +24,7 @@ use hopyard_model::world::{Spec, Transport, WireSpec};
 use hopyard_model::{link, mac, routing, traffic};
 
 use common::table::table;
-use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_dcf, with_ranges};
 
 /// The profiles of the model with this name, each by its name and the model's.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
@@ -67,6 +67,7 @@ fn medium_access() {
                 });
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(1));
                 add_cbr(&mut spec, 2, 1, 512, Span::from_millis(1));
+                stagger(&mut spec);
                 spec.duration = Span::from_secs(1);
                 let name = format!("{model} {profile}, {rate} Mb/s{}", if rts { ", RTS" } else { "" });
                 runs.push((name, run(&spec)));
@@ -89,6 +90,7 @@ fn reception() {
                 spec.radio.reception = reception;
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
                 add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
+                stagger(&mut spec);
                 spec.duration = Span::from_secs(2);
                 (format!("{name}, {apart} m"), run(&spec))
             })
@@ -107,6 +109,7 @@ fn path_loss() {
             spec.propagation = propagation::Config::of_profile(model, profile).expect("a propagation model");
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
+            stagger(&mut spec);
             spec.duration = Span::from_secs(2);
             (name, run(&spec))
         })
@@ -192,6 +195,7 @@ fn routes() {
             for flow in &mut spec.flows {
                 flow.start = seconds(2);
             }
+            stagger(&mut spec);
             spec.duration = Span::from_secs(30);
             (format!("{model} {profile}"), run(&spec))
         })
@@ -296,6 +300,7 @@ fn links() {
             for flow in &mut spec.flows {
                 flow.start = seconds(12);
             }
+            stagger(&mut spec);
             spec.duration = Span::from_secs(15);
             runs.push((format!("{profile}, {name}"), run(&spec)));
         }

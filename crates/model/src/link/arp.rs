@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,9 @@ pub struct Params {
     pub pacing: Pacing,
     /// How long to wait for a reply; only with pacing "timer".
     pub retry: Span,
+    /// Largest random time on top of `retry`. Requests are broadcast, so nobody repeats one that has collided; without it, two
+    /// nodes that ask in the same instant would do so again and again until both give up.
+    pub retry_jitter: Span,
     /// How long an address is believed after its node's last message; "0 s" for ever.
     pub lifetime: Span,
     /// Whose addresses are kept: "addressed" (RFC 826) or "overheard".
@@ -83,6 +86,7 @@ impl params::Params for Params {
                 requests: 3,
                 pacing: Pacing::Arrivals,
                 retry: Span::from_secs(1),
+                retry_jitter: Span::ZERO,
                 lifetime: Span::ZERO,
                 learning: Learning::Overheard,
                 delay: Span::from_micros(5),
@@ -95,6 +99,7 @@ impl params::Params for Params {
                 pacing: Pacing::Timer,
                 // RFC 1122 §2.3.2.1: at most one request a second for a destination, entries for about a minute.
                 retry: Span::from_secs(1),
+                retry_jitter: Span::from_millis(100),
                 lifetime: Span::from_secs(60),
                 learning: Learning::Addressed,
                 delay: Span::ZERO,
@@ -136,13 +141,14 @@ pub struct Arp {
     /// Frames for the link to send, each with its receiver.
     ready: Vec<(PacketId, NodeId)>,
     deadline: Time,
+    rng: Rng,
 }
 
 impl Arp {
     /// Address resolution that knows nobody yet.
     #[must_use]
-    pub fn new(node: NodeId, params: Params) -> Self {
-        Self { node, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER }
+    pub fn new(node: NodeId, params: Params, rng: Rng) -> Self {
+        Self { node, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER, rng }
     }
 
     /// A packet is to go to a neighbour. When this gives false, address resolution keeps the packet: it comes back through
@@ -184,7 +190,7 @@ impl Arp {
         if by_arrivals || *requests == 0 {
             *requests += 1;
             if !by_arrivals {
-                *retry_at = cx.now + self.params.retry;
+                *retry_at = cx.now + wait(&self.params, &mut self.rng);
                 self.deadline = self.deadline.min(*retry_at);
             }
             self.request(next_hop, cx);
@@ -225,15 +231,15 @@ impl Arp {
     /// The deadline is reached: requests are repeated, or the links given up.
     pub fn on_timer(&mut self, cx: &mut Context) {
         let mut again = Vec::new();
-        let (node, limit, retry) = (self.node, self.params.requests, self.params.retry);
+        let (node, params, rng) = (self.node, &self.params, &mut self.rng);
         self.neighbours.retain_mut(|(neighbour, state)| {
             let State::Asked { held, requests, retry_at } = state else { return true };
             if *retry_at > cx.now {
                 return true;
             }
-            if *requests < limit {
+            if *requests < params.requests {
                 *requests += 1;
-                *retry_at = cx.now + retry;
+                *retry_at = cx.now + wait(params, rng);
                 again.push(*neighbour);
                 return true;
             }
@@ -304,6 +310,11 @@ impl Arp {
         });
         self.ready.push((packet, destination));
     }
+}
+
+/// How long this request waits for its reply.
+fn wait(params: &Params, rng: &mut Rng) -> Span {
+    params.retry + params.retry_jitter.mul_f64(rng.uniform())
 }
 
 impl State {

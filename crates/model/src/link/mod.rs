@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,12 +79,12 @@ pub struct Link {
 impl Link {
     /// The link of a node.
     #[must_use]
-    pub fn new(node: NodeId, params: &Params) -> Self {
+    pub fn new(node: NodeId, params: &Params, rng: Rng) -> Self {
         let capacity = params.queue_limit.capacity(params.queue_length);
         Self {
             node,
             queue: InterfaceQueue::new(node, capacity, params.routing_packets),
-            arp: Arp::new(node, params.arp.clone()),
+            arp: Arp::new(node, params.arp.clone(), rng),
             processing_delay: params.processing_delay,
             arp_delay: params.arp.delay,
             down: DelayLine::default(),

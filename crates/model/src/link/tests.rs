@@ -1,3 +1,4 @@
+use hopyard_engine::{Rng, Streams};
 use proptest::prelude::*;
 
 use super::test_packets::data;
@@ -8,6 +9,10 @@ use crate::params::Params as _;
 
 const HERE: NodeId = NodeId(0);
 const NEXT: NodeId = NodeId(1);
+
+fn rng() -> Rng {
+    Streams::new(1, 0).node(0, "arp")
+}
 
 /// Runs the link's timers up to `until`.
 fn run(link: &mut Link, cx: &mut Context, until: Span) {
@@ -21,7 +26,7 @@ fn run(link: &mut Link, cx: &mut Context, until: Span) {
 #[test]
 fn a_conversation_in_ns2() {
     let mut cx = Context::default();
-    let mut link = Link::new(HERE, &Params::of_profile(NS2));
+    let mut link = Link::new(HERE, &Params::of_profile(NS2), rng());
     let first = data(&mut cx);
     link.send(first, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(4));
@@ -49,7 +54,7 @@ fn a_conversation_in_ns2() {
 fn packets_go_up_after_the_processing_delay() {
     for (profile, delay) in [(RFC, Span::ZERO), (NS2, Span::from_micros(25))] {
         let mut cx = Context::default();
-        let mut link = Link::new(HERE, &Params::of_profile(profile));
+        let mut link = Link::new(HERE, &Params::of_profile(profile), rng());
         let packet = data(&mut cx);
         link.receive(packet, NEXT, &mut cx);
         run(&mut link, &mut cx, delay);
@@ -61,7 +66,7 @@ fn packets_go_up_after_the_processing_delay() {
 #[test]
 fn broadcasts_need_no_address() {
     let mut cx = Context::default();
-    let mut link = Link::new(HERE, &Params::of_profile(RFC));
+    let mut link = Link::new(HERE, &Params::of_profile(RFC), rng());
     let packet = data(&mut cx);
     link.send(packet, NodeId::BROADCAST, &mut cx);
     assert_eq!(link.next_frame(cx.now), Some((packet, NodeId::BROADCAST)));
@@ -122,7 +127,7 @@ proptest! {
         let params = Params { queue_length: 6, ..Params::of_profile(profile) };
         let capacity = params.queue_limit.capacity(params.queue_length);
         let mut cx = Context::default();
-        let mut link = Link::new(HERE, &params);
+        let mut link = Link::new(HERE, &params, rng());
         let mut sent = 0;
         let mut last = [None; 4];
         for event in events {

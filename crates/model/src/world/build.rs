@@ -81,7 +81,7 @@ impl World {
             }
             legs.push(leg);
             nodes.push(Node {
-                link: Link::new(id, &spec.link),
+                link: Link::new(id, &spec.link, streams.node(number, "arp")),
                 link_wakeup: Wakeup::default(),
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 routing_wakeup: Wakeup::default(),

@@ -102,6 +102,13 @@ pub fn add_tcp(
     });
 }
 
+/// Lets flows start one after the other, 37 ms apart, so that their first broadcasts do not collide.
+pub fn stagger(spec: &mut Spec) {
+    for (number, flow) in spec.flows.iter_mut().enumerate() {
+        flow.start = flow.start + Span::from_millis(37) * number as u64;
+    }
+}
+
 /// Runs to the end.
 pub fn run(spec: &Spec) -> Outcome {
     World::new(spec).expect("a world").run(&Watch::default()).expect("packets add up")

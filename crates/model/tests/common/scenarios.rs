@@ -12,7 +12,7 @@ use hopyard_model::routing;
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, WireSpec};
 
-use super::{add_cbr, add_tcp, chain, mbps, network, with_dcf, with_ranges};
+use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges};
 
 /// Every scenario, with its name.
 pub fn all() -> Vec<(String, Spec)> {
@@ -63,6 +63,7 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
     for number in 20..25 {
         add_cbr(&mut spec, number, number + 10, 256, Span::from_millis(100));
     }
+    stagger(&mut spec);
     spec.duration = Span::from_secs(6);
     spec
 }

@@ -1,3 +1,5 @@
+use hopyard_engine::Streams;
+
 use super::*;
 use crate::link::test_packets::data;
 use crate::packet::PacketKind;
@@ -7,8 +9,14 @@ const HERE: NodeId = NodeId(0);
 const NEXT: NodeId = NodeId(1);
 const THIRD: NodeId = NodeId(2);
 
+fn rng() -> Rng {
+    Streams::new(1, 0).node(0, "arp")
+}
+
+/// Without jitter, so that requests are repeated at full seconds.
 fn arp(profile: &str) -> (Arp, Context) {
-    (Arp::new(HERE, Params::of_profile(profile)), Context::default())
+    let params = Params { retry_jitter: Span::ZERO, ..Params::of_profile(profile) };
+    (Arp::new(HERE, params, rng()), Context::default())
 }
 
 /// What address resolution sends: receiver and what, "packet" for one that had waited.
@@ -88,6 +96,24 @@ fn requests_are_repeated_and_given_up() {
 }
 
 #[test]
+fn nodes_that_ask_at_once_do_not_repeat_at_once() {
+    let mut again: Vec<Time> = (0..50)
+        .map(|node| {
+            let rng = Streams::new(1, 0).node(node, "arp");
+            let (mut arp, mut cx) = (Arp::new(HERE, Params::of_profile(RFC), rng), Context::default());
+            let packet = data(&mut cx);
+            arp.resolve(packet, NEXT, &mut cx);
+            arp.deadline()
+        })
+        .collect();
+    again.sort_unstable();
+    again.dedup();
+    assert_eq!(again.len(), 50);
+    let second = Time::ZERO + Span::from_secs(1);
+    assert!(again.iter().all(|&at| at >= second && at <= second + Span::from_millis(100)));
+}
+
+#[test]
 fn the_oldest_packet_makes_room() {
     let (mut arp, mut cx) = arp(RFC);
     let packets: Vec<_> = (0..52).map(|_| data(&mut cx)).collect();
@@ -158,7 +184,7 @@ fn in_ns2_the_held_packet_goes_before_the_reply() {
 #[test]
 fn nobody_is_asked_when_addresses_are_known() {
     let mut cx = Context::default();
-    let mut arp = Arp::new(HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) });
+    let mut arp = Arp::new(HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) }, rng());
     let packet = data(&mut cx);
     assert!(arp.resolve(packet, NEXT, &mut cx));
     assert_eq!(sent(&mut arp, &mut cx), []);

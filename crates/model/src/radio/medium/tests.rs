@@ -93,8 +93,8 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
             }
         }
         assert_eq!(walks, if exact || !goes_on { 6 } else { 1 });
-        // 90 m, 300 m and 549 m at 299,792,458 m/s; node 3 is out of range.
-        let begins = [(2, true, 1_000_300), (1, true, 1_001_001), (4, true, 1_001_831)];
+        // 90 m, 300 m and 549 m at 3e8 m/s, as in ns-2; node 3 is out of range.
+        let begins = [(2, true, 1_000_300), (1, true, 1_001_000), (4, true, 1_001_830)];
         let ends = begins.map(|(node, _, at)| (node, false, at + 500_000));
         assert_eq!(ears.seen, [begins, ends].concat());
         assert_eq!((medium.edges(id), medium.count()), (6, 1));
@@ -149,18 +149,18 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
 fn what_is_kept_of_still_nodes_is_forgotten_when_one_moves() {
     let mut medium = medium(&[(0.0, 0.0), (300.0, 0.0), (600.0, 0.0)], 550.0, Search::Auto);
     let start = Time::ZERO;
-    assert_eq!(hearers(&mut medium, 0, start), [(1, 1001)]);
-    assert_eq!(hearers(&mut medium, 0, start), [(1, 1001)], "from what was kept");
+    assert_eq!(hearers(&mut medium, 0, start), [(1, 1000)]);
+    assert_eq!(hearers(&mut medium, 0, start), [(1, 1000)], "from what was kept");
     // Node 2 comes nearer at 10 m/s for ten seconds, then stands still.
     let until = Time::from_nanos(10_000_000_000);
     let going = Leg { start, from: Position { x: 600.0, y: 0.0 }, velocity: (-10.0, 0.0), until };
     medium.set_leg(NodeId(2), going);
-    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(4_000_000_000)), [(1, 1001)]);
-    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(6_000_000_000)), [(1, 1001), (2, 1801)]);
+    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(4_000_000_000)), [(1, 1000)]);
+    assert_eq!(hearers(&mut medium, 0, Time::from_nanos(6_000_000_000)), [(1, 1000), (2, 1800)]);
     medium.set_leg(NodeId(2), Leg::still(until, Position { x: 500.0, y: 0.0 }));
     for _ in 0..2 {
-        assert_eq!(hearers(&mut medium, 0, until), [(1, 1001), (2, 1668)]);
-        assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1668)]);
+        assert_eq!(hearers(&mut medium, 0, until), [(1, 1000), (2, 1667)]);
+        assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1667)]);
     }
     assert_eq!(medium.position(NodeId(2), until), Position { x: 500.0, y: 0.0 });
 }
@@ -186,7 +186,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
     let legs = [0.0, 20_000.0, 60_000.0].map(|x| Leg::still(Time::ZERO, Position { x, y: 0.0 })).into();
     let mut medium = Medium::new(&params, channel, Span::from_micros(192), legs, Search::Auto, &Streams::new(1, 0));
-    assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_713)]);
+    assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_node_without_a_radio_hears_nothing() {
     for search in [Search::Array, Search::Grid] {
         let mut medium = medium(&[(0.0, 0.0), (50.0, 0.0), (100.0, 0.0)], 550.0, search);
         medium.without_radio(NodeId(1));
-        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 334)]);
+        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 333)]);
         assert_eq!(medium.in_range(NodeId(2), Time::ZERO), [NodeId(0)]);
     }
 }

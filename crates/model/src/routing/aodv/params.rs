@@ -161,7 +161,7 @@ pub struct Params {
     pub allowed_hello_loss: u8,
     /// Silence after which a neighbour is lost; "auto": `allowed_hello_loss * hello_interval`.
     pub neighbour_expiry: Auto,
-    /// Largest random delay of a broadcast that another node's broadcast has caused.
+    /// Largest random delay of a broadcast that another node's broadcast has caused, and of a request that is repeated.
     pub broadcast_jitter: Span,
     /// Delay between packets that leave the buffer together, to spare an address resolution that holds one packet.
     pub buffer_spacing: Span,

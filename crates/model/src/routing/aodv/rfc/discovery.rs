@@ -1,6 +1,6 @@
 //! Looking for routes (RFC 3561 §6.3, §6.4), and local repair (§6.12).
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use super::super::message::newer;
 use super::super::table::{INFINITY, State};
@@ -22,7 +22,7 @@ impl Aodv {
         };
         let ttl = self.rfc_ring(ttl);
         self.search_or_new(destination).ttl = ttl;
-        self.rfc_send_request(destination, cx);
+        self.rfc_send_request(destination, Span::ZERO, cx);
         self.rfc_find_next_search();
     }
 
@@ -44,12 +44,12 @@ impl Aodv {
         let ttl = ttl.min(self.params.net_diameter);
         let search = self.search_or_new(destination);
         (search.ttl, search.repair) = (ttl, true);
-        self.rfc_send_request(destination, cx);
+        self.rfc_send_request(destination, Span::ZERO, cx);
         self.rfc_find_next_search();
     }
 
     /// Sends the request of a search, or sets it aside until the rate limit lets it pass (§6.3).
-    fn rfc_send_request(&mut self, destination: NodeId, cx: &mut Context) {
+    fn rfc_send_request(&mut self, destination: NodeId, delay: Span, cx: &mut Context) {
         let passed = self.requests_sent.pass(cx.now);
         let (diameter, longest) = (self.params.net_diameter, self.params.max_request_wait());
         let flood_wait = self.params.net_traversal_time();
@@ -85,7 +85,7 @@ impl Aodv {
             originator_sequence: self.sequence,
             sent: cx.now,
         };
-        self.send(AodvMessage::Request(request), NodeId::BROADCAST, ttl, hopyard_engine::Span::ZERO, cx);
+        self.send(AodvMessage::Request(request), NodeId::BROADCAST, ttl, delay, cx);
     }
 
     pub(super) fn rfc_find_next_search(&mut self) {
@@ -98,8 +98,10 @@ impl Aodv {
         for search in due {
             let destination = search.destination;
             let flooded = search.ttl >= self.params.net_diameter;
+            // Two nodes whose requests have collided must not repeat them in the same instant, again and again.
+            let delay = self.jitter();
             if search.held_back {
-                self.rfc_send_request(destination, cx);
+                self.rfc_send_request(destination, delay, cx);
             } else if search.repair {
                 self.rfc_end_search(destination);
                 self.rfc_repair_failed(destination, cx);
@@ -109,7 +111,7 @@ impl Aodv {
             } else {
                 let ttl = self.rfc_ring(search.ttl.saturating_add(self.params.ttl_increment));
                 self.search_or_new(destination).ttl = ttl;
-                self.rfc_send_request(destination, cx);
+                self.rfc_send_request(destination, delay, cx);
             }
         }
         self.rfc_find_next_search();
