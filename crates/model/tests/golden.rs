@@ -165,7 +165,7 @@ fn routes() {
         .iter()
         .flat_map(|model| ["rfc", "ns2"].map(|profile| (model.name, profile)))
         .map(|(model, profile)| {
-            let places = [(0.0, 0.0), (200.0, 60.0), (400.0, 0.0), (70.0, -190.0), (330.0, -190.0), (600.0, 0.0)];
+            let places = [(0.0, 0.0), (200.0, 60.0), (400.0, 0.0), (70.0, -190.0), (310.0, -190.0), (520.0, -190.0)];
             let mut spec = network(profile, model, &places);
             if let routing::Config::StaticRoutes(_) = spec.nodes[0].routing {
                 let chain = static_routes::Params { routes: Vec::new(), others: Others::Chain };
@@ -177,13 +177,13 @@ fn routes() {
                 track: Vec::new(),
                 orders: vec![
                     waypoints::Order {
-                        at: Span::from_secs(8),
+                        at: Span::from_secs(48),
                         x: Distance::new(200.0),
                         y: Distance::new(1000.0),
                         speed: Speed::new(100.0),
                     },
                     waypoints::Order {
-                        at: Span::from_secs(20),
+                        at: Span::from_secs(60),
                         x: Distance::new(200.0),
                         y: Distance::new(60.0),
                         speed: Speed::new(200.0),
@@ -193,10 +193,11 @@ fn routes() {
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
             for flow in &mut spec.flows {
-                flow.start = seconds(2);
+                // By then DSDV, which settles slowly in the profile ns2, knows every route.
+                flow.start = seconds(40);
             }
             stagger(&mut spec);
-            spec.duration = Span::from_secs(30);
+            spec.duration = Span::from_secs(70);
             (format!("{model} {profile}"), run(&spec))
         })
         .collect();

@@ -49,7 +49,8 @@ pub struct Params {
     pub immediate_access: bool,
     /// Whether the back-off is drawn from 0 to CW; otherwise from 0 to CW-1.
     pub draw_includes_cw: bool,
-    /// Whether a frame received in error makes the next interframe space an EIFS (§9.2.3.4); otherwise it sets the NAV for an EIFS.
+    /// Whether a frame received in error makes the next interframe space an EIFS (§9.2.3.4); otherwise it sets the NAV for
+    /// an EIFS.
     pub eifs_replaces_difs: bool,
     /// Whether the NAV set by an RTS is reset when no frame follows it (§9.2.5.4).
     pub nav_reset: bool,
