@@ -1,0 +1,68 @@
+//! The experiments, and the report on all of them.
+
+mod dcf;
+mod tcp;
+
+use std::path::Path;
+
+use anyhow::Result;
+use tabled::builder::Builder;
+use tabled::settings::Style;
+
+use crate::comparison::Table;
+
+/// One experiment.
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// Runs it and writes our figures.
+    pub run: fn(&Path) -> Result<()>,
+    /// Compares our figures with others'.
+    pub compare: fn(&Path) -> Result<Vec<Table>>,
+    /// Our figures, without which nothing can be compared.
+    pub needs: &'static [&'static str],
+}
+
+/// All experiments, in the order of the report.
+pub const EXPERIMENTS: &[Experiment] = &[dcf::ONE_STATION, dcf::CONTENTION, tcp::HOPS, tcp::CHAIN, tcp::RWP50];
+
+/// The report.
+pub struct Report {
+    /// All tables, in Markdown.
+    pub text: String,
+    /// A line for each table.
+    pub summary: String,
+}
+
+/// Makes the tables of all experiments whose figures are there.
+pub fn report(root: &Path) -> Result<Report> {
+    let mut summary = Builder::default();
+    summary.push_record(["comparison", "cells", "met", "largest difference"]);
+    let mut sections = String::new();
+    for experiment in EXPERIMENTS {
+        if !experiment.needs.iter().all(|file| root.join("results").join(file).exists()) {
+            continue;
+        }
+        sections += &format!("\n## {}\n", experiment.title);
+        for table in (experiment.compare)(root)? {
+            sections += &format!("\n### {}\n\n{}\n", table.title, table.text);
+            if table.bounded > 0 {
+                summary.push_record([
+                    table.title.clone(),
+                    table.bounded.to_string(),
+                    table.met.to_string(),
+                    format!("{:+.2} %", table.worst),
+                ]);
+            }
+        }
+    }
+    let summary = summary.build().with(Style::markdown()).to_string() + "\n";
+    let text = format!(
+        "# Hopyard against ns-2, ns-3 and closed forms\n\nMade by `make validate`. Means over seeds, with 95 % confidence \
+         intervals. What is compared, how, and what each remaining difference comes from: `docs/validation.md`.\n\n\
+         {summary}{sections}"
+    );
+    Ok(Report { text, summary })
+}

@@ -1,0 +1,62 @@
+//! Hopyard's side of the comparison: runs the peers' scenarios, writes our figures beside theirs, and makes the tables.
+//!
+//! `hopyard-validation [--only dcf,chain,...] [--jobs N]` runs the experiments, each to its own files in `validation/results`,
+//! and then makes `validation/RESULTS.md` from all the figures that are there, ours and the peers'. The same seeds give the
+//! same figures, whatever the number of jobs.
+
+mod comparison;
+mod experiment;
+mod figures;
+mod setup;
+mod statistics;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+
+use experiment::EXPERIMENTS;
+
+/// Compares Hopyard with ns-2, ns-3 and closed forms.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Experiments to run, separated by commas; all if not given, "none" to make the tables alone.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Runs at the same time; all cores if not given.
+    #[arg(long, default_value_t = 0)]
+    jobs: usize,
+}
+
+/// The folder `validation` of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let names: Vec<&str> = EXPERIMENTS.iter().map(|it| it.name).collect();
+    for name in &arguments.only {
+        anyhow::ensure!(
+            name == "none" || names.contains(&name.as_str()),
+            "no experiment \"{name}\"; there are {}",
+            names.join(", ")
+        );
+    }
+    let root = root();
+    std::fs::create_dir_all(root.join("results")).context("cannot make validation/results")?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.jobs).build()?;
+    let mut out = std::io::stdout().lock();
+    for experiment in EXPERIMENTS {
+        if arguments.only.is_empty() || arguments.only.iter().any(|name| name == experiment.name) {
+            writeln!(out, "{} ...", experiment.name)?;
+            pool.install(|| (experiment.run)(&root)).with_context(|| format!("experiment {}", experiment.name))?;
+        }
+    }
+    let report = experiment::report(&root)?;
+    std::fs::write(root.join("RESULTS.md"), &report.text)?;
+    write!(out, "{}", report.summary)?;
+    writeln!(out, "\nTables: validation/RESULTS.md; our figures: validation/results")?;
+    Ok(())
+}
