@@ -105,7 +105,7 @@ pub fn add_tcp(
 /// Lets flows start one after the other, 37 ms apart, so that their first broadcasts do not collide.
 pub fn stagger(spec: &mut Spec) {
     for (number, flow) in spec.flows.iter_mut().enumerate() {
-        flow.start = flow.start + Span::from_millis(37) * number as u64;
+        flow.start += Span::from_millis(37) * number as u64;
     }
 }
 
