@@ -98,9 +98,8 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
         }
         Transport::Udp => {}
     }
-    let milliseconds = |ms: u64| Time::from_nanos(ms * 1_000_000);
-    flow.start = milliseconds(plan.start);
-    flow.stop = plan.stop.map_or(Time::NEVER, milliseconds);
+    flow.start = Time::ZERO + Span::from_millis(plan.start);
+    flow.stop = plan.stop.map_or(Time::NEVER, |stop| Time::ZERO + Span::from_millis(stop));
 }
 
 /// Any small network: a handful of nodes in a square of 700 m, still or very fast, some of them wired.

@@ -279,10 +279,13 @@ fn applications() {
     check("traffic", &runs);
 }
 
+/// A name, and what it changes.
+type Kind<P> = (&'static str, fn(&mut P));
+
 /// Interface queues and address resolution on a chain with too much to send.
 #[test]
 fn links() {
-    let kinds: [(&str, fn(&mut link::Params)); 7] = [
+    let kinds: [Kind<link::Params>; 7] = [
         ("as is", |_| {}),
         ("short queue", |link| link.queue_length = 5),
         ("exclusive limit", |link| (link.queue_length, link.queue_limit) = (5, Limit::Exclusive)),
@@ -312,7 +315,7 @@ fn links() {
 /// A wire between two nodes: its queue overflows, or it loses packets by chance, by number, or on the way back.
 #[test]
 fn wires() {
-    let kinds: [(&str, fn(&mut wired::Params)); 5] = [
+    let kinds: [Kind<wired::Params>; 5] = [
         ("as is", |_| {}),
         ("short queue", |wire| wire.queue_length = 4),
         ("by chance", |wire| wire.losses.rate = 0.02),
