@@ -1,6 +1,6 @@
 //! The tables of a run: flat rows, one a flow, one a node, one a kind of drop, one a sample.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a run gives.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 /// One flow's measures. Rates are in kbit/s (1000 bit/s), over the measuring window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// The flow's number.
     pub flow: u32,
@@ -91,7 +91,7 @@ pub struct FlowRow {
 }
 
 /// One node's measures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeRow {
     /// The node's number.
     pub node: u32,
@@ -132,7 +132,7 @@ pub struct NodeRow {
 }
 
 /// How many packets of a kind a node lost for a reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropRow {
     /// The node's number.
     pub node: u32,
@@ -145,7 +145,7 @@ pub struct DropRow {
 }
 
 /// One sample of a quantity of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRow {
     /// The flow's number.
     pub flow: u32,
