@@ -188,8 +188,20 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, problems:
         problems.push(problem.expected("a dotted key such as `mac.dcf.rate`"));
         return;
     }
-    let node = parse_setting(&source, path.len() + 1, problems);
-    descend(root, &steps, path, &Setting { key_mark, node }, problems);
+    let setting = Setting { node: parse_setting(&source, path.len() + 1, problems), key_mark };
+    // Flows that are drawn are flows: what goes to every flow goes to them too.
+    let to_all = steps[0] == "flow" && steps.get(1).is_some_and(|step| !is_number(step));
+    let drawn = if to_all { root.get("flows") } else { None };
+    if let Some(Kind::Table(table)) = drawn.map(|entry| &entry.node.kind) {
+        if !skips(table, &steps[1..]) {
+            let steps: Vec<&str> = std::iter::once("flows").chain(steps[1..].iter().copied()).collect();
+            descend(root, &steps, path, &setting, problems);
+        }
+        if root.get("flow").is_none() {
+            return;
+        }
+    }
+    descend(root, &steps, path, &setting, problems);
 }
 
 struct Setting {
@@ -213,7 +225,7 @@ fn descend(table: &mut Table, steps: &[&str], path: &str, setting: &Setting, pro
         Kind::Array(items) => {
             let count = items.len();
             let (range, rest) = match rest {
-                [first, rest @ ..] if first.bytes().all(|b| b.is_ascii_digit()) => {
+                [first, rest @ ..] if is_number(first) => {
                     let index = first.parse::<usize>().unwrap_or(usize::MAX);
                     if index >= count || rest.is_empty() {
                         let problem = Problem::new(
@@ -230,7 +242,7 @@ fn descend(table: &mut Table, steps: &[&str], path: &str, setting: &Setting, pro
             };
             for item in &mut items[range] {
                 if let Kind::Table(table) = &mut item.kind
-                    && !skips(step, table, rest)
+                    && !(*step == "flow" && skips(table, rest))
                 {
                     descend(table, rest, path, setting, problems);
                 }
@@ -243,10 +255,14 @@ fn descend(table: &mut Table, steps: &[&str], path: &str, setting: &Setting, pro
     }
 }
 
+fn is_number(step: &str) -> bool {
+    step.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// A comparison of TCP variants leaves UDP flows as they are.
-fn skips(list: &str, table: &Table, rest: &[&str]) -> bool {
-    let is_udp = table.get("udp").is_some_and(|udp| matches!(udp.node.kind, Kind::Scalar(Value::Bool(true))));
-    list == "flow" && is_udp && rest.first().is_some_and(|key| is_tcp_only(key))
+fn skips(flow: &Table, rest: &[&str]) -> bool {
+    let is_udp = flow.get("udp").is_some_and(|udp| matches!(udp.node.kind, Kind::Scalar(Value::Bool(true))));
+    is_udp && rest.first().is_some_and(|key| is_tcp_only(key))
 }
 
 /// A program's scenario as TOML, so that it is read as a file is.
@@ -327,6 +343,16 @@ mod tests {
         let tcp: Vec<_> = (0..3).map(|i| value["flow"][i]["tcp"].as_str()).collect();
         assert_eq!(tcp, [Some("vegas"), Some("reno"), None]);
         assert_eq!(value["flow"][2]["start"], "1 s");
+    }
+
+    #[test]
+    fn a_setting_of_every_flow_goes_to_drawn_flows_too() {
+        let (value, problems) = set("[flows]\nrandom = 3\n", &[("flow.tcp", "vegas"), ("flow.vegas.alpha", "2")]);
+        assert_eq!(problems, []);
+        assert_eq!(value, serde_json::json!({"flows": {"random": 3, "tcp": "vegas", "vegas": {"alpha": 2}}}));
+        let (value, problems) = set("[flows]\nudp = true\n[[flow]]\nfrom = 0\n", &[("flow.tcp", "reno")]);
+        assert_eq!(problems, []);
+        assert_eq!(value, serde_json::json!({"flows": {"udp": true}, "flow": [{"from": 0, "tcp": "reno"}]}));
     }
 
     #[test]
