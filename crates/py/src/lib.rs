@@ -1,0 +1,51 @@
+//! The binding between Hopyard's core and its Python face: one call in, tables out, the interpreter released while runs
+//! go on. The only crate that names `PyO3`.
+
+mod batch;
+mod errors;
+mod pool;
+mod scenario;
+mod table;
+
+/// Hopyard's core, as Python sees it.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    use pyo3::exceptions::PyValueError;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::{Batch, State};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, parse_set};
+    #[pymodule_export]
+    use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("KINDS", hopyard_scenario::KINDS)
+    }
+
+    /// The models that a word names, or all: with their parameters and their defaults, as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (word=None))]
+    fn models(word: Option<&str>) -> PyResult<String> {
+        let found = match word {
+            Some(word) => hopyard_scenario::find_models(word).map_err(PyValueError::new_err)?,
+            None => hopyard_scenario::models(),
+        };
+        serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The JSON schema of scenario files.
+    #[pyfunction]
+    fn json_schema() -> String {
+        format!("{:#}", hopyard_scenario::json_schema())
+    }
+
+    /// A commented scenario of a kind to begin with.
+    #[pyfunction]
+    fn new_scenario(kind: &str) -> PyResult<String> {
+        hopyard_scenario::new_scenario(kind).map_err(PyValueError::new_err)
+    }
+}
