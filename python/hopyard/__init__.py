@@ -1,0 +1,57 @@
+"""Hopyard: a laboratory for TCP over mobile ad hoc networks.
+
+import hopyard
+
+results = hopyard.run("chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=10)
+print(results.summary().to_pandas())
+results.plot().savefig("goodput.png")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from hopyard._core import __version__
+from hopyard.errors import Problem, ScenarioError, SimulationError
+
+if TYPE_CHECKING:
+    from hopyard.results import Results
+    from hopyard.running import Interrupted, run
+    from hopyard.scenario import Scenario, load
+    from hopyard.stats import Estimate
+
+__all__ = [
+    "Estimate",
+    "Interrupted",
+    "Problem",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "SimulationError",
+    "__version__",
+    "load",
+    "run",
+]
+
+# Where the public names live: imported when first used, so that the command starts at once.
+_HOMES = {
+    "Estimate": "stats",
+    "Interrupted": "running",
+    "Results": "results",
+    "Scenario": "scenario",
+    "load": "scenario",
+    "run": "running",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hopyard' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"hopyard.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,40 @@
+"""What can go wrong. The core raises these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a scenario.
+
+    `path` is the key, as `--set` would name it. `file`, `line`, `column` and `text` (the line's)
+    say where it stands, and are None in a scenario that was made in Python.
+    """
+
+    path: str
+    message: str
+    expected: str | None
+    hint: str | None
+    file: str | None
+    line: int | None
+    column: int | None
+    text: str | None
+
+
+class ScenarioError(ValueError):
+    """A scenario is wrong: `problems` has everything that is, in the order of the file."""
+
+    def __init__(self, shown: str, coloured: str, problems: list[Problem]) -> None:
+        super().__init__(shown, coloured, problems)
+        self.shown = shown
+        self.coloured = coloured
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+class SimulationError(RuntimeError):
+    """A run broke an invariant: a defect of Hopyard. The message has what makes the run again."""

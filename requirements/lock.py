@@ -1,0 +1,36 @@
+"""Pins what the package, its build and its developers need; `make lock` runs it."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+HEAD = "# Made by `make lock`; change pyproject.toml or requirements/*.in and make it again.\n"
+
+
+def pip(*arguments: str) -> str:
+    """Runs pip in this environment and returns what it printed."""
+    return subprocess.run(
+        [sys.executable, "-m", "pip", *arguments], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+def pins() -> list[str]:
+    """What is installed, one `name==version` a line."""
+    return pip("freeze").splitlines()
+
+
+def main() -> None:
+    """Writes run.txt (the package and its build) and dev.txt (what tests and linters add)."""
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
+    pip("install", *project["dependencies"], "--requirement", str(HERE / "build.in"))
+    run = pins()
+    (HERE / "run.txt").write_text(HEAD + "\n".join(run) + "\n")
+    pip("install", "--requirement", str(HERE / "dev.in"))
+    dev = [pin for pin in pins() if pin not in run]
+    (HERE / "dev.txt").write_text(HEAD + "\n".join(dev) + "\n")
+
+
+if __name__ == "__main__":
+    main()

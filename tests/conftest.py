@@ -1,0 +1,65 @@
+"""Results that were made by hand, so that every figure of theirs can be worked out by hand."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hopyard.results import Results
+
+
+def _table(rows: list[dict[str, object]]) -> pa.Table:
+    table = pa.Table.from_pylist(rows)
+    for name in ("scenario", "flow.tcp", "config", "version"):
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, name, table[name].dictionary_encode())
+    return table
+
+
+def _origin(tcp: str, run: int, **values: object) -> dict[str, object]:
+    head: dict[str, object] = {"scenario": "two", "flow.tcp": tcp, "run": run}
+    case = ["reno", "vegas"].index(tcp)
+    return head | values | {"seed": 7, "config": f"c{case}", "version": "0.1.0", "case": case}
+
+
+@pytest.fixture
+def results() -> Results:
+    """Two variants, three runs, two flows each; one flow delivers nothing."""
+    goodput = {"reno": [(100, 50), (120, 40), (0, 90)], "vegas": [(110, 60), (130, 50), (30, 80)]}
+    flows = [
+        _origin(
+            tcp,
+            run,
+            flow=flow,
+            goodput_kbps=float(rate),
+            throughput_kbps=rate * 1.1,
+            payload_kbps=float(rate),
+            delay_ms=10.0 * (flow + 1) if rate else None,
+            application_delay_ms=12.0 * (flow + 1) if rate else None,
+            packets_sent=100,
+            packets_arrived=rate,
+            packets_unique=rate,
+            packets_dropped=5 * (flow + 1),
+            retransmissions=4,
+            timeouts=flow,
+            fast_retransmits=run,
+            loss_ns2_percent=0.5,
+            hops=2.0 if rate else None,
+            route_changes=1,
+        )
+        for tcp, runs in goodput.items()
+        for run, rates in enumerate(runs)
+        for flow, rate in enumerate(rates)
+    ]
+    nodes = [
+        _origin(tcp, run, node=node, routing_packets=10 * (node + 1), collisions=run)
+        for tcp in goodput
+        for run in range(3)
+        for node in range(3)
+    ]
+    drops = [_origin("reno", 0, node=1, kind="data", reason="queue full", count=3)]
+    series = [
+        _origin(tcp, 0, flow=0, time_s=t / 10, quantity="cwnd", unit="segments", value=t % 7)
+        for tcp in goodput
+        for t in range(50)
+    ]
+    return Results(*map(_table, (flows, nodes, drops, series)))

@@ -1,0 +1,171 @@
+"""The command, as its user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hopyard import _core
+from hopyard.catalogue import models
+from hopyard.cli import main
+from matplotlib.image import imread
+from pyarrow import csv, parquet
+
+EXAMPLES = sorted(Path(__file__).parent.parent.joinpath("examples").glob("*.toml"))
+SHORT = ["--set", "duration=2 s", "--set", "measure.from=0 s"]
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    path = tmp_path / "chain.toml"
+    path.write_text(_core.new_scenario("chain"))
+    return path
+
+
+def hopyard(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_run_shows_and_writes_a_comparison(chain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    compare = ["--set", "flow.tcp=newreno,vegas", "--series", "cwnd", "--plot"]
+    done = hopyard("run", chain, *SHORT, *compare, "--runs", "2", "--seed", "5", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "newreno" in done.stdout
+    assert "2 runs: mean ± 95 % interval" in done.stdout
+    assert str(out) in done.stdout
+    flows = parquet.read_table(out / "flows.parquet")
+    assert flows.select(["flow.tcp", "run", "seed"]).to_pylist() == [
+        {"flow.tcp": tcp, "run": run, "seed": 5} for tcp in ("newreno", "vegas") for run in (0, 1)
+    ]
+    assert (flows["goodput_kbps"].to_numpy() > 0).all()
+    assert len(set(flows["config"].to_pylist())) == 2
+    assert set(parquet.read_table(out / "series.parquet")["quantity"].to_pylist()) == {"cwnd"}
+    assert len(csv.read_csv(out / "summary.csv")) == 2
+    assert imread(out / "goodput.png").shape[1] > 500
+    assert (out / "cwnd.png").exists()
+
+
+def test_nothing_is_written_unless_asked(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(chain.parent)
+    done = hopyard("run", chain, *SHORT, "--runs", "1")
+    assert done.exit_code == 0, done.output
+    assert [path.name for path in chain.parent.iterdir()] == ["chain.toml"]
+    done = hopyard("run", chain, *SHORT, "--runs", "1", "--plot", "--format", "csv")
+    assert done.exit_code == 0, done.output
+    written = {path.name for path in (chain.parent / "results" / "chain").iterdir()}
+    assert {"flows.csv", "goodput.png"} <= written
+
+
+def test_several_files_are_compared(chain: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(chain.read_text().replace('name = "chain"', 'name = "other"'))
+    done = hopyard("run", chain, other, *SHORT, "--runs", "1", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    flows = parquet.read_table(tmp_path / "out" / "flows.parquet")
+    assert flows["scenario"].to_pylist() == ["chain", "other"]
+
+
+def test_mistakes_are_shown_as_they_are_and_exit_with_2(chain: Path) -> None:
+    chain.write_text(chain.read_text().replace("spacing", "spacng"))
+    for command in ("run", "check"):
+        done = hopyard(command, chain)
+        assert done.exit_code == 2
+        assert f"{chain}:" in done.stderr
+        assert "did you mean `spacing`?" in done.stderr
+        assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "flow.tcp"], "expected KEY=VALUE"),
+        (["--set", "runs=1", "--set", "runs=2"], "runs is set twice"),
+        (["--set", "flow.tcp=vegass"], 'did you mean "vegas"?'),
+        (["--series", "cwdn"], "cwnd"),
+        (["--runs", "0"], "0 is not in the range"),
+        (["--measure", "speed", "--plot", *SHORT], "no measure is called 'speed'"),
+    ],
+)
+def test_wrong_arguments_exit_with_2(chain: Path, arguments: list[str], said: str) -> None:
+    done = hopyard("run", chain, *arguments)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.output
+
+
+def test_a_missing_file_exits_with_2(tmp_path: Path) -> None:
+    done = hopyard("run", tmp_path / "nowhere.toml")
+    assert done.exit_code == 2
+    assert "nowhere.toml" in done.stderr
+
+
+@pytest.mark.parametrize("kind", _core.KINDS)
+def test_new_scenarios_have_nothing_wrong(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "new.toml"
+    assert hopyard("new", kind, "-o", path).exit_code == 0
+    assert hopyard("new", kind, "-o", path).exit_code == 2
+    assert hopyard("new", kind).stdout == path.read_text()
+    done = hopyard("check", path)
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+
+
+def test_new_lists_its_kinds() -> None:
+    listed = hopyard("new").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == _core.KINDS
+    done = hopyard("new", "chian")
+    assert (done.exit_code, "chain" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_have_nothing_wrong(example: Path) -> None:
+    done = hopyard("check", example, "--set", "routing.protocol=aodv,dsdv")
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    assert "2 cases" in done.stdout
+
+
+def test_models_are_listed_with_every_default() -> None:
+    listed = hopyard("models").stdout
+    for model in models():
+        assert model["name"] in listed
+        shown = hopyard("models", model["name"]).stdout
+        for parameter in model["parameters"]:
+            assert parameter["name"] in shown
+    assert "vegas" in hopyard("models", "congestion").stdout
+
+
+def test_a_profile_is_shown_alone() -> None:
+    both = hopyard("models", "aodv").stdout
+    assert "profile rfc" in both
+    assert "profile ns2" in both
+    assert "profile rfc" not in hopyard("models", "aodv", "--profile", "ns2").stdout
+
+
+def test_an_unknown_model_is_named() -> None:
+    done = hopyard("models", "aovd")
+    assert (done.exit_code, "did you mean `aodv`?" in done.stderr) == (2, True)
+
+
+def test_the_schema_is_json() -> None:
+    assert json.loads(hopyard("schema").stdout)["type"] == "object"
+
+
+def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "hopyard", "run", str(chain), "--out", str(out)]
+    # Many short runs, so that some are done and some are not when the signal comes.
+    command += ["--set", "duration=20 s", "--runs", "100000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "only the runs that were finished are kept" in errors
+    flows = parquet.read_table(out / "flows.parquet")
+    assert 0 < len(flows) < 100_000
+    assert (flows["goodput_kbps"].to_numpy() > 0).any()

@@ -1,0 +1,49 @@
+"""The command starts at once: what a command does not need is not imported."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
+
+
+def _imported(code: str) -> set[str]:
+    program = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"], ["schema"]])
+def test_commands_that_show_text_import_nothing_heavy(arguments: list[str]) -> None:
+    code = f"from hopyard.cli import main\nmain({arguments!r}, standalone_mode=False)"
+    assert not _imported(code) & HEAVY
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    assert not _imported("import hopyard") & (HEAVY | {"click"})
+
+
+def test_the_command_starts_in_a_fifth_of_a_second() -> None:
+    took = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "hopyard", "--version"], check=True, capture_output=True
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Processor time, and the best of five: others may be using this machine.
+    assert min(took) < 0.2
+
+
+def test_every_public_name_is_there() -> None:
+    import hopyard
+
+    for name in hopyard.__all__:
+        assert getattr(hopyard, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'rnu'"):
+        hopyard.rnu  # noqa: B018 - looking is what is tested
