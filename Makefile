@@ -1,0 +1,65 @@
+# `make demo` and `make test` are the two commands of the README; `make lint` and `make bench` are for developers.
+# Each makes .venv when it is not there, with the packages pinned in requirements/, and builds the release wheel.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OUT    ?= demo-results
+
+RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
+# The folders of Python that are there; bench and validation run without being installed.
+PYTHON_FOLDERS := $(wildcard python tests requirements validation bench)
+
+.PHONY: demo test lint format bench lock clean
+
+demo: $(VENV)/installed
+	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
+	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
+
+test: $(VENV)/installed $(VENV)/developer
+	cargo test --locked --workspace --quiet
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/installed $(VENV)/developer
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
+	$(BIN)/ruff check $(PYTHON_FOLDERS)
+	$(BIN)/mypy $(PYTHON_FOLDERS)
+	$(BIN)/python -m mypy.stubtest hopyard._core
+
+format: $(VENV)/developer
+	cargo fmt --all
+	$(BIN)/ruff format $(PYTHON_FOLDERS)
+	$(BIN)/ruff check --fix $(PYTHON_FOLDERS)
+
+bench: $(VENV)/installed
+	$(BIN)/python bench/run.py
+
+# Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
+lock:
+	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python requirements/lock.py
+
+$(VENV)/base: requirements/run.txt
+	@$(PYTHON) -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { echo "Hopyard needs Python 3.11 or newer with venv (Debian: apt install python3-venv)."; exit 1; }
+	@command -v cargo >/dev/null || { echo "Hopyard needs Rust 1.95 or newer (https://rustup.rs)."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --requirement requirements/run.txt
+	@touch $@
+
+$(VENV)/developer: requirements/dev.txt | $(VENV)/base
+	$(PIP) install --requirement requirements/dev.txt
+	@touch $@
+
+$(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
+	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	@touch $@
+
+clean:
+	rm -rf $(VENV) dist demo-results
