@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Compare the speed of Hopyard with that of ns-2 and ns-3 on the same scenarios.
+
+Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating system accounts for
+them. The simulators run in turn, `--repeat` times, and the least CPU time of each counts: other load on the machine can
+only add to it. A peer that is not installed is left out. Results go to `bench/results/`.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them; the rest is scaled).
+COMPARED = {"chain6": 360.0, "rwp50": 40.0, "rwp100": 20.0, "rwp200": 10.0, "rwp400": 5.0}
+ALONE = ("rwp1000", "rwp4000", "rwp10000")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one simulator did for one scenario, and what it cost."""
+
+    scenario: str
+    simulator: str
+    simulated_s: float
+    cpu_s: float
+    peak_mb: float
+    goodput_kbps: float
+    frames: int | None
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds for each CPU second."""
+        return self.simulated_s / self.cpu_s
+
+    @property
+    def frame_us(self) -> float | None:
+        """CPU microseconds for each frame sent."""
+        return 1e6 * self.cpu_s / self.frames if self.frames else None
+
+
+def run(words: Sequence[str]) -> tuple[str, float, float]:
+    """Run a command; its standard output, CPU seconds and peak memory in MB."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(words, stdout=output, cwd=ROOT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}: exit status {process.returncode}")
+        output.seek(0)
+        return output.read().decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def core(program: Path, scenario: str) -> Result:
+    """Hopyard's core, as a plain Rust program."""
+    text, cpu, peak = run([str(program), str(HERE / "scenarios" / f"{scenario}.toml")])
+    line = json.loads(text)
+    return Result(
+        scenario,
+        "hopyard",
+        line["simulated_s"],
+        cpu,
+        peak,
+        line["goodput_kbps"],
+        line["frames_sent"],
+    )
+
+
+def command(scenario: str, hopyard: Path, like: Result) -> Result:
+    """`hopyard run`, with all that it does around the core."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [str(hopyard), "run", str(HERE / "scenarios" / f"{scenario}.toml"), "--runs", "1"]
+        _, cpu, peak = run([*words, "--out", folder])
+    return Result(
+        scenario, "hopyard run", like.simulated_s, cpu, peak, like.goodput_kbps, like.frames
+    )
+
+
+def peer(name: str, scenario: str, duration: float | None) -> Result | None:
+    """A peer, or nothing when it is not installed."""
+    words = [sys.executable, str(HERE / "peers" / "run_peer.py"), name, scenario]
+    if duration is not None:
+        words += ["--duration", f"{duration:g}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{name} {scenario}: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    line = json.loads(done.stdout)
+    return Result(
+        scenario,
+        name,
+        line["simulated_s"],
+        line["user_s"] + line["system_s"],
+        line["peak_rss_mb"],
+        line["goodput_kbps"],
+        line["frames_sent"],
+    )
+
+
+def ns2_frames(scenario: str) -> int | None:
+    """How many frames ns-2 sends: it takes a run with a trace to count them."""
+    words = [sys.executable, str(HERE / "peers" / "run_peer.py"), "ns2-frames", scenario]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["frames_sent"] if done.returncode == 0 else None
+
+
+def best(results: Sequence[Result]) -> Result:
+    """The run that cost least CPU time."""
+    return min(results, key=lambda result: result.cpu_s)
+
+
+def parallel(hopyard: Path) -> tuple[float, float]:
+    """Wall seconds of 30 runs of the chain on one core and on two."""
+    times = []
+    for jobs in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [str(hopyard), "run", str(HERE / "scenarios" / "chain6.toml"), "--runs", "30"]
+            started = time.monotonic()
+            run([*words, "--jobs", str(jobs), "--out", folder])
+            times.append(time.monotonic() - started)
+    return times[0], times[1]
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a Markdown table, the first its head."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines) + "\n"
+
+
+def describe(results: Sequence[Result]) -> str:
+    """The table of all results, with ratios to Hopyard's core."""
+    rows = [
+        [
+            "scenario",
+            "simulator",
+            "simulated s",
+            "CPU s",
+            "peak MB",
+            "simulated s / CPU s",
+            "times slower than the core",
+            "frames",
+            "us / frame",
+            "times the core's us / frame",
+            "goodput kbit/s",
+        ]
+    ]
+    cores = {result.scenario: result for result in results if result.simulator == "hopyard"}
+    for result in results:
+        like = cores[result.scenario]
+        ratio = like.speed / result.speed
+        frame_ratio = (
+            result.frame_us / like.frame_us if result.frame_us and like.frame_us else None
+        )
+        rows.append(
+            [
+                result.scenario,
+                result.simulator,
+                f"{result.simulated_s:g}",
+                f"{result.cpu_s:.3g}",
+                f"{result.peak_mb:.1f}",
+                f"{result.speed:.4g}",
+                f"{ratio:.2f}",
+                str(result.frames) if result.frames else "",
+                f"{result.frame_us:.2f}" if result.frame_us else "",
+                f"{frame_ratio:.1f}" if frame_ratio else "",
+                f"{result.goodput_kbps:.1f}",
+            ]
+        )
+    return table(rows)
+
+
+def main() -> None:
+    """Run everything and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--core", type=Path, default=ROOT / "target" / "release" / "hopyard-bench")
+    parser.add_argument("--hopyard", type=Path, default=ROOT / ".venv" / "bin" / "hopyard")
+    parser.add_argument("--only", help="scenarios, separated by commas")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--skip", default="", help="simulators to leave out: ns2,ns3,run")
+    options = parser.parse_args()
+    skip = set(options.skip.split(","))
+    chosen = options.only.split(",") if options.only else [*COMPARED, *ALONE]
+    results: list[Result] = []
+    for scenario in chosen:
+        cores: list[Result] = []
+        peers: list[Result] = []
+        for _ in range(options.repeat):
+            cores.append(core(options.core, scenario))
+            if scenario in COMPARED and "ns2" not in skip:
+                peers += [found] if (found := peer("ns2", scenario, None)) else []
+        results.append(best(cores))
+        if "run" not in skip and options.hopyard.exists():
+            results.append(command(scenario, options.hopyard, results[-1]))
+        if peers:
+            found = best(peers)
+            frames = ns2_frames(scenario)
+            results.append(Result(**{**found.__dict__, "frames": frames}))
+        if scenario in COMPARED and "ns3" not in skip:
+            found_ns3 = peer("ns3", scenario, COMPARED[scenario])
+            results += [found_ns3] if found_ns3 else []
+        print(describe([r for r in results if r.scenario == scenario]), flush=True)
+    text = describe(results)
+    if "run" not in skip and options.hopyard.exists():
+        one, two = parallel(options.hopyard)
+        text += f"\n30 runs of chain6: {one:.2f} s on one core, {two:.2f} s on two: "
+        text += f"{one / two:.2f} times as fast.\n"
+    print(text)
+    if options.only:
+        return
+    folder = HERE / "results"
+    folder.mkdir(exist_ok=True)
+    (folder / "speed.md").write_text("Made by `make bench`.\n\n" + text)
+    with (folder / "speed.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(Result.__dataclass_fields__)
+        writer.writerows([list(result.__dict__.values()) for result in results])
+
+
+if __name__ == "__main__":
+    main()
