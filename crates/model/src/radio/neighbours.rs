@@ -76,7 +76,7 @@ impl Neighbours {
             Search::Auto => Search::Grid,
             chosen => chosen,
         };
-        let top_speed = legs.iter().map(speed).fold(0.0, f64::max);
+        let top_speed = headroom(legs.iter().map(speed).fold(0.0, f64::max));
         let moving = legs.iter().filter(|leg| !leg.is_pause()).count();
         let margin = reach * MARGIN;
         Self {
@@ -123,7 +123,7 @@ impl Neighbours {
         let speed = speed(&leg);
         // A node faster than any before, or one that jumps, breaks the bound on which all lists rest.
         if speed > self.top_speed || jump > 1e-3 {
-            self.top_speed = self.top_speed.max(speed);
+            self.top_speed = self.top_speed.max(headroom(speed));
             for list in &mut self.lists {
                 list.good_until = Time::ZERO;
             }
@@ -198,6 +198,11 @@ impl Neighbours {
 
 fn speed(leg: &Leg) -> f64 {
     libm::hypot(leg.velocity.0, leg.velocity.1)
+}
+
+/// A little more than a speed: legs of one speed differ by rounding, and none of them should count as faster than all before.
+fn headroom(speed: f64) -> f64 {
+    speed * 1.001
 }
 
 /// Nodes by cell of a square grid; cells are kept as one array of nodes and one of where each cell starts.
