@@ -34,8 +34,9 @@ fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "usage: hopyard-bench FILE [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
-    let settings: Vec<(String, String)> =
-        arguments.filter_map(|word| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned()))).collect();
+    let settings: Vec<(String, String)> = arguments
+        .filter_map(|word| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())))
+        .collect();
     match run(Path::new(&path), &settings) {
         Ok(line) => {
             let _ = writeln!(std::io::stdout(), "{line}");

@@ -49,8 +49,9 @@ const NONE: u32 = u32::MAX;
 /// Attowatts in a watt.
 const ATTO: f64 = 1e18;
 
-/// The state of one radio.
+/// The state of one radio: one cache line, for every edge of every signal touches it.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Radio {
     /// The transmission being received.
     locked: u32,
@@ -67,15 +68,28 @@ pub struct Radio {
     collided: bool,
     /// The frame being received was too weak, or the radio was sending.
     damaged: bool,
-    /// For bit errors: the probability that all bits up to `counted_until` are right.
+    /// Frames lost to another frame.
+    collisions: u32,
+    /// What is known of the bits being received, once there is something to know.
+    bits: Option<Box<Bits>>,
+}
+
+/// The bits of the frame being received, where their errors are drawn.
+#[derive(Clone, Debug)]
+struct Bits {
+    /// The probability that all bits up to `counted_until` are right.
     success: f64,
     counted_until: Time,
-    locked_airtime: Span,
-    locked_rate: u32,
-    /// Frames lost to another frame.
-    pub collisions: u64,
+    airtime: Span,
+    rate: u32,
     /// Frames lost to bit errors.
-    pub bit_errors: u64,
+    errors: u64,
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self { success: 1.0, counted_until: Time::ZERO, airtime: Span::ZERO, rate: 0, errors: 0 }
+    }
 }
 
 impl Default for Radio {
@@ -89,12 +103,8 @@ impl Default for Radio {
             energy: 0,
             collided: false,
             damaged: false,
-            success: 1.0,
-            counted_until: Time::ZERO,
-            locked_airtime: Span::ZERO,
-            locked_rate: 0,
             collisions: 0,
-            bit_errors: 0,
+            bits: None,
         }
     }
 }
@@ -167,10 +177,10 @@ impl Radio {
             if self.locked != NONE {
                 self.collisions += 1;
             }
-            self.lock(transmission, power, now, end, frame);
+            self.lock(transmission, power, now, end, frame, receiver);
         } else if self.locked == NONE {
             if receiver.reception == Reception::Sinr && power >= receiver.threshold {
-                self.lock(transmission, power, now, end, frame);
+                self.lock(transmission, power, now, end, frame, receiver);
             }
         } else if receiver.reception == Reception::Threshold {
             let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
@@ -228,8 +238,7 @@ impl Radio {
             if self.collided {
                 self.collisions += 1;
                 Verdict::Error
-            } else if receiver.reception == Reception::Sinr && rng.uniform() >= self.success {
-                self.bit_errors += 1;
+            } else if receiver.reception == Reception::Sinr && self.has_bit_error(rng) {
                 Verdict::Error
             } else {
                 Verdict::Decoded
@@ -238,10 +247,30 @@ impl Radio {
         End { verdict, idle: self.signals == 0 }
     }
 
+    /// Frames lost to another frame.
+    #[must_use]
+    pub fn collisions(&self) -> u64 {
+        u64::from(self.collisions)
+    }
+
+    /// Frames lost to bit errors.
+    #[must_use]
+    pub fn bit_errors(&self) -> u64 {
+        self.bits.as_ref().map_or(0, |bits| bits.errors)
+    }
+
+    /// Draws whether a bit of the frame that has ended was wrong.
+    fn has_bit_error(&mut self, rng: &mut Rng) -> bool {
+        let bits = self.bits.get_or_insert_default();
+        let error = rng.uniform() >= bits.success;
+        bits.errors += u64::from(error);
+        error
+    }
+
     /// Counts the bits received since the last edge, during which interference was constant.
     #[inline]
     fn count_bits(&mut self, now: Time, receiver: &Receiver) {
-        if receiver.reception == Reception::Sinr && self.locked != NONE && now > self.counted_until {
+        if receiver.reception == Reception::Sinr && self.locked != NONE {
             self.count_bits_until(now, receiver);
         }
     }
@@ -250,31 +279,35 @@ impl Radio {
     fn count_bits_until(&mut self, now: Time, receiver: &Receiver) {
         let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
         let sinr = self.locked_power / (receiver.noise + interference);
+        let bits = self.bits.get_or_insert_default();
         // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
-        let body = self.locked_end - self.locked_airtime + receiver.preamble;
-        let rate = Rate::from_bps(u64::from(self.locked_rate));
+        let body = self.locked_end - bits.airtime + receiver.preamble;
+        let rate = Rate::from_bps(u64::from(bits.rate));
         let modulation = Modulation::of_rate(rate).unwrap_or(Modulation::Dbpsk);
-        let header = self.counted_until.min(body);
+        let header = bits.counted_until.min(body);
         for (modulation, from, until) in
-            [(Modulation::Dbpsk, header, now.min(body)), (modulation, self.counted_until.max(body), now)]
+            [(Modulation::Dbpsk, header, now.min(body)), (modulation, bits.counted_until.max(body), now)]
         {
-            let bits = until.since(from).seconds() * modulation.rate().bps() as f64;
-            if bits > 0.0 {
-                self.success *= chunk_success(modulation, sinr, bits);
+            let count = until.since(from).seconds() * modulation.rate().bps() as f64;
+            if count > 0.0 {
+                bits.success *= chunk_success(modulation, sinr, count);
             }
         }
-        self.counted_until = now;
+        bits.counted_until = bits.counted_until.max(now);
     }
 
-    fn lock(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame) {
+    fn lock(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame, receiver: &Receiver) {
         self.locked = transmission;
         self.locked_power = power;
         self.locked_end = end;
-        self.locked_airtime = frame.airtime;
-        self.locked_rate = frame.rate;
         self.collided = false;
-        self.success = 1.0;
-        self.counted_until = now;
+        if receiver.reception == Reception::Sinr {
+            let bits = self.bits.get_or_insert_default();
+            bits.airtime = frame.airtime;
+            bits.rate = frame.rate;
+            bits.success = 1.0;
+            bits.counted_until = now;
+        }
     }
 }
 

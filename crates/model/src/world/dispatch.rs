@@ -389,6 +389,9 @@ impl Ears for MacEars<'_> {
         if end.idle {
             mac.on_idle(self.timing, now);
         }
+        if mac.is_quiet() && frame.receiver != node {
+            return !self.cx.actions.is_empty();
+        }
         let deadline = mac.deadline(self.timing).max(now);
         if let Some(at) = self.wakeups[node.index()].set(deadline) {
             self.queue.push(at, Event::Mac(node.0));
