@@ -6,6 +6,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= demo-results
+# How long each fuzz target runs in `make test`, in milliseconds.
+FUZZ_MS ?= 2000
 
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
@@ -20,11 +22,14 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed $(VENV)/developer
 	cargo test --locked --workspace --quiet
+	BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test --locked --manifest-path fuzz/Cargo.toml --quiet
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/installed $(VENV)/developer
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy --locked --manifest-path fuzz/Cargo.toml --all-targets -- --deny warnings
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
 	$(BIN)/mypy $(PYTHON_FOLDERS)
@@ -36,7 +41,8 @@ format: $(VENV)/developer
 	$(BIN)/ruff check --fix $(PYTHON_FOLDERS)
 
 bench: $(VENV)/installed
-	$(BIN)/python bench/run.py
+	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
+	$(BIN)/python bench/run.py $(BENCH)
 
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:
