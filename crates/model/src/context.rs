@@ -171,6 +171,8 @@ pub enum Action {
 pub struct Ledger {
     /// Packets made by transport, routing and address resolution.
     pub originated: u64,
+    /// Of these, those of each kind.
+    pub originated_by_kind: [u64; PacketKind::ALL.len()],
     /// Copies made by receivers of a frame.
     pub copied: u64,
     /// Packets that reached the protocol they were for.
@@ -237,6 +239,7 @@ impl Context {
     /// Brings a packet into being.
     pub fn originate(&mut self, packet: Packet) -> PacketId {
         self.ledger.originated += 1;
+        self.ledger.originated_by_kind[packet.kind() as usize] += 1;
         self.packets.insert(packet)
     }
 

@@ -9,6 +9,9 @@ mod experiment;
 mod figures;
 mod setup;
 mod statistics;
+#[allow(dead_code, reason = "the tests of the model use more of it")]
+#[path = "../../../crates/model/tests/two_links/mod.rs"]
+mod two_links;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

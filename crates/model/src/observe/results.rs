@@ -66,6 +66,8 @@ pub struct FlowRow {
     pub packets_dropped: u64,
     /// Data packets still on the way when the run ended.
     pub packets_left: u64,
+    /// Of these, those in an interface queue: what ns-2 traces as dropped when a run ends.
+    pub packets_queued: u64,
     /// Data packets retransmitted.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -76,7 +78,8 @@ pub struct FlowRow {
     pub loss_transport_percent: f64,
     /// Dropped over sent data packets, in percent.
     pub loss_network_percent: f64,
-    /// Dropped or left over data packets, against all packets of the run of any kind, in percent: ns-2 trace scripts' rate.
+    /// Dropped data packets and those in interface queues at the end, against the packets of the run that ns-2 would number
+    /// (data, acknowledgements, DSDV's updates; not AODV's and ARP's), in percent: ns-2 trace scripts' rate.
     pub loss_ns2_percent: f64,
     /// Mean number of hops of arrived data packets.
     pub hops: Option<f64>,

@@ -6,17 +6,31 @@ use super::World;
 use super::flow::{Endpoints, Flow};
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
-use crate::packet::{NodeId, PacketKind};
+use crate::packet::{NodeId, Packet, PacketKind};
+
+/// Data packets of a flow that are still on the way.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    anywhere: u64,
+    /// Of these, in interface queues.
+    queued: u64,
+}
 
 impl World {
     pub(super) fn report(mut self, cancelled: bool) -> Outcome {
-        let mut left = vec![0; self.flows.len()];
-        for (_, packet) in self.cx.packets.iter() {
+        let mut left = vec![Left::default(); self.flows.len()];
+        let mut count = |packet: &Packet, field: fn(&mut Left) -> &mut u64| {
             if packet.kind() == PacketKind::Data
-                && let Some(count) = left.get_mut(packet.flow.index())
+                && let Some(left) = left.get_mut(packet.flow.index())
             {
-                *count += 1;
+                *field(left) += 1;
             }
+        };
+        for (_, packet) in self.cx.packets.iter() {
+            count(packet, |left| &mut left.anywhere);
+        }
+        for (packet, _) in self.nodes.iter().flat_map(|node| node.link.queue().iter()) {
+            count(&self.cx.packets[packet], |left| &mut left.queued);
         }
         Outcome {
             digest: self.cx.digest.value(),
@@ -32,7 +46,7 @@ impl World {
         }
     }
 
-    fn flow_row(&self, number: usize, left: u64) -> FlowRow {
+    fn flow_row(&self, number: usize, left: Left) -> FlowRow {
         let flow: &Flow = &self.flows[number];
         let meter = &flow.meter;
         let window = self.cx.now.since(meter.from()).seconds();
@@ -66,13 +80,14 @@ impl World {
             packets_arrived: meter.arrived,
             packets_unique: meter.unique,
             packets_dropped: dropped,
-            packets_left: left,
+            packets_left: left.anywhere,
+            packets_queued: left.queued,
             retransmissions,
             timeouts,
             fast_retransmits,
             loss_transport_percent: percent(retransmissions, meter.sent),
             loss_network_percent: percent(dropped, meter.sent),
-            loss_ns2_percent: percent(dropped + left, self.cx.ledger.originated),
+            loss_ns2_percent: percent(dropped + left.queued, self.numbered()),
             hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
             route_changes: meter.route_changes,
             first_arrival_s: meter.first_arrival.map(Time::seconds),
@@ -80,6 +95,17 @@ impl World {
             cwnd_mean: (flow.segment > 0 && ran > 0.0)
                 .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
         }
+    }
+
+    /// The packets that ns-2 would give a number: it numbers neither AODV's messages nor those of address resolution.
+    fn numbered(&self) -> u64 {
+        let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
+        let routing = if self.nodes.iter().any(|node| node.routing_protocol == "aodv") {
+            0
+        } else {
+            of_kind(PacketKind::Routing)
+        };
+        of_kind(PacketKind::Data) + of_kind(PacketKind::Ack) + routing
     }
 
     fn node_row(&self, number: usize) -> NodeRow {

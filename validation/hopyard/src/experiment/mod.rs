@@ -1,6 +1,8 @@
 //! The experiments, and the report on all of them.
 
+mod closed_forms;
 mod dcf;
+mod drops;
 mod tcp;
 
 use std::path::Path;
@@ -26,7 +28,16 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order of the report.
-pub const EXPERIMENTS: &[Experiment] = &[dcf::ONE_STATION, dcf::CONTENTION, tcp::HOPS, tcp::CHAIN, tcp::RWP50];
+pub const EXPERIMENTS: &[Experiment] = &[
+    dcf::ONE_STATION,
+    dcf::CONTENTION,
+    closed_forms::CLOSED_FORMS,
+    drops::DROPS,
+    tcp::HOPS,
+    tcp::HOPS_NS3,
+    tcp::CHAIN,
+    tcp::RWP50,
+];
 
 /// The report.
 pub struct Report {
