@@ -14,7 +14,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench)
 
-.PHONY: demo test lint format bench lock clean
+.PHONY: demo test lint format bench validate lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -43,6 +43,10 @@ format: $(VENV)/developer
 bench: $(VENV)/installed
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
+
+# Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
+validate:
+	cargo run --locked --release --package hopyard-validation
 
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:

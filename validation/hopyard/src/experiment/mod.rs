@@ -77,3 +77,6 @@ pub fn report(root: &Path) -> Result<Report> {
     );
     Ok(Report { text, summary })
 }
+
+#[cfg(test)]
+mod tests;

@@ -134,6 +134,19 @@ fn rwp50_cases() -> Vec<Case> {
     cases
 }
 
+/// A chain of so many hops of 200 m at 2 Mb/s, and a transfer over it from second 1 to second 300.
+pub(super) fn hops_scenario(protocol: &str, hops: u32, variant: &str) -> Result<Scenario> {
+    let mut scenario = Scenario::stationary("ns2", protocol, &chain(hops + 1, 200.0))?;
+    scenario.rate(2, true);
+    scenario.ranges(250, 550);
+    scenario.add_tcp(0, hops, 1.0, variant, |tcp| {
+        tcp.segment_size = Bytes::new(1460);
+        tcp.window = 32;
+    })?;
+    scenario.times(1.0, 300.0);
+    Ok(scenario)
+}
+
 impl Case {
     fn scenario(&self, root: &Path) -> Result<Scenario> {
         let protocol = self.routing.to_lowercase();
@@ -142,18 +155,7 @@ impl Case {
             tcp.window = 20;
         };
         match self.table {
-            "hops" => {
-                let hops = self.hops.context("a number of hops")?;
-                let mut scenario = Scenario::stationary("ns2", &protocol, &chain(hops + 1, 200.0))?;
-                scenario.rate(2, true);
-                scenario.ranges(250, 550);
-                scenario.add_tcp(0, hops, 1.0, self.variant, |tcp| {
-                    tcp.segment_size = Bytes::new(1460);
-                    tcp.window = 32;
-                })?;
-                scenario.times(1.0, 300.0);
-                Ok(scenario)
-            }
+            "hops" => hops_scenario(&protocol, self.hops.context("a number of hops")?, self.variant),
             "chain" => {
                 let mut scenario = Scenario::stationary("ns2", &protocol, &chain(6, 110.0))?;
                 scenario.rate(1, true);
