@@ -11,7 +11,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
-from scenarios import INPUTS, PAYLOAD_BYTES, SCENARIOS, WINDOW_SEGMENTS, Scenario
+from scenarios import (  # noqa: E402 - the peers' folder is known only now
+    INPUTS,
+    PAYLOAD_BYTES,
+    SCENARIOS,
+    WINDOW_SEGMENTS,
+    Scenario,
+)
 
 COMMON = f"""profile = "ns2"
 runs = 1
@@ -26,7 +32,8 @@ protocol = "aodv"
 """
 
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.
-# Their flows are few: what is compared is the cost of a frame, and a search for a route floods the whole network.
+# Their flows are few: what is compared is the cost of a frame, and a search for a route floods the
+# whole network.
 LARGE = {"rwp1000": (1000, 20, 20), "rwp4000": (4000, 20, 8), "rwp10000": (10000, 20, 4)}
 
 
@@ -57,7 +64,7 @@ def from_inputs(name: str, scenario: Scenario) -> str:
         if words:
             _, source, destination, start, *_ = words
             text += (
-                f'\n[[flow]]\nfrom = {source}\nto = {destination}\n'
+                f"\n[[flow]]\nfrom = {source}\nto = {destination}\n"
                 f'tcp = "newreno"\nstart = "{float(start):g} s"\n'
             )
     return text

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compare the speed of Hopyard with that of ns-2 and ns-3 on the same scenarios.
 
-Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating system accounts for
-them. The simulators run in turn, `--repeat` times, and the least CPU time of each counts: other load on the machine can
-only add to it. A peer that is not installed is left out. Results go to `bench/results/`.
+Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating
+system accounts for them. The simulators run in turn, `--repeat` times, and the least CPU time of each
+counts: other load on the machine can only add to it. A peer that is not installed is left out.
+Results go to `bench/results/`.
 """
 
 import argparse
@@ -21,7 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them; the rest is scaled).
+# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them; the
+# rest is scaled).
 COMPARED = {"chain6": 360.0, "rwp50": 40.0, "rwp100": 20.0, "rwp200": 10.0, "rwp400": 5.0}
 ALONE = ("rwp1000", "rwp4000", "rwp10000")
 
@@ -163,9 +165,7 @@ def describe(results: Sequence[Result]) -> str:
     for result in results:
         like = cores[result.scenario]
         ratio = like.speed / result.speed
-        frame_ratio = (
-            result.frame_us / like.frame_us if result.frame_us and like.frame_us else None
-        )
+        frame_ratio = result.frame_us / like.frame_us if result.frame_us and like.frame_us else None
         rows.append(
             [
                 result.scenario,
