@@ -2,8 +2,8 @@
 """Compare the speed of Hopyard with that of ns-2 and ns-3 on the same scenarios.
 
 Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating
-system accounts for them. The simulators run in turn, `--repeat` times, and the least CPU time of each
-counts: other load on the machine can only add to it. A peer that is not installed is left out.
+system accounts for them. The simulators run in turn, `--repeat` times, and the least CPU time of
+each counts: other load on the machine can only add to it. A peer that is not installed is left out.
 Results go to `bench/results/`.
 """
 
@@ -22,8 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them; the
-# rest is scaled).
+# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them;
+# the rest is scaled).
 COMPARED = {"chain6": 360.0, "rwp50": 40.0, "rwp100": 20.0, "rwp200": 10.0, "rwp400": 5.0}
 ALONE = ("rwp1000", "rwp4000", "rwp10000")
 
