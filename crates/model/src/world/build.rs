@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
-use super::flow::{Endpoints, Flow};
+use super::flow::{Counts, Endpoints, Flow};
 use super::{Event, FlowSpec, Node, Spec, Transport, WiredLink, World};
 use crate::context::Context;
 use crate::link::{Link, Wired};
@@ -183,5 +183,6 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         cwnd_area: 0.0,
         cwnd_since: Time::ZERO,
         cwnd: 0.0,
+        before: Counts::default(),
     }
 }

@@ -31,6 +31,9 @@ impl World {
         if !self.quantities.is_empty() {
             self.queue.push(Time::ZERO, Event::Sample);
         }
+        if let Some(flow) = self.flows.first() {
+            self.queue.push(flow.meter.from(), Event::Measure);
+        }
     }
 
     /// Carries out one event, and all actions that follow from it.
@@ -88,6 +91,7 @@ impl World {
             Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
             Event::Sample => self.sample(),
+            Event::Measure => self.begin_measuring(),
         }
         self.drain();
     }

@@ -32,6 +32,17 @@ pub(super) struct Flow {
     pub cwnd_area: f64,
     pub cwnd_since: Time,
     pub cwnd: f64,
+    /// What had been counted when the measuring window began.
+    pub before: Counts,
+}
+
+/// What is counted of a flow from the start of the run on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    pub dropped: u64,
 }
 
 /// The two ends of a flow.
@@ -235,6 +246,30 @@ impl World {
                 sender.on_network(NetworkEvent::HopCount(hops), now);
             }
             self.pump_sender(flow);
+        }
+    }
+
+    /// What has been counted of a flow so far.
+    pub(super) fn counts(&self, flow: usize) -> Counts {
+        let dropped = self.cx.flow_drops.get(flow).map_or(0, |reasons| reasons.iter().sum());
+        match &self.flows[flow].transport {
+            Endpoints::Udp { .. } => Counts { dropped, ..Counts::default() },
+            Endpoints::Tcp { sender, .. } => {
+                let counters = sender.counters();
+                Counts {
+                    retransmissions: counters.retransmitted_segments,
+                    timeouts: counters.timeouts,
+                    fast_retransmits: counters.fast_retransmits,
+                    dropped,
+                }
+            }
+        }
+    }
+
+    /// The measuring window begins: what was counted before is not of it.
+    pub(super) fn begin_measuring(&mut self) {
+        for flow in 0..self.flows.len() {
+            self.flows[flow].before = self.counts(flow);
         }
     }
 

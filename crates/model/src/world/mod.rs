@@ -56,6 +56,8 @@ enum Event {
     Connectivity,
     /// Series are sampled.
     Sample,
+    /// The measuring window begins.
+    Measure,
 }
 
 /// A node's layers above the MAC.

@@ -3,7 +3,7 @@
 use hopyard_engine::Time;
 
 use super::World;
-use super::flow::{Endpoints, Flow};
+use super::flow::Flow;
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
 use crate::packet::{NodeId, Packet, PacketKind};
@@ -53,14 +53,11 @@ impl World {
         let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
         let percent = |part: u64, whole: u64| if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 };
         let milliseconds = |span: Option<hopyard_engine::Span>| span.map(|span| span.seconds() * 1e3);
-        let dropped = self.cx.flow_drops.get(number).map_or(0, |reasons| reasons.iter().sum());
-        let (retransmissions, timeouts, fast_retransmits) = match &flow.transport {
-            Endpoints::Udp { .. } => (0, 0, 0),
-            Endpoints::Tcp { sender, .. } => {
-                let counters = sender.counters();
-                (counters.retransmitted_segments, counters.timeouts, counters.fast_retransmits)
-            }
-        };
+        let (all, before) = (self.counts(number), flow.before);
+        let retransmissions = all.retransmissions - before.retransmissions;
+        let timeouts = all.timeouts - before.timeouts;
+        let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
+        let dropped = all.dropped - before.dropped;
         let ran = self.cx.now.seconds();
         FlowRow {
             flow: number as u32,
