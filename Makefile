@@ -8,6 +8,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= demo-results
 # How long each fuzz target runs in `make test`, in milliseconds.
 FUZZ_MS ?= 2000
+# Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
+SEED    ?= 1
 
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
@@ -21,8 +23,8 @@ demo: $(VENV)/installed
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
 
 test: $(VENV)/installed $(VENV)/developer
-	cargo test --locked --workspace --quiet
-	BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test --locked --manifest-path fuzz/Cargo.toml --quiet
+	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
+	BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test --locked --manifest-path fuzz/Cargo.toml --quiet
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/installed $(VENV)/developer
