@@ -184,5 +184,6 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         cwnd_since: Time::ZERO,
         cwnd: 0.0,
         before: Counts::default(),
+        opened: false,
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Flow {
     pub source_wakeup: Wakeup,
     pub sink_wakeup: Wakeup,
     pub meter: FlowMeter,
+    /// Whether the destination has seen the segment that opens the connection.
+    pub opened: bool,
     /// The next hop and the length of the source's route, as last announced.
     pub route: Option<(NodeId, u8)>,
     /// Payload delivered up to the last sample.
@@ -199,8 +201,12 @@ impl World {
         let before = *receiver.counters();
         receiver.on_segment(header, now);
         let after = *receiver.counters();
-        let unique = after.duplicate_segments == before.duplicate_segments;
-        it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
+        // A SYN without payload is new once; the acknowledgement that completes an opening carries nothing to be measured.
+        if header.len > 0 || header.flags.syn {
+            let first_syn = header.flags.syn && !std::mem::replace(&mut it.opened, true);
+            let unique = after.unique_bytes > before.unique_bytes || first_syn;
+            it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
+        }
         it.meter.on_delivered(after.delivered_bytes - before.delivered_bytes, now);
         self.cx.digest.fold(after.delivered_bytes);
         self.pump_receiver(flow);
