@@ -24,7 +24,7 @@ ROOT = HERE.parent
 
 # Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them;
 # the rest is scaled).
-COMPARED = {"chain6": 360.0, "rwp50": 40.0, "rwp100": 20.0, "rwp200": 10.0, "rwp400": 5.0}
+COMPARED = {"chain6": 60.0, "rwp50": 40.0, "rwp100": 10.0, "rwp200": 5.0, "rwp400": 2.0}
 ALONE = ("rwp1000", "rwp4000", "rwp10000")
 
 
