@@ -224,7 +224,8 @@ def main() -> None:
         return
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
-    (folder / "speed.md").write_text("Made by `make bench`.\n\n" + text)
+    head = "Made by `make bench`. Peak memory has a floor: that of the measuring process.\n\n"
+    (folder / "speed.md").write_text(head + text)
     with (folder / "speed.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(Result.__dataclass_fields__)
