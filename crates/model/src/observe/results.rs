@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Outcome {
     /// The digest of everything that happened.
     pub digest: u64,
-    /// Events that went through the queue, and edges that did not need it.
+    /// Events taken from the queue, and the edges of all signals; an edge that went through the queue counts as both.
     pub events: u64,
     /// Frames sent.
     pub frames: u64,
