@@ -14,9 +14,9 @@ SEED    ?= 1
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
 # The folders of Python that are there; bench and validation run without being installed.
-PYTHON_FOLDERS := $(wildcard python tests requirements validation bench)
+PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test lint format bench validate lock clean
+.PHONY: demo test lint format bench validate study lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -49,6 +49,10 @@ bench: $(VENV)/installed
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
 validate:
 	cargo run --locked --release --package hopyard-validation
+
+# The studies: `make study` lists them, `make study STUDY=NAME` makes the results of one anew.
+study: $(VENV)/installed
+	$(BIN)/python -m studies $(STUDY)
 
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:
