@@ -409,7 +409,8 @@ section!(Wire);
 pub struct Measure {
     /// From when on flows are measured.
     pub from: Span,
-    /// The quantities of each flow that are sampled: "cwnd", "ssthresh", "rtt", "rto", "throughput", "hops".
+    /// The quantities of each flow that are sampled: "cwnd", "ssthresh", "rtt", "rto", "throughput", "hops",
+    /// "bandwidth" (where the congestion control estimates it).
     pub series: Vec<Quantity>,
     /// How often they are sampled.
     pub interval: Span,

@@ -315,6 +315,7 @@ impl World {
                 let bits = (it.meter.total_delivered() - it.sampled_bytes) as f64 * 8.0;
                 Some(bits / self.sample_interval.seconds() / 1e3)
             }
+            Quantity::Bandwidth => state.and_then(|state| state.bandwidth).map(|rate| rate * 8.0 / 1e3),
             Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to).map(|(_, hops)| f64::from(hops)),
         }
     }

@@ -126,11 +126,14 @@ pub enum Quantity {
     Throughput,
     /// Hops of the source's route to the destination.
     Hops,
+    /// The bandwidth that the congestion control estimates, in kbit/s of payload.
+    Bandwidth,
 }
 
 impl Quantity {
     /// Every quantity.
-    pub const ALL: [Self; 6] = [Self::Cwnd, Self::Ssthresh, Self::Rtt, Self::Rto, Self::Throughput, Self::Hops];
+    pub const ALL: [Self; 7] =
+        [Self::Cwnd, Self::Ssthresh, Self::Rtt, Self::Rto, Self::Throughput, Self::Hops, Self::Bandwidth];
 
     /// Its name in scenarios and tables.
     #[must_use]
@@ -142,6 +145,7 @@ impl Quantity {
             Self::Rto => "rto",
             Self::Throughput => "throughput",
             Self::Hops => "hops",
+            Self::Bandwidth => "bandwidth",
         }
     }
 
@@ -151,7 +155,7 @@ impl Quantity {
         match self {
             Self::Cwnd | Self::Ssthresh => "segments",
             Self::Rtt | Self::Rto => "s",
-            Self::Throughput => "kbit/s",
+            Self::Throughput | Self::Bandwidth => "kbit/s",
             Self::Hops => "hops",
         }
     }

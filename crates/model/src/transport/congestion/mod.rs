@@ -208,6 +208,11 @@ pub trait CongestionControl {
         Span::ZERO
     }
 
+    /// The bandwidth that the variant estimates, in bytes per second; nothing when it estimates none, or none yet.
+    fn bandwidth(&self) -> Option<f64> {
+        None
+    }
+
     /// How this variant repairs losses unless the scenario says otherwise.
     fn recovery(&self) -> recovery::Choice;
 
@@ -308,6 +313,10 @@ impl CongestionControl for Controller {
     #[inline]
     fn pacing_gap(&self) -> Span {
         forward!(self, rule => rule.pacing_gap())
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        forward!(self, rule => rule.bandwidth())
     }
 
     fn recovery(&self) -> recovery::Choice {

@@ -76,14 +76,20 @@ impl Reno {
     /// The slow start threshold after a loss (RFC 5681 eq. 4), and half of what it is taken from.
     #[must_use]
     pub fn halved(&self, view: &View) -> (f64, f64) {
+        self.cut(view, 0.5)
+    }
+
+    /// As [`halved`](Self::halved), with another share kept than one half.
+    #[must_use]
+    pub fn cut(&self, view: &View, kept: f64) -> (f64, f64) {
         match self.params.halve {
             Halve::Flight => {
-                let half = (view.flight / 2.0).max(2.0);
-                (half, half)
+                let rest = (view.flight * kept).max(2.0);
+                (rest, rest)
             }
             Halve::Window => {
-                let half = view.usable() / 2.0;
-                (libm::floor(half).max(2.0), half.max(1.0))
+                let rest = view.usable() * kept;
+                (libm::floor(rest).max(2.0), rest.max(1.0))
             }
         }
     }

@@ -55,6 +55,8 @@ pub struct SenderState {
     pub duplicate_acks: u32,
     /// Whether the sender is frozen.
     pub frozen: bool,
+    /// The bandwidth that the congestion control estimates, in bytes per second, if it does.
+    pub bandwidth: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -447,6 +449,7 @@ impl TcpSender {
             round_trip: core.round_trip,
             duplicate_acks: core.duplicates,
             frozen: core.frozen.is_some(),
+            bandwidth: self.control.bandwidth(),
         }
     }
 
