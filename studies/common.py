@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hopyard import Results, Scenario
     from matplotlib.axes import Axes
 
-#: A cell of a table: an estimate becomes three columns of the CSV file, and `mean ± half` on the page.
+#: A cell of a table: an estimate becomes three columns of the CSV file, `mean ± half` on the page.
 Cell = Estimate | float | int | str | bool | None
 
 
@@ -88,7 +88,7 @@ class Lab:
         marks: Mapping[str, Mapping[str, float]] | None = None,
         marks_label: str = "published",
     ) -> None:
-        """Draws bars with intervals: `groups[place][colour]`; `marks` are values to compare with."""
+        """Draws bars with intervals, `groups[place][colour]`; `marks` are values beside them."""
         colours = list(dict.fromkeys(key for bars in groups.values() for key in bars))
         width = 0.8 / max(len(colours), 1)
         with mpl.rc_context(STYLE):

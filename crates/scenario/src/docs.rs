@@ -63,22 +63,40 @@ fn head(model: &Model) -> String {
             if model.summary.ends_with('.') { "" } else { "." }
         );
     }
-    let differs = |parameter: &Parameter| parameter.default("rfc") != parameter.default("ns2");
-    if model.parameters.iter().any(differs) {
-        text.push_str("\n| parameter | `rfc` | `ns2` | values | meaning |\n|---|---|---|---|---|\n");
-    } else {
-        text.push_str("\n| parameter | default | values | meaning |\n|---|---|---|---|\n");
+    let profiles = profiles(model);
+    if model.room != "scenario" && !profiles.is_empty() && profiles != ["rfc", "ns2"] {
+        let names: Vec<_> = profiles.iter().map(|name| format!("`{name}`")).collect();
+        text.push_str(&format!(
+            "\nIts profiles are {}; the first is the default, and `profile = \"{}\"` among its parameters takes the last.\n",
+            names.join(", "),
+            profiles.last().unwrap_or(&"")
+        ));
     }
+    let columns =
+        if profiles.is_empty() { vec!["default".to_owned()] } else { profiles.iter().map(|name| code(name)).collect() };
+    text.push_str(&format!("\n| parameter | {} | values | meaning |\n", columns.join(" | ")));
+    text.push_str(&format!("|---{}|---|---|\n", "|---".repeat(columns.len())));
     for parameter in &model.parameters {
-        let defaults = if model.parameters.iter().any(differs) {
-            format!("{} | {}", code(parameter.default("rfc")), code(parameter.default("ns2")))
+        let defaults: Vec<_> = if profiles.is_empty() {
+            vec![code(parameter.default("rfc"))]
         } else {
-            code(parameter.default("rfc"))
+            profiles.iter().map(|profile| code(parameter.default(profile))).collect()
         };
         let (kind, description) = (cell(&parameter.kind), cell(&parameter.description));
-        text.push_str(&format!("| {} | {defaults} | {kind} | {description} |\n", code(&parameter.name)));
+        let name = code(&parameter.name);
+        text.push_str(&format!("| {name} | {} | {kind} | {description} |\n", defaults.join(" | ")));
     }
     text
+}
+
+/// The profiles whose defaults differ; none where all are the same.
+fn profiles(model: &Model) -> Vec<&'static str> {
+    let differ = |parameter: &Parameter| parameter.defaults.iter().any(|it| it.value != parameter.defaults[0].value);
+    if model.parameters.iter().any(differ) {
+        model.parameters[0].defaults.iter().map(|it| it.profile).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// A section's title: the name of a table is code.

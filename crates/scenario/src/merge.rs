@@ -20,6 +20,16 @@ pub(crate) struct Section<'a> {
     pub parts: Vec<(&'a ModelInfo, Values)>,
     /// Tables that may stand in the section, and that are read elsewhere.
     pub tables: Vec<&'a str>,
+    /// The profiles among which a key `profile` of the section may choose; none where there is no such key.
+    pub profiles: &'static [&'static str],
+}
+
+/// The key by which a model's table takes another profile than the scenario's.
+pub(crate) const PROFILE: &str = "profile";
+
+/// The profiles among which the table of a model's parameters may choose.
+pub(crate) fn profiles(info: &ModelInfo) -> &'static [&'static str] {
+    if info.room == "scenario" || info.profiles.len() < 2 { &[] } else { info.profiles }
 }
 
 impl Section<'_> {
@@ -32,7 +42,7 @@ impl Section<'_> {
     ///
     /// `elsewhere` says where a key that is not of this section would belong.
     pub(crate) fn read(
-        self,
+        mut self,
         table: Option<&Table>,
         header: Option<&Mark>,
         elsewhere: impl Fn(&str) -> Option<String>,
@@ -40,8 +50,16 @@ impl Section<'_> {
     ) -> Vec<Values> {
         let empty = Table::default();
         let table = table.unwrap_or(&empty);
+        if let Some(entry) = table.get(PROFILE)
+            && !self.profiles.is_empty()
+        {
+            self.take_profile(entry, problems);
+        }
         let mut given: Vec<Vec<Leaf<'_>>> = self.parts.iter().map(|_| Vec::new()).collect();
         for entry in &table.entries {
+            if entry.key == PROFILE && !self.profiles.is_empty() {
+                continue;
+            }
             if let Some(part) = self.parts.iter().position(|(_, values)| values.contains_key(&entry.key)) {
                 let default = &self.parts[part].1[&entry.key];
                 self.leaves(entry, default, &mut Vec::new(), &mut given[part], problems);
@@ -53,7 +71,8 @@ impl Section<'_> {
                 }
             } else {
                 let known = self.parts.iter().flat_map(|(_, values)| values.keys().map(String::as_str));
-                let known: Vec<_> = known.chain(self.tables.iter().copied()).collect();
+                let profile = (!self.profiles.is_empty()).then_some(PROFILE);
+                let known: Vec<_> = known.chain(self.tables.iter().copied()).chain(profile).collect();
                 problems.push(unknown(&self.path, entry, &known, &elsewhere));
             }
         }
@@ -62,6 +81,27 @@ impl Section<'_> {
             .zip(given)
             .map(|((info, base), leaves)| self.merge(info, base, leaves, header, problems))
             .collect()
+    }
+
+    /// Starts from the defaults of the profile that the section chooses.
+    fn take_profile(&mut self, entry: &Entry, problems: &mut Vec<Problem>) {
+        let Some(profile) = entry.node.as_str().and_then(|name| self.profiles.iter().find(|known| **known == name))
+        else {
+            let found = format!("`{PROFILE}` is {}", entry.node.describe());
+            let problem = Problem::new(self.key(PROFILE), Some(&entry.node.mark), found);
+            let problem = problem.expected(one_of(self.profiles.iter().copied()));
+            let hint = entry.node.as_str().and_then(|name| nearest(name, self.profiles.iter().copied()));
+            problems.push(match hint {
+                Some(name) => problem.hint(format!("did you mean \"{name}\"?")),
+                None => problem,
+            });
+            return;
+        };
+        for (info, base) in &mut self.parts {
+            if let Value::Object(values) = (info.defaults)(profile) {
+                *base = values;
+            }
+        }
     }
 
     /// The values under a key, each with its path: a parameter that is itself a table is laid over its defaults key by key.

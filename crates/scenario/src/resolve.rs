@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::catalogue::{LAYOUT, Layout, ROOMS, layout, no_such_model, room, where_belongs};
 use crate::files::{Files, MovementFile};
-use crate::merge::{Section, Values, join};
+use crate::merge::{PROFILE, Section, Values, join, profiles};
 use crate::problem::{Mark, Problem};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
@@ -117,6 +117,7 @@ impl<'a> Resolver<'a> {
             path: String::new(),
             parts: vec![(layout("").parts[0], self.defaults(layout("").parts[0]))],
             tables: root_node_tables,
+            profiles: &[],
         };
         let head = head.read(Some(self.root), None, where_belongs, &mut self.problems).remove(0);
         self.profile = head.get("profile").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -311,7 +312,11 @@ impl<'a> Resolver<'a> {
     ) -> Read {
         let bases = bases.unwrap_or_else(|| layout.parts.iter().map(|info| self.defaults(info)).collect());
         let tables = layout.tables().collect();
-        let section = Section { path, parts: layout.parts.iter().copied().zip(bases).collect(), tables };
+        let profiles = match layout.parts {
+            [info] => profiles(info),
+            _ => &[],
+        };
+        let section = Section { path, parts: layout.parts.iter().copied().zip(bases).collect(), tables, profiles };
         if let Some(table) = table {
             for key in layout.required {
                 if table.get(key).is_none() {
@@ -338,6 +343,7 @@ impl<'a> Resolver<'a> {
                 path: join(path, info.name),
                 parts: vec![(info, self.base(room.name, info))],
                 tables: vec![],
+                profiles: profiles(info),
             };
             let values =
                 section.read(Some(parameters), Some(&entry.node.mark), where_belongs, &mut self.problems).remove(0);
@@ -473,8 +479,11 @@ impl<'a> Resolver<'a> {
             let info = resolver.select(room_name, &join(path, key), own.get(key)?.as_str()?)?;
             let chosen = resolver.with_table(room_name, info, &given, path, table);
             if let Some(Entry { node: Node { kind: Kind::Table(parameters), .. }, .. }) = table.get(info.name) {
-                let given =
-                    parameters.entries.iter().filter_map(|e| Some((e.key.clone(), chosen.values.get(&e.key)?.clone())));
+                // A profile of its own stands for all of its values.
+                let own = parameters.get(PROFILE).is_some();
+                let is_given = |key: &String| own || parameters.get(key).is_some();
+                let given = chosen.values.iter().filter(|(key, _)| is_given(key));
+                let given = given.map(|(key, value)| (key.clone(), value.clone()));
                 sparse.insert(info.name.to_owned(), Value::Object(given.collect()));
             }
             Some(chosen)

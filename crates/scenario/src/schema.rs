@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{LAYOUT, Layout, ROOMS, room};
-use crate::merge::Values;
+use crate::merge::{PROFILE, Values, profiles};
 use hopyard_model::params::ModelInfo;
 
 /// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.
@@ -13,6 +13,7 @@ pub fn json_schema() -> Value {
     for room in ROOMS {
         for info in room.models {
             let mut schema = object(&[info], &mut definitions);
+            offer_profiles(&mut schema, info);
             schema.insert("description".to_owned(), info.summary.into());
             definitions.insert(format!("{}.{}", room.name, info.name), Value::Object(schema));
         }
@@ -38,6 +39,9 @@ pub fn json_schema() -> Value {
 /// A section: its own keys, a table for each model whose parameters may stand in it.
 fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
     let mut schema = object(layout.parts, definitions);
+    if let [info] = layout.parts {
+        offer_profiles(&mut schema, info);
+    }
     for name in layout.rooms {
         for info in room(name).models {
             let reference = json!({ "$ref": format!("#/$defs/{name}.{}", info.name) });
@@ -53,6 +57,15 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
         schema.insert("required".to_owned(), layout.required.iter().copied().collect());
     }
     schema
+}
+
+/// The key by which a table takes another profile than the scenario's.
+fn offer_profiles(schema: &mut Values, info: &ModelInfo) {
+    let names = profiles(info);
+    if !names.is_empty() {
+        let description = "Takes the defaults of this profile, whatever the scenario's is.";
+        properties(schema).insert(PROFILE.to_owned(), json!({ "enum": names, "description": description }));
+    }
 }
 
 fn properties(schema: &mut Values) -> &mut Values {

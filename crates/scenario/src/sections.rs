@@ -100,7 +100,8 @@ impl JsonSchema for Until {
 pub struct Head {
     /// What results are called after. It changes nothing else.
     pub name: String,
-    /// Whose defaults every model takes: those of the standards, or those of ns-2.35.
+    /// Whose defaults every model takes: those of the standards, or those of ns-2.35. The key `profile` in a model's own table takes
+    /// another for that model.
     pub profile: String,
     /// How long each run lasts.
     pub duration: Span,

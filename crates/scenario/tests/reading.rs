@@ -106,6 +106,32 @@ fn what_is_written_reads_back_as_the_same_scenario() {
 }
 
 #[test]
+fn a_model_may_take_another_profile_than_the_scenario() {
+    let changed = |changes: &[(&str, &str)]| {
+        Scenario::load(CHAIN, "chain.toml", Path::new(""), &settings(changes)).unwrap_or_else(|p| panic!("{p}"))
+    };
+    let value = changed(&[("tcp.profile", "rfc"), ("flow.0.vegas.profile", "rfc")]).to_value(true);
+    assert_eq!((&value["tcp"]["segment_size"], &value["link"]["queue_limit"]), (&json!("1460 B"), &json!("exclusive")));
+    assert_eq!(value["flow"][0]["vegas"]["charge_headers"], true, "the profile stands for all of its values");
+    assert_eq!(value["flow"][0]["vegas"]["beta"], 3.0, "what the table gives besides holds");
+    assert_eq!(value["tcp"]["vegas"]["charge_headers"], false, "other flows keep the scenario's");
+    let scenario = changed(&[("tcp.profile", "rfc"), ("tcp.window", "7"), ("flow.0.vegas.profile", "rfc")]);
+    assert_eq!(scenario.to_value(true)["tcp"]["window"], 7);
+    for defaults in [true, false] {
+        let text = scenario.to_toml(defaults);
+        let again = load(&text).unwrap_or_else(|problems| panic!("{text}\n{problems}"));
+        assert_eq!(again.hash(), scenario.hash(), "{text}");
+    }
+    assert_ne!(changed(&[("tcp.profile", "rfc")]).hash(), chain().hash());
+    assert_eq!(changed(&[("tcp.profile", "ns2")]).hash(), chain().hash());
+    let wrong = "[nodes]\ncount = 2\n[tcp]\nprofile = \"rcf\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    assert_problem(wrong, 4, &["`profile` is", "expected `rfc` or `ns2`", "did you mean \"rfc\"?"]);
+    // A model that has but one set of defaults has no such key.
+    let none = "[nodes]\ncount = 2\n[mobility.stationary]\nprofile = \"rfc\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    assert_problem(none, 4, &["has no key `profile`"]);
+}
+
+#[test]
 fn the_hash_is_of_what_matters() {
     let hash = |changes: &[(&str, &str)]| {
         Scenario::load(CHAIN, "chain.toml", Path::new(""), &settings(changes)).unwrap_or_else(|p| panic!("{p}")).hash()
