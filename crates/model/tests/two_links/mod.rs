@@ -313,6 +313,7 @@ pub fn read_reference(text: &str) -> Vec<Case> {
             round_trip: None,
             duplicate_acks: 0,
             frozen: false,
+            bandwidth: None,
         };
         let event = Event {
             time: Time::ZERO + Span::from_secs_f64(number(4)),
