@@ -133,14 +133,20 @@ impl std::fmt::Debug for ModelInfo {
 /// `name => module::Variant, "summary"` makes the model known to scenarios, the command line's list, the JSON schema, the
 /// Python stubs and the documentation. The macro defines a `Config` enum with one variant of parameters a model, its names,
 /// [`ModelInfo`]s, and `Config::read`. The module must hold a `Params` type.
+///
+/// A room that takes models from outside this crate names their type after its own: `"congestion" + Custom(custom::Custom)`
+/// adds that variant to `Config`. The type must have a `name`.
 #[macro_export]
 macro_rules! registry {
-    ($room:literal: $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+    (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:
+        $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         /// Which model of this room to use, with its parameters.
         #[allow(clippy::large_enum_variant, reason = "a scenario holds a handful of these, whatever their size")]
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
             $(#[doc = $summary] $variant($module::Params),)+
+            $(/// A model from outside this crate.
+            $custom($type),)?
         }
 
         /// Every model of this room.
@@ -172,9 +178,15 @@ macro_rules! registry {
 
             /// The model's name.
             #[must_use]
-            pub const fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $name,)+ }
+            pub fn name(&self) -> $text {
+                match self { $(Self::$variant(_) => $name,)+ $(Self::$custom(model) => model.name(),)? }
             }
         }
+    };
+    ($room:literal + $custom:ident($type:ty): $($entries:tt)+) => {
+        $crate::registry! { @config &str, [$custom($type)], $room: $($entries)+ }
+    };
+    ($room:literal: $($entries:tt)+) => {
+        $crate::registry! { @config &'static str, [], $room: $($entries)+ }
     };
 }

@@ -1,5 +1,7 @@
 //! The tables of a run: flat rows, one a flow, one a node, one a kind of drop, one a sample.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// What a run gives.
@@ -37,7 +39,7 @@ pub struct FlowRow {
     /// The destination node.
     pub destination: u32,
     /// The TCP variant, or "udp".
-    pub transport: &'static str,
+    pub transport: Cow<'static, str>,
     /// The source's routing protocol.
     pub routing: &'static str,
     /// Payload that the application got in order, each byte once.

@@ -1,5 +1,6 @@
 //! Building a world from its specification.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
@@ -138,6 +139,7 @@ impl World {
             series: Vec::new(),
             events: 0,
             edges: 0,
+            failure: None,
         })
     }
 }
@@ -160,12 +162,13 @@ fn check_ends(spec: &Spec) -> Result<(), BuildError> {
 fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) -> Flow {
     let stream = |purpose: &str| streams.stream(&format!("flow/{number}/{purpose}"));
     let (transport, name, segment) = match &flow.transport {
-        Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, "udp", 0),
+        Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, Cow::Borrowed("udp"), 0),
         Transport::Tcp { config, acking } => {
             let sender = TcpSender::new(config, stream("tcp"));
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
-            (endpoints, config.congestion.name(), config.tcp.segment_size.count())
+            let name = Cow::Owned(config.congestion.name().to_owned());
+            (endpoints, name, config.tcp.segment_size.count())
         }
     };
     Flow {

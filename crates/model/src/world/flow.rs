@@ -1,8 +1,10 @@
 //! Flows: an application, the transport below it at both ends, and the meter that counts.
 
+use std::borrow::Cow;
+
 use hopyard_engine::{Time, Wakeup};
 
-use super::{Event, Quantity, World};
+use super::{Event, Quantity, RuleFailure, World};
 use crate::context::DropReason;
 use crate::observe::{FlowMeter, SeriesRow};
 use crate::packet::{Body, FlowId, IP_HEADER, NodeId, Packet, PacketId, TcpHeader, UDP_HEADER, UdpHeader};
@@ -18,7 +20,7 @@ pub(super) struct Flow {
     pub to: NodeId,
     pub source: Source,
     pub transport: Endpoints,
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Payload of a full segment; zero for UDP.
     pub segment: u64,
     pub source_wakeup: Wakeup,
@@ -131,12 +133,24 @@ impl World {
             self.originate(flow, from, to, size, Body::Tcp(header));
         }
         let it = &mut self.flows[flow];
-        if let Endpoints::Tcp { sender, .. } = &it.transport {
+        if let Endpoints::Tcp { sender, .. } = &mut it.transport {
             it.cwnd_area += it.cwnd * now.since(it.cwnd_since).seconds();
             it.cwnd_since = now;
             it.cwnd = sender.state().cwnd;
+            if let Some(message) = sender.failure() {
+                self.fail(flow, message);
+            }
         }
         self.arm_source(flow);
+    }
+
+    /// A flow's window rule cannot go on: the run ends here.
+    fn fail(&mut self, flow: usize, message: String) {
+        if self.failure.is_none() {
+            self.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });
+            // What else is to happen at this instant does no harm: the rule that failed answers nothing any more.
+            self.end = self.cx.now;
+        }
     }
 
     /// Sends the acknowledgements that are due.

@@ -110,6 +110,30 @@ pub struct World {
     series: Vec<SeriesRow>,
     events: u64,
     edges: u64,
+    failure: Option<RuleFailure>,
+}
+
+/// A flow's window rule could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("flow {flow} at {time}: {message}")]
+pub struct RuleFailure {
+    /// The flow.
+    pub flow: u32,
+    /// The simulated time.
+    pub time: Time,
+    /// What the rule says of it.
+    pub message: String,
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The packets do not add up.
+    #[error(transparent)]
+    Unaccounted(#[from] Unaccounted),
+    /// A flow's window rule could not go on.
+    #[error(transparent)]
+    Rule(#[from] RuleFailure),
 }
 
 /// How far a run has come, for whoever watches it from another thread; and a way to stop it.
@@ -145,8 +169,9 @@ impl World {
     /// Runs to the end, or until the watch says stop, and gives the results.
     ///
     /// # Errors
-    /// When the packets do not add up: a defect of the simulator, which names seed, run and event.
-    pub fn run(mut self, watch: &Watch) -> Result<Outcome, Unaccounted> {
+    /// When the packets do not add up: a defect of the simulator, which names seed, run and event. And when a window rule from
+    /// outside fails.
+    pub fn run(mut self, watch: &Watch) -> Result<Outcome, RunError> {
         self.start();
         let mut cancelled = false;
         let mut look = WATCH_EVERY;
@@ -172,6 +197,9 @@ impl World {
             self.cx.now = self.end;
         }
         watch.simulated.store(self.cx.now.nanos(), Ordering::Relaxed);
+        if let Some(failure) = self.failure.take() {
+            return Err(failure.into());
+        }
         self.check_account()?;
         Ok(self.report(cancelled))
     }

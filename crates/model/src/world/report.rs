@@ -63,7 +63,7 @@ impl World {
             flow: number as u32,
             source: flow.from.0,
             destination: flow.to.0,
-            transport: flow.name,
+            transport: flow.name.clone(),
             routing: self.nodes[flow.from.index()].routing_protocol,
             goodput_kbps: kbps(meter.delivered),
             throughput_kbps: kbps(meter.network_bytes),

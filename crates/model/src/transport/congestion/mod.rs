@@ -5,13 +5,14 @@
 //!
 //! Adding a variant is one file here and one line in the list below.
 
+pub mod custom;
 pub mod newreno;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
 pub mod vegas;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Time};
 
 use super::recovery;
 use super::tcp::NetworkEvent;
@@ -225,13 +226,19 @@ pub trait CongestionControl {
     fn opens_with_data(&self) -> bool {
         false
     }
+
+    /// Why the rule cannot go on, told once: the run ends with it. Only rules from outside this crate can fail; one that has
+    /// failed must answer [`Answer::Keep`] from then on.
+    fn failure(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// Makes the registry, and the enum that forwards every event to the variant in use without a virtual call.
 macro_rules! variants {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! {
-            "congestion": $($name => $module::$variant, $summary;)+
+            "congestion" + Custom(custom::Custom): $($name => $module::$variant, $summary;)+
         }
 
         /// The window rule of one connection.
@@ -242,10 +249,13 @@ macro_rules! variants {
         }
 
         impl Controller {
-            /// The window rule that a configuration names.
+            /// The window rule that a configuration names. `rng` is the sender's own stream.
             #[must_use]
-            pub fn new(config: &Config) -> Self {
-                match config { $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+ }
+            pub fn new(config: &Config, rng: Rng) -> Self {
+                match config {
+                    $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+
+                    Config::Custom(rule) => Self::Custom(rule.build(rng)),
+                }
             }
         }
 
@@ -329,6 +339,14 @@ impl CongestionControl for Controller {
 
     fn opens_with_data(&self) -> bool {
         forward!(self, rule => rule.opens_with_data())
+    }
+
+    #[inline]
+    fn failure(&mut self) -> Option<String> {
+        match self {
+            Self::Custom(rule) => rule.failure(),
+            _ => None,
+        }
     }
 }
 

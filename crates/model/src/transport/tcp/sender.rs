@@ -93,20 +93,25 @@ pub struct TcpSender {
 impl TcpSender {
     /// A sender that has not opened its connection. `rng` is the sender's own stream.
     #[must_use]
-    pub fn new(config: &Config, rng: Rng) -> Self {
-        Self::with_control(&config.tcp, Controller::new(&config.congestion), rng)
+    pub fn new(config: &Config, mut rng: Rng) -> Self {
+        let core = Core::new(&config.tcp, &mut rng);
+        Self::of(core, Controller::new(&config.congestion, rng))
     }
 
     /// A sender with any window rule, such as [`Controller::Custom`].
     #[must_use]
     pub fn with_control(params: &Params, control: Controller, mut rng: Rng) -> Self {
+        Self::of(Core::new(params, &mut rng), control)
+    }
+
+    fn of(core: Core, control: Controller) -> Self {
         Self {
-            core: Core::new(params, &mut rng),
-            recovery: Recovery::new(params, &control),
+            recovery: Recovery::new(&core.params, &control),
+            initial_window: f64::from(core.params.initial_window),
+            core,
             control,
             stage: Stage::Closed,
             await_initial_window: false,
-            initial_window: f64::from(params.initial_window),
             active: Time::ZERO,
             slot: Time::ZERO,
             paced: Time::NEVER,
@@ -421,6 +426,12 @@ impl TcpSender {
             retransmission: retransmission && !segment.syn,
             ..TcpHeader::default()
         }
+    }
+
+    /// Why the window rule cannot go on, told once.
+    #[inline]
+    pub fn failure(&mut self) -> Option<String> {
+        self.control.failure()
     }
 
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.

@@ -45,7 +45,7 @@ impl Talk {
 
     fn with(params: &Params, variant: &str, profile: &str) -> (Self, String) {
         let config = Config::of_profile(variant, profile).expect("a variant");
-        Self::begin(params, Controller::new(&config))
+        Self::begin(params, Controller::new(&config, Streams::new(1, 0).stream("rule")))
     }
 
     fn after(&mut self, millis: u64) -> &mut Self {
@@ -266,7 +266,7 @@ fn repeated_timeouts_double_and_keep_the_threshold() {
 fn a_lost_syn_costs_the_initial_window() {
     let mut sender = TcpSender::with_control(
         &params(RFC),
-        Controller::new(&Config::of_profile("reno", RFC).expect("a variant")),
+        Controller::new(&Config::of_profile("reno", RFC).expect("a variant"), Streams::new(1, 0).stream("rule")),
         Streams::new(1, 0).stream("talk"),
     );
     sender.write(u64::MAX, Time::ZERO);
