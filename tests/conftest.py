@@ -62,4 +62,18 @@ def results() -> Results:
         for tcp in goodput
         for t in range(50)
     ]
-    return Results(*map(_table, (flows, nodes, drops, series)))
+    judged = [
+        ("congestion", "congestion", 7),
+        ("wireless", "congestion", 2),
+        ("link_failure", "link_failure", 4),
+        ("congestion", "interference", 5),
+        ("wireless", "interference", 1),
+        ("wireless", "channel_error", 2),
+        ("link_failure", "spurious", 3),
+    ]
+    decisions = [
+        _origin("reno", run, flow=0, time_s=1.0 + run, decided=decided, true_cause=true)
+        for decided, true, count in judged
+        for run in range(count)
+    ]
+    return Results(*map(_table, (flows, nodes, drops, series, decisions)))

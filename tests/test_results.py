@@ -67,7 +67,9 @@ def test_estimates_are_over_runs(results: Results) -> None:
 def test_pairs_need_the_same_runs(results: Results) -> None:
     flows = results.flows.filter(pa.compute.invert(_is_vegas_run_1(results.flows)))
     nodes = results.nodes.filter(pa.compute.invert(_is_vegas_run_1(results.nodes)))
-    partial = Results(flows, nodes, results.drops, results.series, complete=False)
+    partial = Results(
+        flows, nodes, results.drops, results.series, results.decisions, complete=False
+    )
     reno, vegas = partial.cases
     assert partial.runs_of(vegas).tolist() == [0, 2]
     assert partial.difference("goodput", vegas, reno).runs == 2
@@ -114,7 +116,7 @@ def test_a_notebook_shows_the_summary(results: Results) -> None:
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_files_say_what_the_tables_say(results: Results, tmp_path: Path, form: str) -> None:
     written = results.save(tmp_path / "out", form)
-    names = [f"{name}.{form}" for name in ("flows", "nodes", "drops", "series")]
+    names = [f"{name}.{form}" for name in ("flows", "nodes", "drops", "series", "decisions")]
     assert [path.name for path in written] == ["summary.csv", *names]
     if form == "parquet":
         assert parquet.read_table(written[1]).equals(results.flows)
@@ -127,10 +129,39 @@ def test_files_say_what_the_tables_say(results: Results, tmp_path: Path, form: s
 
 def test_a_second_save_leaves_nothing_of_the_first(results: Results, tmp_path: Path) -> None:
     results.save(tmp_path)
-    without = Results(results.flows, results.nodes, results.drops, results.series.slice(0, 0))
+    none = results.series.slice(0, 0), results.decisions.slice(0, 0)
+    without = Results(results.flows, results.nodes, results.drops, *none)
     without.save(tmp_path, "csv")
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"summary.csv", "flows.csv", "nodes.csv", "drops.csv"}
+
+
+def test_a_confusion_matrix_is_made_from_decisions(results: Results) -> None:
+    matrix = results.confusion()
+    assert (matrix.total, matrix.judged) == (24, 21)
+    assert matrix.count("interference") == 6
+    assert matrix.count("interference", "wireless") == 1
+    # 7 of congestion, 1 + 2 of the channel, 4 of broken links were told.
+    assert matrix.accuracy == pytest.approx((7 + 1 + 2 + 4) / 21)
+    assert matrix.recall("wireless") == pytest.approx(3 / 8)
+    assert matrix.precision("wireless") == pytest.approx(3 / 5)
+    assert matrix.precision("link_failure") == pytest.approx(4 / 7)
+    assert matrix.table().to_pylist()[1] == {
+        "true_cause": "interference",
+        "congestion": 5,
+        "wireless": 1,
+        "link_failure": 0,
+    }
+    assert "other" not in str(matrix)
+    assert str(matrix).splitlines()[1].split() == ["congestion", "7", "2", "0"]
+
+
+def test_a_confusion_matrix_is_of_a_case_and_from_a_time_on(results: Results) -> None:
+    reno, vegas = results.cases
+    assert results.confusion(reno).total == 24
+    assert results.confusion(vegas).total == 0
+    assert math.isnan(results.confusion(vegas).accuracy)
+    assert results.confusion(reno, since=4.0).total == 4 + 1 + 2
 
 
 def test_an_unknown_format_is_named(results: Results, tmp_path: Path) -> None:

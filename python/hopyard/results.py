@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hopyard import store
+from hopyard.confusion import confusion
 from hopyard.measures import MEASURES, SHOWN
 from hopyard.stats import estimate, paired_difference
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from hopyard.confusion import Confusion
     from hopyard.measures import Floats, Integers, Measure
     from hopyard.plot import Plot
     from hopyard.stats import Estimate
@@ -41,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: a row a flow, a node, a reason of loss, a sample.
+    """Tables of results: a row a flow, a node, a reason of loss, a sample, a loss that was judged.
 
     The tables are pyarrow's: pandas, polars and everything else that speaks the Arrow PyCapsule
     interface take them as they are. Every row says where it comes from: the scenario, the compared
@@ -55,6 +57,7 @@ class Results:
     nodes: pa.Table
     drops: pa.Table
     series: pa.Table
+    decisions: pa.Table
     complete: bool = True
 
     @cached_property
@@ -131,6 +134,16 @@ class Results:
         return paired_difference(
             self.values(measure, case)[ours], self.values(measure, baseline)[theirs]
         )
+
+    def confusion(self, case: Case | None = None, since: float = 0.0) -> Confusion:
+        """What senders took losses for, against what the losses were, in all runs of a case.
+
+        Args:
+            case: the case; all of them together if none is given.
+            since: only what was decided from this time on, in seconds.
+        """
+        rows = self.decisions if case is None else self.rows("decisions", case)
+        return confusion(rows.filter(pc.field("time_s") >= since))
 
     def summary(self, measures: Sequence[str] = SHOWN) -> pa.Table:
         """A row a case: each measure's mean, and half of its 95 % interval's width."""

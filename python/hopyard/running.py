@@ -97,5 +97,5 @@ def _look_on(batch: _core.Batch, tell: Watch | None) -> None:
 
 
 def _results(batch: _core.Batch, *, complete: bool) -> Results:
-    flows, nodes, drops, series = (pa.table(table) for table in batch.tables())
-    return Results(flows, nodes, drops, series, complete)
+    flows, nodes, drops, series, decisions = (pa.table(table) for table in batch.tables())
+    return Results(flows, nodes, drops, series, decisions, complete)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hopyard.results import Results
 
 FORMATS = ("parquet", "csv")
-TABLES = ("flows", "nodes", "drops", "series")
+TABLES = ("flows", "nodes", "drops", "series", "decisions")
 
 
 def save(results: Results, folder: str | Path, format: str) -> list[Path]:

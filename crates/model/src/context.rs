@@ -3,10 +3,13 @@
 //! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after the
 //! handler has returned. So nothing is re-entrant, and each layer is tested with a bare context.
 
+mod losses;
+
 use std::collections::VecDeque;
 
 use hopyard_engine::{Digest, Time};
 
+pub use self::losses::{Break, LossLog, Lost};
 use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, RoutingMessage};
 
 /// Why a packet was lost. There is no other way for a packet to be lost.
@@ -227,6 +230,8 @@ pub struct Context {
     pub drops: DropCounts,
     /// Data packets of each flow that were dropped, by reason.
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
+    /// The single losses of those flows whose sender tells their causes apart.
+    pub losses: LossLog,
 }
 
 impl Context {
@@ -272,6 +277,7 @@ impl Context {
         self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
         let kind = packet.kind();
         self.drops.count(node, kind, reason);
+        self.losses.on_drop(&packet, node, reason, self.now);
         if kind == PacketKind::Data {
             let flow = packet.flow.index();
             if self.flow_drops.len() <= flow {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{DropRow, FlowRow, NodeRow, SeriesRow};
+use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
 use hopyard_model::world::World;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -109,24 +109,29 @@ impl Batch {
         digests
     }
 
-    /// The tables of the finished runs, in the order of cases and runs: flows, nodes, drops, series.
-    fn tables(&self, py: Python<'_>) -> PyResult<(Table, Table, Table, Table)> {
+    /// The tables of the finished runs, in the order of cases and runs: flows, nodes, drops, series, decisions.
+    fn tables(&self, py: Python<'_>) -> PyResult<Tables> {
         py.detach(|| self.gather()).map_err(defect)
     }
 }
 
+/// Flows, nodes, drops, series, decisions.
+type Tables = (Table, Table, Table, Table, Table);
+
 impl Batch {
-    fn gather(&self) -> Result<(Table, Table, Table, Table), Box<dyn std::error::Error + Send + Sync>> {
+    fn gather(&self) -> Result<Tables, Box<dyn std::error::Error + Send + Sync>> {
         let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
         let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
+        let mut decisions = Rows::of::<DecisionRow>()?;
         self.pool.each_finished(|number, outcome| {
             let (case, run) = self.plan[number];
             flows.extend(case, run, &outcome.flows)?;
             nodes.extend(case, run, &outcome.nodes)?;
             drops.extend(case, run, &outcome.drops)?;
-            series.extend(case, run, &outcome.series)
+            series.extend(case, run, &outcome.series)?;
+            decisions.extend(case, run, &outcome.decisions)
         })?;
         let finish = |rows: Rows| rows.finish(&self.origins, env!("CARGO_PKG_VERSION"));
-        Ok((finish(flows)?, finish(nodes)?, finish(drops)?, finish(series)?))
+        Ok((finish(flows)?, finish(nodes)?, finish(drops)?, finish(series)?, finish(decisions)?))
     }
 }

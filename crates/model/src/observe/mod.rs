@@ -6,4 +6,4 @@ mod flow;
 mod results;
 
 pub use flow::FlowMeter;
-pub use results::{DropRow, FlowRow, NodeRow, Outcome, SeriesRow};
+pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};

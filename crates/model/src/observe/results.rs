@@ -27,6 +27,8 @@ pub struct Outcome {
     pub drops: Vec<DropRow>,
     /// A row a sample.
     pub series: Vec<SeriesRow>,
+    /// A row for each loss whose cause a sender has judged, from the start of the run on.
+    pub decisions: Vec<DecisionRow>,
 }
 
 /// One flow's measures. Rates are in kbit/s (1000 bit/s), over the measuring window.
@@ -147,6 +149,74 @@ pub struct DropRow {
     pub reason: &'static str,
     /// How many.
     pub count: u64,
+}
+
+/// What a loss was due to, as the simulator knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrueCause {
+    /// A queue was full.
+    Congestion,
+    /// The MAC gave up on a next hop that was in range: frames of others had spoilt its own (or noise had, where the radio has
+    /// a model of bit errors); or routing took the link for broken after that.
+    Interference,
+    /// A wire lost the packet by order of the scenario, which stands for the errors of a channel.
+    ChannelError,
+    /// The next hop was out of range, or there was no route for that reason.
+    LinkFailure,
+    /// Nothing was lost: late, or out of order.
+    Spurious,
+    /// Anything else: the time to live, a loop, address resolution.
+    Other,
+}
+
+impl TrueCause {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congestion => "congestion",
+            Self::Interference => "interference",
+            Self::ChannelError => "channel_error",
+            Self::LinkFailure => "link_failure",
+            Self::Spurious => "spurious",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A loss as a sender judged it, and what it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecisionRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// When the sender judged, in seconds.
+    pub time_s: f64,
+    /// What the loss showed itself by: duplicate_acks or timeout.
+    pub detected_by: &'static str,
+    /// What the sender took it for: congestion, wireless or link_failure.
+    pub decided: &'static str,
+    /// What it was: congestion, interference, channel_error, link_failure, spurious or other.
+    pub true_cause: &'static str,
+    /// The first sequence number not acknowledged.
+    pub sequence: u64,
+    /// How often the segment there had been sent.
+    pub transmissions: u32,
+    /// The quantity that the variant judged by.
+    pub evidence: f64,
+    /// The value of `evidence` beyond which it takes a loss for congestion.
+    pub limit: f64,
+    /// How many round trips `evidence` is made from.
+    pub samples: u32,
+    /// The variant's average of the round trip.
+    pub rtt_filtered_ms: Option<f64>,
+    /// The last round trip.
+    pub rtt_last_ms: Option<f64>,
+    /// What was lost: data, or, where the segment had arrived, ack; nothing when all are still on their way.
+    pub lost: Option<&'static str>,
+    /// Why it was dropped.
+    pub lost_reason: Option<&'static str>,
+    /// The node that dropped it.
+    pub lost_at_node: Option<u32>,
 }
 
 /// One sample of a quantity of a flow.

@@ -155,6 +155,14 @@ impl Medium {
         self.count
     }
 
+    /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
+    #[must_use]
+    pub fn reaches(&self, a: NodeId, b: NodeId, now: Time) -> bool {
+        let (here, there) = (self.position(a, now), self.position(b, now));
+        let squared = (here.x - there.x) * (here.x - there.x) + (here.y - there.y) * (here.y - there.y);
+        self.transmit_power * self.channel.gain(squared) >= self.receiver.threshold()
+    }
+
     /// The nodes that can decode a frame of `node` when nothing disturbs it.
     pub fn in_range(&mut self, node: NodeId, now: Time) -> Vec<NodeId> {
         let (channel, power) = (self.channel, self.transmit_power);

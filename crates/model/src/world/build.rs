@@ -117,7 +117,7 @@ impl World {
         for number in (0..count).filter(|&number| !spec.nodes[number].wireless) {
             medium.without_radio(NodeId(number as u32));
         }
-        Ok(Self {
+        let mut world = Self {
             cx: Context::default(),
             queue,
             end: Time::ZERO + spec.duration,
@@ -137,10 +137,13 @@ impl World {
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
             series: Vec::new(),
+            decisions: Vec::new(),
             events: 0,
             edges: 0,
             failure: None,
-        })
+        };
+        world.watch_losses();
+        Ok(world)
     }
 }
 
@@ -188,5 +191,6 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         cwnd: 0.0,
         before: Counts::default(),
         opened: false,
+        classifies: false,
     }
 }

@@ -254,6 +254,7 @@ impl World {
     /// The MAC gave a packet back.
     fn on_link_failed(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
+        self.note_break(node, packet, next_hop);
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
             self.cx.drop_packet(node, packet, DropReason::RetryLimit);
             return;

@@ -26,6 +26,8 @@ pub(super) struct Flow {
     pub source_wakeup: Wakeup,
     pub sink_wakeup: Wakeup,
     pub meter: FlowMeter,
+    /// Whether its sender tells causes of loss apart.
+    pub classifies: bool,
     /// Whether the destination has seen the segment that opens the connection.
     pub opened: bool,
     /// The next hop and the length of the source's route, as last announced.
@@ -121,6 +123,9 @@ impl World {
     /// Sends everything that TCP wants to send now.
     fn pump_sender(&mut self, flow: usize) {
         let now = self.cx.now;
+        if self.flows[flow].classifies {
+            self.note_decisions(flow);
+        }
         loop {
             let it = &mut self.flows[flow];
             let Endpoints::Tcp { sender, .. } = &mut it.transport else { break };

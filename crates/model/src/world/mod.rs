@@ -5,6 +5,7 @@
 
 mod account;
 mod build;
+mod decisions;
 mod dispatch;
 mod flow;
 mod report;
@@ -25,7 +26,7 @@ use crate::link::Wired;
 use crate::link::wired::Direction;
 use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility;
-use crate::observe::{Outcome, SeriesRow};
+use crate::observe::{DecisionRow, Outcome, SeriesRow};
 use crate::packet::{NodeId, PacketId};
 use crate::radio::medium::{Medium, TransmissionId};
 use crate::routing::{self, Connectivity};
@@ -108,6 +109,7 @@ pub struct World {
     quantities: Vec<Quantity>,
     sample_interval: Span,
     series: Vec<SeriesRow>,
+    decisions: Vec<DecisionRow>,
     events: u64,
     edges: u64,
     failure: Option<RuleFailure>,

@@ -43,6 +43,7 @@ impl World {
             nodes: (0..self.nodes.len()).map(|node| self.node_row(node)).collect(),
             drops: self.drop_rows(),
             series: std::mem::take(&mut self.series),
+            decisions: std::mem::take(&mut self.decisions),
         }
     }
 

@@ -126,6 +126,68 @@ pub struct Sent {
     pub retransmission: bool,
 }
 
+/// What a variant that tells causes of loss apart takes a loss for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A full queue.
+    Congestion,
+    /// A frame that the channel spoilt: noise, fading, interference.
+    Wireless,
+    /// A link of the route that broke.
+    LinkFailure,
+}
+
+impl Cause {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congestion => "congestion",
+            Self::Wireless => "wireless",
+            Self::LinkFailure => "link_failure",
+        }
+    }
+}
+
+/// What a loss showed itself by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Duplicate acknowledgements, or a fine-grained timeout checked on one.
+    DuplicateAcks,
+    /// The retransmission timer.
+    Timeout,
+}
+
+impl Sign {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DuplicateAcks => "duplicate_acks",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+/// How a variant that tells causes of loss apart has judged a loss, and from what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// What it takes the loss for.
+    pub cause: Cause,
+    /// What the loss showed itself by.
+    pub by: Sign,
+    /// The quantity it judged by; which one, the variant says (WELCOME: round trips that had grown).
+    pub evidence: f64,
+    /// The value of `evidence` beyond which a loss counts as congestion.
+    pub limit: f64,
+    /// How many round trips the evidence is made from.
+    pub samples: u32,
+    /// Its own average of the round trip.
+    pub filtered: Option<Span>,
+    /// The last round trip.
+    pub last: Option<Span>,
+}
+
 /// What a variant wants done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
@@ -211,6 +273,17 @@ pub trait CongestionControl {
 
     /// The bandwidth that the variant estimates, in bytes per second; nothing when it estimates none, or none yet.
     fn bandwidth(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether this variant tells causes of loss apart. The world then keeps what is needed to hold its decisions against what
+    /// has really happened.
+    fn classifies(&self) -> bool {
+        false
+    }
+
+    /// How the loss just answered was judged; asked after each `on_loss` and `on_timeout`.
+    fn decision(&mut self) -> Option<Decision> {
         None
     }
 
@@ -327,6 +400,14 @@ impl CongestionControl for Controller {
 
     fn bandwidth(&self) -> Option<f64> {
         forward!(self, rule => rule.bandwidth())
+    }
+
+    fn classifies(&self) -> bool {
+        forward!(self, rule => rule.classifies())
+    }
+
+    fn decision(&mut self) -> Option<Decision> {
+        forward!(self, rule => rule.decision())
     }
 
     fn recovery(&self) -> recovery::Choice {

@@ -7,13 +7,30 @@ use super::rtt::Estimator;
 use super::scoreboard::Board;
 use super::sender::SenderCounters;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+use crate::transport::congestion::{
+    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, View,
+};
 use crate::transport::recovery::Arrival;
 
 /// The milliseconds that timestamps count (RFC 7323 §5.4).
 pub(crate) fn milliseconds(time: Time) -> u32 {
     // The option's field has 32 bits and wraps.
     (time.nanos() / 1_000_000) as u32
+}
+
+/// A loss as the window rule judged it, and the segment that it was about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// When.
+    pub at: Time,
+    /// The first sequence number not acknowledged then.
+    pub seq: u64,
+    /// When the segment there was sent last.
+    pub sent: Time,
+    /// How often it had been sent.
+    pub transmissions: u32,
+    /// What the window rule takes the loss for.
+    pub decision: Decision,
 }
 
 /// What is kept while a sender is frozen.
@@ -73,6 +90,8 @@ pub struct Core {
     pub(crate) app_end: u64,
     pub(crate) hops: u8,
     pub(crate) counters: SenderCounters,
+    /// Losses judged and not yet asked for.
+    pub(crate) judged: Vec<Judged>,
     mss: u32,
 }
 
@@ -104,6 +123,7 @@ impl Core {
             app_end: 0,
             hops: 0,
             counters: SenderCounters::default(),
+            judged: Vec::new(),
             mss: params.mss(),
             params: params.clone(),
         }
@@ -351,8 +371,19 @@ impl Core {
         let loss = Loss { sent: first.sent, transmissions: first.transmissions };
         let answer = control.on_loss(&loss, &self.view());
         self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
+        self.judge(control);
         self.apply(answer);
         self.counters.fast_retransmits += 1;
+    }
+
+    /// Takes down how the window rule judged the loss that it has just answered.
+    pub(crate) fn judge(&mut self, control: &mut Controller) {
+        if let Some(decision) = control.decision()
+            && let Some(first) = self.board.get(0)
+        {
+            let (sent, transmissions) = (first.sent, first.transmissions);
+            self.judged.push(Judged { at: self.now, seq: self.una(), sent, transmissions, decision });
+        }
     }
 
     /// Reports the loss, cuts the window and sends the first unacknowledged segment again.

@@ -20,7 +20,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use self::core::Core;
+pub use self::core::{Core, Judged};
 pub use self::params::{Connect, Estimation, IdleRestart, Params, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::rtt::Estimator;

@@ -185,6 +185,12 @@ impl TcpReceiver {
         header_bytes(&self.params, header)
     }
 
+    /// Whether the byte with this sequence number has arrived.
+    #[must_use]
+    pub fn has(&self, seq: u64) -> bool {
+        seq < self.next || self.blocks.iter().any(|&(from, to)| (from..to).contains(&seq))
+    }
+
     /// What was counted.
     #[must_use]
     pub const fn counters(&self) -> &ReceiverCounters {

@@ -142,7 +142,8 @@ impl Estimator {
         let (min, max) = (self.min, self.max);
         match &mut self.kind {
             Kind::Rfc { rto, .. } => *rto = rto.mul_f64(factor).max(min).min(max),
-            Kind::Ns2 { current, .. } => *current *= factor,
+            // The minimum counts first: the timeout in use is what is multiplied.
+            Kind::Ns2 { current, .. } => *current = (current.max(min.seconds()) * factor).min(max.seconds()),
         }
     }
 
@@ -239,12 +240,16 @@ mod tests {
 
     #[test]
     fn rescaling_takes_the_place_of_doubling() {
-        for profile in ["rfc", "ns2"] {
-            let mut e = estimator(profile);
-            sample(&mut e, 1000);
-            let before = e.timeout();
-            e.rescale(1.5);
-            assert_eq!(e.timeout(), before.mul_f64(1.5), "{profile}");
+        for (profile, longest) in [("rfc", 60), ("ns2", 60)] {
+            for millis in [1000, 5] {
+                let mut e = estimator(profile);
+                (0..60).for_each(|_| sample(&mut e, millis));
+                let before = e.timeout();
+                e.rescale(1.5);
+                assert_eq!(e.timeout(), before.mul_f64(1.5), "{profile}, {millis} ms");
+                (0..20).for_each(|_| e.rescale(1.5));
+                assert_eq!(e.timeout(), Span::from_secs(longest), "{profile}, {millis} ms");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::core::{Core, milliseconds};
+use super::core::{Core, Judged, milliseconds};
 use super::params::{Connect, Estimation, IdleRestart, Params};
 use super::{Config, NetworkEvent, header_bytes};
 use crate::packet::{TcpFlags, TcpHeader};
@@ -306,6 +306,7 @@ impl TcpSender {
             core.recover = core.board.max();
             let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &core.view());
             rescaled = matches!(answer, Answer::Rescale { .. });
+            core.judge(&mut self.control);
             core.apply(answer);
         }
         core.timeouts_in_row += 1;
@@ -438,6 +439,17 @@ impl TcpSender {
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
         if self.control.charges_headers() { header_bytes(&self.core.params, header) } else { 0 }
+    }
+
+    /// Whether the window rule tells causes of loss apart.
+    #[must_use]
+    pub fn classifies(&self) -> bool {
+        self.control.classifies()
+    }
+
+    /// The losses that the window rule has judged since the last call.
+    pub fn take_judged(&mut self) -> Vec<Judged> {
+        std::mem::take(&mut self.core.judged)
     }
 
     /// What was counted.

@@ -1,0 +1,141 @@
+//! What senders take losses for, beside what the losses were.
+//!
+//! A sender decides at its end; the world knows what became of the segment. The two are joined when the decision is made, before
+//! the segment is sent again: each row of the table is about the last transmission of the first unacknowledged segment.
+
+use super::World;
+use super::flow::Endpoints;
+use crate::context::{Break, DropReason, Lost};
+use crate::observe::{DecisionRow, TrueCause};
+use crate::packet::{Body, NodeId, PacketId, PacketKind};
+use crate::routing::Routing;
+use crate::transport::congestion::Sign;
+use crate::transport::tcp::Judged;
+
+/// Losses of a flow beyond which those that no longer matter are forgotten.
+const MANY_LOSSES: usize = 128;
+
+/// What became of a segment.
+struct Fate {
+    cause: TrueCause,
+    /// The drop behind it, if there was one.
+    lost: Option<Lost>,
+}
+
+impl Fate {
+    const fn without_loss(cause: TrueCause) -> Self {
+        Self { cause, lost: None }
+    }
+}
+
+impl World {
+    /// Watches the flows whose senders tell causes of loss apart.
+    pub(super) fn watch_losses(&mut self) {
+        for (number, flow) in self.flows.iter_mut().enumerate() {
+            if let Endpoints::Tcp { sender, .. } = &flow.transport
+                && sender.classifies()
+            {
+                flow.classifies = true;
+                self.cx.losses.watch(number, self.nodes.len());
+            }
+        }
+    }
+
+    /// The MAC of a node gave up on a neighbour with this packet.
+    pub(super) fn note_break(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+        if self.cx.losses.is_watching() {
+            let in_range = self.medium.reaches(node, next_hop, self.cx.now);
+            let broken = Break { at: self.cx.now, node, next_hop, in_range };
+            self.cx.losses.on_break(&self.cx.packets[packet], broken);
+        }
+    }
+
+    /// Takes down what the flow's sender has decided since it was asked last.
+    pub(super) fn note_decisions(&mut self, flow: usize) {
+        let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport else { return };
+        let judged = sender.take_judged();
+        let (una, _, _) = sender.window_edges();
+        if self.cx.losses.count(flow) > MANY_LOSSES {
+            self.cx.losses.lost(flow, una);
+        }
+        for judged in judged {
+            let fate = self.fate(flow, &judged);
+            let milliseconds = |span: hopyard_engine::Span| span.seconds() * 1e3;
+            self.decisions.push(DecisionRow {
+                flow: flow as u32,
+                time_s: judged.at.seconds(),
+                detected_by: judged.decision.by.name(),
+                decided: judged.decision.cause.name(),
+                true_cause: fate.cause.name(),
+                sequence: judged.seq,
+                transmissions: judged.transmissions,
+                evidence: judged.decision.evidence,
+                limit: judged.decision.limit,
+                samples: judged.decision.samples,
+                rtt_filtered_ms: judged.decision.filtered.map(milliseconds),
+                rtt_last_ms: judged.decision.last.map(milliseconds),
+                lost: fate.lost.map(|lost| lost.kind.name()),
+                lost_reason: fate.lost.map(|lost| lost.reason.name()),
+                lost_at_node: fate.lost.map(|lost| lost.node.0),
+            });
+        }
+    }
+
+    /// What has become of the segment that a decision is about.
+    fn fate(&mut self, flow: usize, judged: &Judged) -> Fate {
+        let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else {
+            return Fate::without_loss(TrueCause::Spurious);
+        };
+        let arrived = receiver.has(judged.seq);
+        let kind = if arrived { PacketKind::Ack } else { PacketKind::Data };
+        if arrived && judged.decision.by == Sign::DuplicateAcks {
+            return Fate::without_loss(TrueCause::Spurious);
+        }
+        let lost = self.cx.losses.lost(flow, judged.seq).iter().rev().find(|lost| {
+            lost.kind == kind
+                && if arrived { lost.ack > judged.seq } else { (lost.seq, lost.created) == (judged.seq, judged.sent) }
+        });
+        if let Some(&lost) = lost {
+            return Fate { cause: cause_of(&lost), lost: Some(lost) };
+        }
+        // Not lost, but it may have to wait for a route.
+        for (number, node) in self.nodes.iter().enumerate() {
+            let waits = node.routing.held().into_iter().any(|packet| {
+                let packet = &self.cx.packets[packet];
+                packet.flow.index() == flow
+                    && packet.kind() == kind
+                    && matches!(&packet.body, Body::Tcp(header) if arrived || header.seq == judged.seq)
+            });
+            if waits {
+                let broken = self.cx.losses.last_break(flow, NodeId(number as u32), self.cx.now);
+                return Fate::without_loss(cause_of_break(broken));
+            }
+        }
+        Fate::without_loss(TrueCause::Spurious)
+    }
+}
+
+/// What a drop was due to.
+fn cause_of(lost: &Lost) -> TrueCause {
+    match lost.reason {
+        DropReason::QueueFull => TrueCause::Congestion,
+        DropReason::ScriptedLoss => TrueCause::ChannelError,
+        DropReason::RetryLimit
+        | DropReason::BrokenLink
+        | DropReason::ArpFailed
+        | DropReason::NoRoute
+        | DropReason::DiscoveryFailed
+        | DropReason::RouteTimeout
+        | DropReason::RouteBufferFull => cause_of_break(lost.broken),
+        _ => TrueCause::Other,
+    }
+}
+
+/// What a missing link or route was due to: routing takes a neighbour for lost when frames fail, whether the neighbour has gone
+/// or others have disturbed them.
+const fn cause_of_break(broken: Option<Break>) -> TrueCause {
+    match broken {
+        Some(Break { in_range: true, .. }) => TrueCause::Interference,
+        _ => TrueCause::LinkFailure,
+    }
+}
