@@ -32,6 +32,15 @@ pub struct View {
     pub advertised: f64,
     /// Sent and not acknowledged (RFC 5681's FlightSize), in segments, without those of limited transmit.
     pub flight: f64,
+    /// Estimated to be in the network, in segments: `flight` without what SACK reported and what is deemed lost, with what
+    /// of it was sent again (RFC 6675's pipe). The same as `flight` where recovery keeps no scoreboard.
+    pub pipe: f64,
+    /// Whether losses are being repaired without a timeout: from after `on_loss` to `on_recovered`, in which it still holds.
+    pub recovering: bool,
+    /// Deemed lost so far, in segments: each transmission counts once, those that a timeout gives up included.
+    pub lost: f64,
+    /// Whether all that the application has written was sent.
+    pub app_limited: bool,
     /// Payload of a full segment in bytes.
     pub segment: u32,
     /// The first sequence number not acknowledged.
@@ -71,6 +80,43 @@ pub enum Phase {
     Recovered,
 }
 
+/// What an acknowledgement tells of the rate at which the network delivers
+/// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a rule that [`wants_rate`](CongestionControl::wants_rate) is given any.
+///
+/// A segment counts as delivered when it is acknowledged or reported by SACK, once. Where recovery does without SACK, what
+/// arrives behind a gap is delivered when the gap closes. Payload in bytes throughout; a SYN or FIN has none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`: since the newest of the segments now delivered was sent.
+    pub delivered: u64,
+    /// Over which time; nothing when the sample is not valid: nothing was delivered, or it took less than the shortest round trip.
+    pub interval: Option<Span>,
+    /// Whether room was left in the network when that segment was sent, because the application had no more to send
+    /// or the rule [limited itself](CongestionControl::limits_itself): the path may be faster than the sample says.
+    pub app_limited: bool,
+    /// `total_delivered` as it was when that segment was sent: a round trip is over when this reaches what `total_delivered`
+    /// was at its beginning.
+    pub prior_delivered: u64,
+    /// Bytes that this acknowledgement delivers.
+    pub newly_delivered: u64,
+    /// Bytes deemed lost since the last sample that the rule was given.
+    pub newly_lost: u64,
+    /// Bytes delivered so far, with these.
+    pub total_delivered: u64,
+    /// [`View::pipe`] before this acknowledgement.
+    pub prior_pipe: f64,
+    /// The round trip of the newest segment now delivered, by SACK too, if it was sent but once (Karn's rule).
+    pub round_trip: Option<Span>,
+}
+
+impl RateSample {
+    /// The rate in bytes per second, if the sample is valid.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        self.interval.map(|interval| self.delivered as f64 / interval.seconds())
+    }
+}
+
 /// New data was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
@@ -88,15 +134,19 @@ pub struct Ack {
     pub duplicates: u32,
     /// Whether the congestion window, and not the application or the receiver, held the sender back.
     pub window_limited: bool,
+    /// What it tells of the delivery rate, for a rule that [wants to know](CongestionControl::wants_rate).
+    pub rate: Option<RateSample>,
 }
 
 /// A duplicate acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duplicate {
     /// Its number in a row.
     pub count: u32,
     /// Bytes that SACK newly reports.
     pub sacked: u64,
+    /// What it tells of the delivery rate, for a rule that [wants to know](CongestionControl::wants_rate).
+    pub rate: Option<RateSample>,
 }
 
 /// Duplicate acknowledgements or an expired fine-grained timer say that the first unacknowledged segment is lost.
@@ -287,6 +337,24 @@ pub trait CongestionControl {
         None
     }
 
+    /// Whether acknowledgements are to carry a [`RateSample`]. Asked once, when the connection is made; nothing is kept
+    /// of segments for a rule that does not want it.
+    fn wants_rate(&self) -> bool {
+        false
+    }
+
+    /// Whether the rule sends less than the network could take, of its own will, so that rate samples of what it sends now
+    /// count as limited by the application (BBR's PROBE_RTT). Asked after each event that carries a sample.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate reduction
+    /// then keeps out of it.
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+
     /// How this variant repairs losses unless the scenario says otherwise.
     fn recovery(&self) -> recovery::Choice;
 
@@ -408,6 +476,19 @@ impl CongestionControl for Controller {
 
     fn decision(&mut self) -> Option<Decision> {
         forward!(self, rule => rule.decision())
+    }
+
+    fn wants_rate(&self) -> bool {
+        forward!(self, rule => rule.wants_rate())
+    }
+
+    #[inline]
+    fn limits_itself(&self) -> bool {
+        forward!(self, rule => rule.limits_itself())
+    }
+
+    fn governs_recovery(&self) -> bool {
+        forward!(self, rule => rule.governs_recovery())
     }
 
     fn recovery(&self) -> recovery::Choice {

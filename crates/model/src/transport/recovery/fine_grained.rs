@@ -65,6 +65,7 @@ impl LossRecovery for FineGrained {
             self.timeout = 1.5 * elapsed;
         }
         core.acknowledge();
+        core.recovering &= core.una() < core.recover;
         core.grow(control, arrival, Phase::Open);
         if let Some(round_trip) = arrival.acked.round_trip {
             self.sample(round_trip.seconds());
@@ -110,7 +111,7 @@ impl LossRecovery for FineGrained {
         core.duplicates = 0;
     }
 
-    fn on_sent(&mut self, core: &Core, _index: usize) {
+    fn on_sent(&mut self, core: &mut Core, _index: usize) {
         // Starts over while the first segment is sent again.
         if core.una() == 0 && core.board.next() <= 1 {
             self.started = Some(core.now);

@@ -69,7 +69,7 @@ pub(crate) trait LossRecovery {
     }
 
     /// `next`'s answer was sent.
-    fn on_sent(&mut self, _core: &Core, _index: usize) {}
+    fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
 }
 
 macro_rules! recoveries {
@@ -101,7 +101,7 @@ macro_rules! recoveries {
             }
 
             #[inline]
-            fn on_sent(&mut self, core: &Core, index: usize) {
+            fn on_sent(&mut self, core: &mut Core, index: usize) {
                 match self { $(Self::$variant(recovery) => recovery.on_sent(core, index),)+ }
             }
         }

@@ -121,7 +121,7 @@ impl LossRecovery for Pipe {
         core.fits_advertised(index).then_some(index)
     }
 
-    fn on_sent(&mut self, core: &Core, index: usize) {
+    fn on_sent(&mut self, core: &mut Core, index: usize) {
         self.pipe += 1;
         if let Some(segment) = core.board.get(index) {
             self.high_rxt = if segment.transmissions > 1 { segment.end() } else { self.high_rxt };

@@ -23,7 +23,14 @@ pub struct Sack {
 impl Sack {
     /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1 segments, are
     /// reported. Both hold for every segment below one for which they hold.
-    fn find_lost(&mut self, core: &Core) {
+    fn find_lost(&mut self, core: &mut Core) {
+        self.set_lost_below(core);
+        for index in core.board.index_of(self.high_rxt)..self.lost_below {
+            core.mark_lost(index);
+        }
+    }
+
+    fn set_lost_below(&mut self, core: &Core) {
         let threshold = core.params.duplicate_threshold;
         let (mut blocks, mut segments, mut within) = (0, 0, false);
         self.lost_below = 0;
@@ -43,7 +50,7 @@ impl Sack {
     }
 
     /// `SetPipe`.
-    fn set_pipe(&mut self, core: &Core) {
+    fn set_pipe(&mut self, core: &mut Core) {
         self.find_lost(core);
         self.pipe = core
             .board
@@ -52,6 +59,7 @@ impl Sack {
             .filter(|(_, segment)| !segment.sacked)
             .map(|(index, segment)| u32::from(index >= self.lost_below) + u32::from(segment.end() <= self.high_rxt))
             .sum();
+        core.pipe = Some(self.pipe);
     }
 
     /// `NextSeg`, rules 1 to 4.
@@ -125,8 +133,8 @@ impl LossRecovery for Sack {
         let news = core.board.mark_sacked(&header.sack);
         if self.recovering {
             core.duplicates += 1;
-            core.report_duplicate(control, news);
             self.set_pipe(core);
+            core.report_duplicate(control, news);
             return;
         }
         // §2: a duplicate acknowledgement reports something new.
@@ -135,8 +143,8 @@ impl LossRecovery for Sack {
             return;
         }
         core.duplicates += 1;
-        core.report_duplicate(control, news);
         self.find_lost(core);
+        core.report_duplicate(control, news);
         // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
         if core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0 {
             if core.una() > core.recover {
@@ -172,8 +180,9 @@ impl LossRecovery for Sack {
         core.fits_advertised(index).then_some(index)
     }
 
-    fn on_sent(&mut self, core: &Core, index: usize) {
+    fn on_sent(&mut self, core: &mut Core, index: usize) {
         self.pipe += 1;
+        core.pipe = self.recovering.then_some(self.pipe);
         if let Some(segment) = core.board.get(index)
             && self.recovering
             && segment.transmissions > 1

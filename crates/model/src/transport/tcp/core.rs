@@ -3,12 +3,13 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::params::{Params, RecoveryExit};
+use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
 use super::sender::SenderCounters;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{
-    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, View,
+    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, RateSample, View,
 };
 use crate::transport::recovery::Arrival;
 
@@ -77,6 +78,18 @@ pub struct Core {
     pub(crate) window_limited: bool,
     /// The window rule answered the loss with a cut.
     reduced: bool,
+    /// Losses are being repaired without a timeout.
+    pub(crate) recovering: bool,
+    /// Whether recovery marks on the board what is reported and what is lost.
+    pub(crate) scoreboard: bool,
+    /// Segments in the network as recovery counts them, where it does so by more than the board's marks.
+    pub(crate) pipe: Option<u32>,
+    /// Bytes deemed lost so far.
+    pub(crate) lost: u64,
+    /// Samples the delivery rate for a window rule that wants to know.
+    sampler: Option<Box<RateSampler>>,
+    /// What the acknowledgement at hand tells of the delivery rate.
+    rate: Option<RateSample>,
     /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step 2).
     limited_sent: u32,
     /// To be sent whatever the window says.
@@ -115,6 +128,12 @@ impl Core {
             prior_duplicates: 0,
             window_limited: false,
             reduced: false,
+            recovering: false,
+            scoreboard: false,
+            pipe: None,
+            lost: 0,
+            sampler: None,
+            rate: None,
             limited_sent: 0,
             forced: None,
             limited: false,
@@ -195,6 +214,84 @@ impl Core {
         self.limited_sent += 1;
     }
 
+    /// Segments sent and not acknowledged, without those of limited transmit.
+    #[inline]
+    fn flight(&self) -> f64 {
+        (self.segments(self.board.flight()) - f64::from(self.limited_sent)).max(0.0)
+    }
+
+    /// Segments estimated to be in the network.
+    #[inline]
+    pub(crate) fn in_network(&self) -> f64 {
+        match self.pipe {
+            Some(pipe) => f64::from(pipe),
+            None if self.scoreboard => self.board.in_network() as f64,
+            None => self.flight(),
+        }
+    }
+
+    /// Deems the segment at `index` lost.
+    pub(crate) fn mark_lost(&mut self, index: usize) {
+        self.lost += self.board.mark_lost(index);
+    }
+
+    /// Deems lost what was sent and is not reported: a timeout gives it up.
+    pub(crate) fn mark_all_lost(&mut self) {
+        (0..self.board.len()).for_each(|index| self.mark_lost(index));
+    }
+
+    /// From now on the delivery rate is sampled.
+    pub(crate) fn sample_rate(&mut self) {
+        self.sampler = Some(Box::default());
+    }
+
+    /// What an acknowledgement tells of the delivery rate, before anything else looks at it.
+    #[inline]
+    pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
+        let pipe = self.in_network();
+        if let Some(sampler) = &mut self.sampler {
+            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));
+        }
+    }
+
+    /// Notes for the delivery rate that the segment at `index` is sent now, or a new one after the last.
+    #[inline]
+    pub(crate) fn stamp(&mut self, index: usize) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_sent(index, self.board.is_empty(), self.now);
+        }
+    }
+
+    /// The sample to hand to the window rule.
+    #[inline]
+    fn rate(&mut self) -> Option<RateSample> {
+        let mut sample = self.rate.take()?;
+        sample.newly_lost = self.sampler.as_mut().map_or(0, |sampler| sampler.newly_lost(self.lost));
+        Some(sample)
+    }
+
+    /// Marks rate samples as limited by the application while it, or the window rule, leaves room in the network.
+    #[inline]
+    pub(crate) fn mark_app_limited(&mut self) {
+        let pipe = self.in_network();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.mark_app_limited((pipe * f64::from(self.mss)) as u64);
+        }
+    }
+
+    /// Nothing more is sent on this event: was it for want of data? (§3.4 of the draft named in `rate.rs`)
+    #[inline]
+    pub(crate) fn note_silence(&mut self) {
+        if self.sampler.is_some()
+            && self.new_payload() == 0
+            && self.board.next() >= self.board.len()
+            && self.board.lost() == 0
+            && self.in_network() < self.cwnd
+        {
+            self.mark_app_limited();
+        }
+    }
+
     /// What the window rule may know.
     #[inline]
     pub(crate) fn view(&self) -> View {
@@ -204,7 +301,11 @@ impl Core {
             ssthresh: self.ssthresh,
             inflation: self.inflation,
             advertised: self.segments(self.advertised),
-            flight: (self.segments(self.board.flight()) - f64::from(self.limited_sent)).max(0.0),
+            flight: self.flight(),
+            pipe: self.in_network(),
+            recovering: self.recovering,
+            lost: self.segments(self.lost),
+            app_limited: self.board.next() >= self.board.len() && self.new_payload() == 0,
             segment: self.mss,
             una: self.board.una(),
             next: self.board.next_seq(),
@@ -354,15 +455,23 @@ impl Core {
             phase,
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,
+            rate: self.rate(),
         };
         let answer = control.on_ack(&ack, &self.view());
         self.apply(answer);
+        if ack.rate.is_some() && control.limits_itself() {
+            self.mark_app_limited();
+        }
     }
 
     /// Tells the window rule of a duplicate acknowledgement.
     pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
-        let answer = control.on_duplicate(&Duplicate { count: self.duplicates, sacked }, &self.view());
+        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
+        let answer = control.on_duplicate(&duplicate, &self.view());
         self.apply(answer);
+        if duplicate.rate.is_some() && control.limits_itself() {
+            self.mark_app_limited();
+        }
     }
 
     /// Tells the window rule that the first unacknowledged segment is lost.
@@ -389,7 +498,11 @@ impl Core {
     /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
     pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
         self.recover = self.board.max();
+        if self.scoreboard {
+            self.mark_lost(0);
+        }
         self.report_loss(control);
+        self.recovering = true;
         self.limited_sent = 0;
         if self.params.fast_retransmit_restarts_timer {
             self.arm_timer();
@@ -417,6 +530,8 @@ impl Core {
     /// Tells the window rule that a recovery ends.
     pub(crate) fn end_recovery(&mut self, control: &mut Controller) {
         let answer = control.on_recovered(&self.view());
+        self.recovering = false;
+        self.pipe = None;
         self.apply(answer);
     }
 

@@ -10,6 +10,7 @@
 
 mod core;
 mod params;
+mod rate;
 mod receiver;
 mod rtt;
 mod scoreboard;

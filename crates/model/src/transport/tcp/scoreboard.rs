@@ -20,6 +20,8 @@ pub struct Segment {
     pub syn: bool,
     /// Whether the receiver reported it (RFC 2018).
     pub sacked: bool,
+    /// Whether its last transmission is deemed lost: it is not in the network.
+    pub lost: bool,
     /// How often it was sent.
     pub transmissions: u32,
     /// When it was sent last.
@@ -56,6 +58,7 @@ pub struct Board {
     una: u64,
     max: u64,
     sacked: usize,
+    lost: usize,
     high_sacked: u64,
 }
 
@@ -115,7 +118,7 @@ impl Board {
 
     /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, len: u32, syn: bool, now: Time) {
-        let segment = Segment { seq: self.max, len, syn, sacked: false, transmissions: 1, sent: now };
+        let segment = Segment { seq: self.max, len, syn, sacked: false, lost: false, transmissions: 1, sent: now };
         self.max = segment.end();
         self.segments.push_back(segment);
     }
@@ -123,6 +126,7 @@ impl Board {
     /// Notes that a segment is sent again.
     pub fn resend(&mut self, index: usize, now: Time) -> Segment {
         let segment = &mut self.segments[index];
+        self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
         segment.sent = now;
         *segment
@@ -175,6 +179,7 @@ impl Board {
             } else {
                 acked.delivered += u64::from(segment.len);
             }
+            self.lost -= usize::from(segment.lost);
             self.segments.pop_front();
             self.next = self.next.saturating_sub(1);
         }
@@ -194,12 +199,37 @@ impl Board {
                 if !segment.sacked {
                     segment.sacked = true;
                     self.sacked += 1;
+                    self.lost -= usize::from(std::mem::take(&mut segment.lost));
                     news += u64::from(segment.len);
                     self.high_sacked = self.high_sacked.max(segment.end());
                 }
             }
         }
         news
+    }
+
+    /// Deems the segment at `index` lost, and returns how many bytes of it were not deemed lost before.
+    pub fn mark_lost(&mut self, index: usize) -> u64 {
+        match self.segments.get_mut(index) {
+            Some(segment) if !segment.sacked && !segment.lost => {
+                segment.lost = true;
+                self.lost += 1;
+                u64::from(segment.len)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Segments deemed lost and not sent again.
+    #[must_use]
+    pub const fn lost(&self) -> usize {
+        self.lost
+    }
+
+    /// Segments in the network as far as is known: neither acknowledged, nor reported, nor deemed lost.
+    #[must_use]
+    pub fn in_network(&self) -> usize {
+        self.segments.len() - self.sacked - self.lost
     }
 
     /// Forgets what was reported by SACK.
@@ -255,8 +285,14 @@ mod tests {
         assert_eq!(board.mark_sacked(&blocks), 2000, "parts of segments are not marked");
         assert_eq!(board.mark_sacked(&blocks), 0);
         assert_eq!(board.high_sacked(), Some(4000));
+        assert_eq!((board.mark_lost(1), board.mark_lost(1), board.mark_lost(2)), (1000, 0, 0));
+        assert_eq!((board.lost(), board.in_network()), (1, 3));
+        board.resend(1, Time::ZERO);
+        assert_eq!((board.lost(), board.in_network()), (0, 4), "in the network once more");
+        board.mark_lost(0);
         let acked = board.advance(3000, Time::ZERO);
         assert_eq!((acked.bytes, acked.delivered), (3000, 2000));
+        assert_eq!((board.lost(), board.in_network()), (0, 2));
         board.clear_sacked();
         assert_eq!(board.high_sacked(), None);
     }

@@ -104,9 +104,14 @@ impl TcpSender {
         Self::of(Core::new(params, &mut rng), control)
     }
 
-    fn of(core: Core, control: Controller) -> Self {
+    fn of(mut core: Core, control: Controller) -> Self {
+        let recovery = Recovery::new(&core.params, &control);
+        core.scoreboard = recovery.wants_sack();
+        if control.wants_rate() {
+            core.sample_rate();
+        }
         Self {
-            recovery: Recovery::new(&core.params, &control),
+            recovery,
             initial_window: f64::from(core.params.initial_window),
             core,
             control,
@@ -206,6 +211,9 @@ impl TcpSender {
             return;
         }
         self.core.thaw();
+        if header.ack >= self.core.una() {
+            self.core.measure_rate(header);
+        }
         if self.stage == Stage::Opening {
             self.on_answer(header);
             return;
@@ -303,6 +311,11 @@ impl TcpSender {
         if !opening {
             core.counters.timeouts += u64::from(!core.board.is_empty());
             self.recovery.on_timeout(core);
+            core.recovering = false;
+            core.pipe = None;
+            if core.scoreboard {
+                core.mark_all_lost();
+            }
             core.recover = core.board.max();
             let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &core.view());
             rescaled = matches!(answer, Answer::Rescale { .. });
@@ -356,6 +369,7 @@ impl TcpSender {
         }
         let Some(index) = self.recovery.next(&mut self.core) else {
             self.guard_against_silence();
+            self.core.note_silence();
             return None;
         };
         let gap = self.control.pacing_gap();
@@ -368,7 +382,7 @@ impl TcpSender {
         }
         self.core.burst -= 1;
         let header = self.emit_in_order(index);
-        self.recovery.on_sent(&self.core, index);
+        self.recovery.on_sent(&mut self.core, index);
         Some(header)
     }
 
@@ -392,7 +406,10 @@ impl TcpSender {
         let now = core.now;
         let was_empty = core.board.is_empty();
         let retransmission = index < core.board.len();
+        core.stamp(index);
         let segment = if retransmission {
+            // Sent again without a mark, it is deemed lost all the same.
+            core.mark_lost(index);
             let segment = core.board.resend(index, now);
             if core.params.estimation == Estimation::Rfc6298 {
                 core.stop_timing_of(segment.end());

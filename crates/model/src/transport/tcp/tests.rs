@@ -11,6 +11,8 @@ use crate::params::{NS2, Params as _, RFC};
 use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Controller, Loss, Timeout, View};
 use crate::transport::{acking, recovery};
 
+mod rate;
+
 const SEGMENT: u64 = 1000;
 
 struct Talk {
