@@ -196,7 +196,11 @@ pub(crate) fn where_belongs(key: &str) -> Option<String> {
 /// What to say of a model that is not there.
 pub(crate) fn no_such_model(room: &Room, name: &str) -> (String, String, Option<String>) {
     let message = format!("there is no {} model `{name}`", room.name);
-    let hint = nearest(name, room.names()).map(|name| format!("did you mean \"{name}\"?"));
+    let hint = match nearest(name, room.names()) {
+        Some(name) => Some(format!("did you mean \"{name}\"?")),
+        None if room.name == "congestion" => Some("a rule of one's own is called `module:Class`".to_owned()),
+        None => None,
+    };
     (message, one_of(room.names()), hint)
 }
 

@@ -1,12 +1,16 @@
-//! The files that a scenario names, read once.
+//! What a scenario names that lies outside it: files, read once, and rules.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopyard_model::mobility::Movements;
 use hopyard_model::mobility::movement_file::{BadFile, Params, Reading};
+use hopyard_model::transport::congestion;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::custom::{BadRule, CustomClass, Surroundings};
+use crate::problem::one_of;
 
 /// A movement file.
 #[derive(Debug)]
@@ -25,17 +29,29 @@ pub(crate) enum FileError {
     Broken(BadFile),
 }
 
-/// Files beside a scenario. Cases of a comparison share what has been read.
+/// What lies around a scenario. Cases of a comparison share what has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    directory: PathBuf,
+    around: Surroundings,
     read: Arc<Mutex<BTreeMap<String, Arc<MovementFile>>>>,
 }
 
 impl Files {
-    /// Files whose names are relative to `directory`.
-    pub(crate) fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), read: Arc::default() }
+    /// Files whose names are relative to the folder of the surroundings, and their rules.
+    pub(crate) fn new(around: Surroundings) -> Self {
+        Self { around, read: Arc::default() }
+    }
+
+    /// The rule that a name stands for.
+    pub(crate) fn rule(&self, name: &str) -> Result<Arc<dyn CustomClass>, BadRule> {
+        match &self.around.rules {
+            Some(rules) => rules.find(name, &self.around.folder),
+            None => Err(BadRule {
+                message: format!("`{name}` is not a model, and this program knows no rules from outside"),
+                expected: Some(one_of(congestion::MODELS.iter().map(|model| model.name))),
+                hint: Some("rules written in Python are known to the command `hopyard` and to Python".to_owned()),
+            }),
+        }
     }
 
     /// The movement file that `params` name; `key` stands for all of them.
@@ -44,7 +60,7 @@ impl Files {
         if let Some(file) = cache().get(key) {
             return Ok(Arc::clone(file));
         }
-        let path = self.directory.join(&params.path);
+        let path = self.around.folder.join(&params.path);
         let bytes = std::fs::read(&path).map_err(|error| FileError::Missing(path, error))?;
         let reading = Reading { format: params.format, dimensions: params.dimensions, area: None };
         let movements = Movements::read(&params.path, &bytes, &reading).map_err(FileError::Broken)?;

@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod check;
+mod custom;
 pub mod docs;
 mod expand;
 mod files;
@@ -22,6 +23,7 @@ mod template;
 mod tree;
 mod write;
 
+pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
 pub use models::{Model, Parameter, ProfileDefault, find_models, models};
 pub use problem::{Location, Problem, Problems};

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::problem::{Mark, Problem, nearest, one_of};
 use crate::tree::{Entry, Kind, Node, Table};
+use crate::write::bare_or_quoted;
 
 /// A model's parameters, or a section's keys, as an object.
 pub(crate) type Values = Map<String, Value>;
@@ -17,7 +18,7 @@ pub(crate) struct Section<'a> {
     /// The section's dotted path, such as `mac.dcf`; empty for the top of the file.
     pub path: String,
     /// What the section's keys stand for, with the values they have if not given.
-    pub parts: Vec<(&'a ModelInfo, Values)>,
+    pub parts: Vec<(&'a dyn Judge, Values)>,
     /// Tables that may stand in the section, and that are read elsewhere.
     pub tables: Vec<&'a str>,
     /// The profiles among which a key `profile` of the section may choose; none where there is no such key.
@@ -30,6 +31,28 @@ pub(crate) const PROFILE: &str = "profile";
 /// The profiles among which the table of a model's parameters may choose.
 pub(crate) fn profiles(info: &ModelInfo) -> &'static [&'static str] {
     if info.room == "scenario" || info.profiles.len() < 2 { &[] } else { info.profiles }
+}
+
+/// Who says what the values of a section's keys may be.
+pub(crate) trait Judge {
+    /// The defaults under a profile.
+    fn defaults(&self, profile: &str) -> Value;
+
+    /// Values in their one form.
+    ///
+    /// # Errors
+    /// When they have the wrong type or unit, or are impossible together.
+    fn canonical(&self, values: &Value) -> Result<Value, ParamsError>;
+}
+
+impl Judge for ModelInfo {
+    fn defaults(&self, profile: &str) -> Value {
+        (self.defaults)(profile)
+    }
+
+    fn canonical(&self, values: &Value) -> Result<Value, ParamsError> {
+        (self.canonical)(values)
+    }
 }
 
 impl Section<'_> {
@@ -79,7 +102,7 @@ impl Section<'_> {
         self.parts
             .iter()
             .zip(given)
-            .map(|((info, base), leaves)| self.merge(info, base, leaves, header, problems))
+            .map(|((judge, base), leaves)| self.merge(*judge, base, leaves, header, problems))
             .collect()
     }
 
@@ -98,7 +121,7 @@ impl Section<'_> {
             return;
         };
         for (info, base) in &mut self.parts {
-            if let Value::Object(values) = (info.defaults)(profile) {
+            if let Value::Object(values) = info.defaults(profile) {
                 *base = values;
             }
         }
@@ -133,7 +156,7 @@ impl Section<'_> {
     /// One part's values with the given keys laid over them; keys that do not fit are reported and left out.
     fn merge(
         &self,
-        info: &ModelInfo,
+        judge: &dyn Judge,
         base: &Values,
         mut leaves: Vec<Leaf<'_>>,
         header: Option<&Mark>,
@@ -149,7 +172,7 @@ impl Section<'_> {
             }
             values
         };
-        leaves.retain(|leaf| match (info.check)(&with(&mut std::iter::once(leaf))) {
+        leaves.retain(|leaf| match judge.canonical(&with(&mut std::iter::once(leaf))) {
             Err(ParamsError::Malformed(message)) => {
                 problems.push(malformed(&self.key(&leaf.path.join(".")), leaf, &message));
                 false
@@ -158,7 +181,7 @@ impl Section<'_> {
         });
         let mut reported = Vec::new();
         loop {
-            let fault = match (info.canonical)(&with(&mut leaves.iter())) {
+            let fault = match judge.canonical(&with(&mut leaves.iter())) {
                 Ok(Value::Object(values)) => return values,
                 Ok(_) => return base.clone(),
                 Err(ParamsError::Fault(fault)) => fault,
@@ -172,7 +195,7 @@ impl Section<'_> {
             let culprit = leaves.iter().position(named).or_else(|| {
                 let without =
                     |i: usize| with(&mut leaves.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, leaf)| leaf));
-                (0..leaves.len()).find(|&i| (info.check)(&without(i)).is_ok())
+                (0..leaves.len()).find(|&i| judge.canonical(&without(i)).is_ok())
             });
             // Once a key is taken out, its default may not go with the keys that were given together with it.
             if reported.contains(&fault.parameter) {
@@ -218,9 +241,36 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     }
 }
 
-/// A dotted path.
+/// A dotted path. A key that has more than letters, digits, `_` and `-` stands in quotes, as in TOML.
 pub(crate) fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    let key = bare_or_quoted(key);
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+/// The steps of a dotted path, without their quotes.
+pub(crate) fn steps(path: &str) -> Vec<&str> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    loop {
+        let quote = rest.trim_start().chars().next().filter(|c| ['"', '\''].contains(c));
+        let quoted = quote.and_then(|quote| rest.trim_start()[1..].split_once(quote));
+        if let Some((step, after)) = quoted
+            && let Some(after) = after.trim_start().strip_prefix('.').or(after.trim().is_empty().then_some(""))
+        {
+            steps.push(step);
+            if after.is_empty() && !rest.trim_end().ends_with('.') {
+                return steps;
+            }
+            rest = after;
+            continue;
+        }
+        let Some((step, after)) = rest.split_once('.') else {
+            steps.push(rest.trim());
+            return steps;
+        };
+        steps.push(step.trim());
+        rest = after;
+    }
 }
 
 /// A problem with a value that a model refused, in the model's words: "expected …" where it says so, else as a hint.
@@ -261,5 +311,30 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
         (Some(name), _) => problem.hint(format!("did you mean \"{name}\"?")),
         (None, Some(inner)) => problem.hint(inner.to_owned()),
         (None, None) => problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_taken_apart_and_put_together() {
+        for (path, wanted) in [
+            ("mac.dcf.rate", vec!["mac", "dcf", "rate"]),
+            (" flow . tcp ", vec!["flow", "tcp"]),
+            ("tcp.my:Rule.beta", vec!["tcp", "my:Rule", "beta"]),
+            ("tcp.\"a.b:Rule\".beta", vec!["tcp", "a.b:Rule", "beta"]),
+            ("tcp.'a.b:Rule'", vec!["tcp", "a.b:Rule"]),
+            ("a.\"b", vec!["a", "\"b"]),
+            ("a.\"b\"c", vec!["a", "\"b\"c"]),
+            ("a..b", vec!["a", "", "b"]),
+            ("a.\"b\".", vec!["a", "b", ""]),
+            ("", vec![""]),
+        ] {
+            assert_eq!(steps(path), wanted, "{path}");
+        }
+        assert_eq!(join("tcp", "a.b:Rule"), "tcp.\"a.b:Rule\"");
+        assert_eq!(steps(&join(&join("", "flow"), "a.b:Rule")), ["flow", "a.b:Rule"]);
     }
 }

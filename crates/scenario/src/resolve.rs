@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use hopyard_model::mobility::Position;
 use hopyard_model::params::ModelInfo;
+use hopyard_model::transport::congestion::custom::Custom;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::catalogue::{LAYOUT, Layout, ROOMS, layout, no_such_model, room, where_belongs};
+use crate::custom::{CustomClass, custom_tables, is_custom};
 use crate::files::{Files, MovementFile};
-use crate::merge::{PROFILE, Section, Values, join, profiles};
+use crate::merge::{Judge, PROFILE, Section, Values, join, profiles, steps};
 use crate::problem::{Mark, Problem};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
@@ -22,11 +24,20 @@ pub(crate) struct Chosen {
     pub values: Values,
 }
 
+/// A flow's window rule.
+#[derive(Clone, Debug)]
+pub(crate) enum Variant {
+    /// A model.
+    Model(Chosen),
+    /// A rule from outside.
+    Custom(Custom),
+}
+
 /// How flows are carried and what they carry.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowKind {
     /// TCP's parameters, the variant, the acknowledging; nothing for UDP.
-    pub tcp: Option<(Values, Chosen, Chosen)>,
+    pub tcp: Option<(Values, Variant, Chosen)>,
     pub traffic: Chosen,
 }
 
@@ -72,6 +83,9 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         area: None,
         shared: BTreeMap::new(),
         used: BTreeSet::new(),
+        classes: BTreeMap::new(),
+        custom: BTreeMap::new(),
+        used_custom: BTreeMap::new(),
         problems: Vec::new(),
         warnings: Vec::new(),
         complete: Values::new(),
@@ -89,6 +103,12 @@ pub(crate) struct Resolver<'a> {
     /// Parameters given in a section of the whole scenario, by room and model: with them the others are compared.
     shared: BTreeMap<(&'static str, &'static str), Values>,
     used: BTreeSet<(&'static str, &'static str)>,
+    /// What the names of rules from outside stand for, as far as they were looked up.
+    pub classes: BTreeMap<String, Option<Arc<dyn CustomClass>>>,
+    /// Parameters of rules from outside, given for the whole scenario.
+    pub custom: BTreeMap<String, Values>,
+    /// Those of rules that flows use, when a flow says nothing else.
+    pub used_custom: BTreeMap<String, Values>,
     pub problems: Vec<Problem>,
     pub warnings: Vec<Problem>,
     complete: Values,
@@ -115,7 +135,7 @@ impl<'a> Resolver<'a> {
         let root_node_tables = LAYOUT.iter().map(|layout| layout.name).filter(|name| !name.is_empty()).collect();
         let head = Section {
             path: String::new(),
-            parts: vec![(layout("").parts[0], self.defaults(layout("").parts[0]))],
+            parts: vec![(layout("").parts[0] as &dyn Judge, self.defaults(layout("").parts[0]))],
             tables: root_node_tables,
             profiles: &[],
         };
@@ -185,7 +205,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn place(&self, path: &str) -> Option<Mark> {
         let mut best = None;
         let mut node: Option<&Node> = None;
-        for step in path.split('.') {
+        for step in steps(path) {
             let table = match node.map(|node| &node.kind) {
                 None => self.root,
                 Some(Kind::Table(table)) => table,
@@ -264,6 +284,11 @@ impl<'a> Resolver<'a> {
                 self.shared.insert((room_name, info.name), values);
             }
         }
+        if let Some(table) = table
+            && name == room("congestion").section
+        {
+            self.shared_custom(name, table);
+        }
         if read.parts.len() == 1 {
             self.complete.insert(name.to_owned(), Value::Object(read.parts[0].clone()));
         }
@@ -311,12 +336,14 @@ impl<'a> Resolver<'a> {
         bases: Option<Vec<Values>>,
     ) -> Read {
         let bases = bases.unwrap_or_else(|| layout.parts.iter().map(|info| self.defaults(info)).collect());
-        let tables = layout.tables().collect();
+        let mut tables: Vec<&str> = layout.tables().collect();
+        tables.extend(custom_tables(layout, table));
         let profiles = match layout.parts {
             [info] => profiles(info),
             _ => &[],
         };
-        let section = Section { path, parts: layout.parts.iter().copied().zip(bases).collect(), tables, profiles };
+        let parts = layout.parts.iter().map(|info| *info as &dyn Judge).zip(bases).collect();
+        let section = Section { path, parts, tables, profiles };
         if let Some(table) = table {
             for key in layout.required {
                 if table.get(key).is_none() {
@@ -341,7 +368,7 @@ impl<'a> Resolver<'a> {
             let Kind::Table(parameters) = &entry.node.kind else { continue };
             let section = Section {
                 path: join(path, info.name),
-                parts: vec![(info, self.base(room.name, info))],
+                parts: vec![(info as &dyn Judge, self.base(room.name, info))],
                 tables: vec![],
                 profiles: profiles(info),
             };
@@ -492,7 +519,13 @@ impl<'a> Resolver<'a> {
         let transport = if udp {
             Some(None)
         } else {
-            let (variant, acking) = (chosen(self, "tcp", "congestion"), chosen(self, "acking", "acking"));
+            let acking = chosen(self, "acking", "acking");
+            let variant = match own.get("tcp").and_then(Value::as_str) {
+                Some(name) if is_custom(name) => {
+                    self.custom_variant(path, table, name, &mut sparse).map(Variant::Custom)
+                }
+                _ => chosen(self, "tcp", "congestion").map(Variant::Model),
+            };
             variant.zip(acking).map(|(variant, acking)| Some((machine, variant, acking)))
         };
         let kind = traffic.zip(transport).map(|(traffic, tcp)| FlowKind { tcp, traffic });
@@ -525,6 +558,11 @@ impl<'a> Resolver<'a> {
                 section.insert((*model).to_owned(), Value::Object(values));
             }
         }
+        let tcp = self.complete.entry(room("congestion").section).or_insert_with(|| Value::Object(Values::new()));
+        if let Value::Object(tcp) = tcp {
+            let with_parameters = self.used_custom.iter().filter(|(_, values)| !values.is_empty());
+            tcp.extend(with_parameters.map(|(name, values)| (name.clone(), Value::Object(values.clone()))));
+        }
     }
 
     fn warn_of_unused(&mut self) {
@@ -532,6 +570,11 @@ impl<'a> Resolver<'a> {
         for (room_name, model) in unused {
             let path = join(room(room_name).section, model);
             self.warning(&path, format!("[{path}] is not used: the scenario has no {room_name} model `{model}`"));
+        }
+        let unused: Vec<_> = self.custom.keys().filter(|name| !self.used_custom.contains_key(*name)).cloned().collect();
+        for name in unused {
+            let path = join(room("congestion").section, &name);
+            self.warning(&path, format!("[{path}] is not used: no flow has the rule `{name}`"));
         }
     }
 
@@ -562,5 +605,6 @@ pub(crate) fn is_tcp_only(key: &str) -> bool {
     let tcp = layout("tcp").parts[0];
     ["tcp", "acking"].contains(&key)
         || (tcp.defaults)("rfc").get(key).is_some()
+        || is_custom(key)
         || ROOMS.iter().any(|room| ["congestion", "acking"].contains(&room.name) && room.model(key).is_some())
 }

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::check::file_key;
+use crate::custom::Surroundings;
 use crate::files::Files;
 use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
-use crate::resolve::{Chosen, FlowKind, Resolved, resolve};
+use crate::resolve::{Chosen, FlowKind, Resolved, Variant, resolve};
 use crate::tree::{apply_setting, parse, value_to_toml};
 use crate::write;
 
@@ -29,14 +30,20 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario from text.
     ///
-    /// `name` is the file's, for problems; files that the scenario names are looked for in `base_dir`; `settings` are keys
+    /// `name` is the file's, for problems; what the scenario names besides is looked for in its surroundings, which may be just
+    /// the folder where its files lie; `settings` are keys
     /// with values that go before those of the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn load(text: &str, name: &str, base_dir: &Path, settings: &[(String, String)]) -> Result<Self, Problems> {
+    pub fn load(
+        text: &str,
+        name: &str,
+        around: impl Into<Surroundings>,
+        settings: &[(String, String)],
+    ) -> Result<Self, Problems> {
         let source = Source { name: Some(name.to_owned()), text: text.to_owned() };
-        Self::read(Arc::new(source), Files::new(base_dir), settings.to_vec())
+        Self::read(Arc::new(source), Files::new(around.into()), settings.to_vec())
     }
 
     /// Reads a scenario file; files that it names lie beside it. `settings` are as for [`Scenario::load`].
@@ -55,7 +62,7 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn from_value(value: &Value, base_dir: &Path) -> Result<Self, Problems> {
+    pub fn from_value(value: &Value, around: impl Into<Surroundings>) -> Result<Self, Problems> {
         let Some(toml @ toml::Value::Table(_)) = value_to_toml(value) else {
             let problem = Problem::new("", None, format!("`{value}` is no scenario"));
             return Err(Problems(vec![problem.expected("a table of keys and sections")]));
@@ -64,7 +71,7 @@ impl Scenario {
             toml::Value::Table(_) => write::to_toml(value.as_object().unwrap_or(&Values::new())),
             _ => String::new(),
         };
-        Self::read(Arc::new(Source { name: None, text }), Files::new(base_dir), Vec::new())
+        Self::read(Arc::new(Source { name: None, text }), Files::new(around.into()), Vec::new())
     }
 
     fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {
@@ -177,8 +184,12 @@ impl Scenario {
             }
             json!([chosen.model.name, values])
         };
+        let rule = |variant: &Variant| match variant {
+            Variant::Model(model) => chosen(model),
+            Variant::Custom(rule) => json!([rule.name(), rule.identity()]),
+        };
         let kind = |kind: &FlowKind| {
-            let tcp = kind.tcp.as_ref().map(|(tcp, variant, acking)| json!([tcp, chosen(variant), chosen(acking)]));
+            let tcp = kind.tcp.as_ref().map(|(tcp, variant, acking)| json!([tcp, rule(variant), chosen(acking)]));
             json!([tcp, chosen(&kind.traffic)])
         };
         let flows: Vec<_> = resolved

@@ -50,8 +50,19 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
     }
     for (key, name) in layout.selectors {
         if let Some(Value::Object(property)) = properties(&mut schema).get_mut(*key) {
-            property.insert("enum".to_owned(), room(name).names().collect());
+            let names: Value = room(name).names().collect();
+            if *name == "congestion" {
+                let custom =
+                    json!({ "pattern": "^[^:]+:[^:]+$", "description": "module:Class, a rule written in Python" });
+                property.insert("anyOf".to_owned(), json!([{ "enum": names }, custom]));
+            } else {
+                property.insert("enum".to_owned(), names);
+            }
         }
+    }
+    if layout.rooms.contains(&"congestion") {
+        // Parameters of a rule written in Python: which there are, the rule says.
+        schema.insert("patternProperties".to_owned(), json!({ "^[^:]+:[^:]+$": { "type": "object" } }));
     }
     if !layout.required.is_empty() {
         schema.insert("required".to_owned(), layout.required.iter().copied().collect());

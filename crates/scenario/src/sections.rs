@@ -310,7 +310,7 @@ pub struct Flow {
     pub from: u32,
     /// The node that receives.
     pub to: u32,
-    /// The variant of TCP.
+    /// The variant of TCP: a model, or `module:Class` for a rule written in Python.
     pub tcp: String,
     /// Whether the flow goes over UDP, without TCP.
     pub udp: bool,
@@ -353,7 +353,7 @@ impl Params for Flow {
 pub struct Flows {
     /// How many flows. All ordered pairs of two nodes with radios are equally likely, and no pair is drawn twice.
     pub random: u32,
-    /// The variant of TCP.
+    /// The variant of TCP: a model, or `module:Class` for a rule written in Python.
     pub tcp: String,
     /// Whether the flows go over UDP, without TCP.
     pub udp: bool,

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::check::file_key;
 use crate::merge::Values;
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Chosen, FlowKind, Resolved};
+use crate::resolve::{Chosen, FlowKind, Resolved, Variant};
 use crate::scenario::Scenario;
 use crate::sections::{Placement, Until};
 
@@ -26,6 +26,13 @@ fn config<C>(read: fn(&str, &Value) -> Result<C, ParamsError>, chosen: &Chosen) 
 /// A model's parameters.
 fn params<P: Params>(values: &Values) -> P {
     read(&Value::Object(values.clone())).expect("the scenario was checked by the same reader")
+}
+
+fn congestion(variant: &Variant) -> congestion::Config {
+    match variant {
+        Variant::Model(chosen) => config(congestion::Config::read, chosen),
+        Variant::Custom(rule) => congestion::Config::Custom(rule.clone()),
+    }
 }
 
 impl Scenario {
@@ -120,7 +127,7 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
         transport: match &kind.tcp {
             None => Transport::Udp,
             Some((machine, variant, acks)) => Transport::Tcp {
-                config: tcp::Config { tcp: params(machine), congestion: config(congestion::Config::read, variant) },
+                config: tcp::Config { tcp: params(machine), congestion: congestion(variant) },
                 acking: config(acking::Config::read, acks),
             },
         },

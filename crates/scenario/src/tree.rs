@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::merge::steps;
 use crate::problem::{Mark, Problem, SETTING, Source};
 use crate::resolve::is_tcp_only;
 
@@ -182,7 +183,7 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, problems:
     let path = path.trim();
     let source = Arc::new(Source { name: Some(SETTING.to_owned()), text: format!("{path}={value}") });
     let key_mark = Mark::new(&source, 0..path.len());
-    let steps: Vec<&str> = path.split('.').map(str::trim).collect();
+    let steps = steps(path);
     if steps.iter().any(|step| step.is_empty()) {
         let problem = Problem::new(path, Some(&key_mark), "this is not a key");
         problems.push(problem.expected("a dotted key such as `mac.dcf.rate`"));

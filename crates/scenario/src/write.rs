@@ -28,7 +28,7 @@ fn table(text: &mut String, path: &str, values: &Values) {
         }
     }
     for (key, value) in values {
-        let name = join(path, &bare_or_quoted(key));
+        let name = join(path, key);
         match value {
             Value::Object(below) if !below.is_empty() => {
                 // A table of tables alone needs no header of its own.
@@ -49,7 +49,7 @@ fn table(text: &mut String, path: &str, values: &Values) {
 }
 
 /// A key as TOML writes it.
-fn bare_or_quoted(key: &str) -> String {
+pub(crate) fn bare_or_quoted(key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { key.to_owned() } else { toml::Value::String(key.to_owned()).to_string() }
 }
