@@ -5,12 +5,17 @@
 //!
 //! Adding a variant is one file here and one line in the list below.
 
+pub mod cubic;
 pub mod custom;
+pub mod hystart;
 pub mod newreno;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
 pub mod vegas;
+
+#[cfg(test)]
+mod testing;
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -415,6 +420,7 @@ variants! {
     "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
     "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
+    "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
 }
 
 impl CongestionControl for Controller {

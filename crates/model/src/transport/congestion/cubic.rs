@@ -1,0 +1,359 @@
+//! CUBIC: the window follows a cubic function of the time since the last loss, flat around the window at which that happened.
+//!
+//! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for `growth = "ns3"`, ns-3.37's `TcpCubic`.
+//! Implemented of RFC 9438: §4.2 (function, target and its bounds), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave and convex
+//! regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do not count).
+//! Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
+//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN.
+//! Validated against the closed forms of §4.2 and §4.3 (tests below) and beside ns-3.37 (`tests/drops_ns3.rs`).
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::hystart::{self, HyStart};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Sent, Timeout, View};
+use crate::params::{self, Fault};
+use crate::transport::recovery;
+
+/// What a loss cuts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduce {
+    /// What is outstanding (RFC 9438 §4.6).
+    Flight,
+    /// The congestion window (Linux, ns-3).
+    Window,
+}
+
+/// How the window follows the cubic function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growth {
+    /// RFC 9438 §4.2 to §4.5.
+    Rfc9438,
+    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the shortest round trip; no
+    /// Reno-friendly region; thresholds in whole segments; growth with the acknowledgement that ends a recovery.
+    Ns3,
+}
+
+/// CUBIC's parameters. Windows count segments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The constant C of the cubic function, in segments per cubic second: 0.4 (RFC 9438 §5).
+    pub c: f64,
+    /// What a loss leaves of the window: 0.7 (RFC 9438 §4.6).
+    pub beta: f64,
+    /// Whether a flow that lost earlier than the time before gives up more (RFC 9438 §4.7).
+    pub fast_convergence: bool,
+    /// Whether the window is at least Reno's (RFC 9438 §4.3).
+    pub reno_friendly: bool,
+    /// What a loss cuts.
+    pub reduce: Reduce,
+    /// How the window follows the cubic function.
+    pub growth: Growth,
+    /// Whether growth above the threshold counts acknowledged segments; otherwise each acknowledgement counts as one, so that
+    /// delayed acknowledgements slow it down (RFC 9438 §4.4).
+    pub count_bytes: bool,
+    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many: 1 is
+    /// RFC 5681 eq. 2.
+    pub slow_start_limit: u32,
+    /// Whether the window grows only while it holds the sender back (RFC 9438 §5.8).
+    pub grow_only_when_limited: bool,
+    /// Whether round trips end the first slow start (RFC 9406).
+    pub hystart: hystart::Choice,
+    /// `MIN_RTT_THRESH`: a smaller growth of the round trip says nothing (RFC 9406 §4.3).
+    pub hystart_min_threshold: Span,
+    /// `MAX_RTT_THRESH`: a larger growth of the round trip always ends slow start (RFC 9406 §4.3).
+    pub hystart_max_threshold: Span,
+    /// `MIN_RTT_DIVISOR`: between the two, the part of the round trip by which it must have grown (RFC 9406 §4.3).
+    pub hystart_divisor: u32,
+    /// `N_RTT_SAMPLE`: samples in a round before it is judged (RFC 9406 §4.3).
+    pub hystart_samples: u32,
+    /// `CSS_GROWTH_DIVISOR`: how much slower the window opens in conservative slow start (RFC 9406 §4.3).
+    pub hystart_growth_divisor: u32,
+    /// `CSS_ROUNDS`: rounds of conservative slow start before slow start ends (RFC 9406 §4.3).
+    pub hystart_rounds: u32,
+    /// `L`: segments by which one acknowledgement may open the window under HyStart++, if it covers as many (RFC 9406 §4.3).
+    pub hystart_limit: u32,
+}
+
+impl Params {
+    fn hystart(&self) -> hystart::Params {
+        hystart::Params {
+            choice: self.hystart,
+            min_threshold: self.hystart_min_threshold,
+            max_threshold: self.hystart_max_threshold,
+            divisor: self.hystart_divisor,
+            samples: self.hystart_samples,
+            growth_divisor: self.hystart_growth_divisor,
+            rounds: self.hystart_rounds,
+            limit: self.hystart_limit,
+        }
+    }
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        let hystart = hystart::Params::default();
+        Self {
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            reno_friendly: true,
+            reduce: Reduce::Flight,
+            growth: Growth::Rfc9438,
+            count_bytes: false,
+            slow_start_limit: 1,
+            grow_only_when_limited: true,
+            hystart: hystart.choice,
+            hystart_min_threshold: hystart.min_threshold,
+            hystart_max_threshold: hystart.max_threshold,
+            hystart_divisor: hystart.divisor,
+            hystart_samples: hystart.samples,
+            hystart_growth_divisor: hystart.growth_divisor,
+            hystart_rounds: hystart.rounds,
+            hystart_limit: hystart.limit,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !(self.c > 0.0 && self.c.is_finite()) {
+            return Err(Fault::new("c", format!("expected a number above 0, found {}", self.c)));
+        }
+        if !(self.beta > 0.0 && self.beta < 1.0) {
+            return Err(Fault::new("beta", format!("expected a number between 0 and 1, found {}", self.beta)));
+        }
+        if self.slow_start_limit == 0 {
+            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
+        }
+        self.hystart().check([
+            "hystart_min_threshold",
+            "hystart_max_threshold",
+            "hystart_divisor",
+            "hystart_samples",
+            "hystart_growth_divisor",
+            "hystart_rounds",
+            "hystart_limit",
+        ])
+    }
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// How long it lasts, without pauses.
+    elapsed: Span,
+    /// Until when that was counted.
+    counted: Time,
+    /// When the function reaches its flat part, in seconds.
+    k: f64,
+    /// The window there.
+    origin: f64,
+    /// What Reno's window would be.
+    w_est: f64,
+}
+
+/// CUBIC's window rule.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    params: Params,
+    /// `α_cubic` (§4.3).
+    alpha: f64,
+    hystart: HyStart,
+    /// The window before the last loss, made smaller by fast convergence; nothing before any loss and after a timeout.
+    w_max: Option<f64>,
+    /// The window when the threshold was set last.
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
+    /// For `growth = "ns3"`: the shortest round trip, and acknowledged segments that did not count yet.
+    shortest: Option<Span>,
+    credit: f64,
+}
+
+impl Cubic {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self {
+            alpha: 3.0 * (1.0 - params.beta) / (1.0 + params.beta),
+            hystart: HyStart::new(&params.hystart()),
+            params: params.clone(),
+            w_max: None,
+            cwnd_prior: 0.0,
+            epoch: None,
+            shortest: None,
+            credit: 0.0,
+        }
+    }
+
+    /// The current stage of congestion avoidance; the first acknowledgement begins it (§4.2).
+    fn epoch(&mut self, view: &View) -> &mut Epoch {
+        let (w_max, c) = (self.w_max, self.params.c);
+        self.epoch.get_or_insert_with(|| {
+            // After a timeout, and when slow start ended without a loss, the flat part is here (§4.8, §4.10).
+            let origin = w_max.filter(|w_max| *w_max > view.cwnd).unwrap_or(view.cwnd);
+            let k = libm::cbrt((origin - view.cwnd) / c);
+            Epoch { elapsed: Span::ZERO, counted: view.now, k, origin, w_est: view.cwnd }
+        })
+    }
+
+    /// The window after an acknowledgement in congestion avoidance (§4.2 to §4.5).
+    fn avoid(&mut self, ack: &Ack, view: &View) -> f64 {
+        let limited = ack.window_limited || !self.params.grow_only_when_limited;
+        let (c, alpha, prior) = (self.params.c, self.alpha, self.cwnd_prior);
+        let segments = ack.bytes as f64 / f64::from(view.segment);
+        let counted = if self.params.count_bytes { segments } else { 1.0 };
+        let friendly = self.params.reno_friendly;
+        let epoch = self.epoch(view);
+        let since = view.now.since(epoch.counted);
+        epoch.counted = view.now;
+        // §5.8: neither growth nor time counts while something else than the window holds the sender back.
+        if !limited {
+            return view.cwnd;
+        }
+        epoch.elapsed += since;
+        let w_cubic = |t: f64| c * (t - epoch.k) * (t - epoch.k) * (t - epoch.k) + epoch.origin;
+        let t = epoch.elapsed.seconds();
+        let alpha = if epoch.w_est >= prior { 1.0 } else { alpha };
+        epoch.w_est += alpha * segments / view.cwnd;
+        if friendly && w_cubic(t) < epoch.w_est {
+            return view.cwnd.max(epoch.w_est);
+        }
+        let round_trip = view.srtt.unwrap_or(Span::ZERO).seconds();
+        let target = w_cubic(t + round_trip).clamp(view.cwnd, 1.5 * view.cwnd);
+        view.cwnd + counted * (target - view.cwnd) / view.cwnd
+    }
+
+    /// As `avoid`, as ns-3.37 does it.
+    fn avoid_ns3(&mut self, ack: &Ack, view: &View) -> f64 {
+        let window = libm::floor(view.cwnd);
+        let (c, first, shortest) = (self.params.c, self.w_max.is_none(), self.shortest.unwrap_or(Span::ZERO));
+        let epoch = self.epoch(&View { cwnd: window, ..*view });
+        let offset = (view.now.since(epoch.counted) + shortest).seconds() - epoch.k;
+        // The change is cut to whole segments, towards the flat part.
+        let target = epoch.origin + libm::trunc(c * offset * offset * offset);
+        let mut count = if target > window { libm::floor(window / (target - window)) } else { 100.0 * window };
+        if first {
+            count = count.min(20.0);
+        }
+        let count = count.max(2.0);
+        self.credit += f64::from(ack.segments);
+        if self.credit < count {
+            return view.cwnd;
+        }
+        self.credit -= count;
+        view.cwnd + 1.0
+    }
+
+    /// The window after an acknowledgement in slow start, and the threshold.
+    fn slow_start(&mut self, ack: &Ack, view: &View) -> (f64, f64) {
+        if self.params.grow_only_when_limited && !ack.window_limited {
+            return (view.cwnd, view.ssthresh);
+        }
+        let acked = ack.bytes as f64 / f64::from(view.segment);
+        let standard = acked.min(f64::from(self.params.slow_start_limit));
+        let step = self.hystart.on_ack(acked, standard, ack.round_trip, view);
+        let cwnd = view.cwnd + step.growth;
+        if step.done {
+            // §4.10.
+            self.cwnd_prior = cwnd;
+            return (cwnd, cwnd);
+        }
+        (cwnd, view.ssthresh)
+    }
+
+    /// What a loss leaves (§4.6).
+    fn reduced(&self, view: &View) -> f64 {
+        let base = match self.params.reduce {
+            Reduce::Flight => view.flight,
+            Reduce::Window => view.cwnd.min(view.advertised),
+        };
+        match self.params.growth {
+            Growth::Rfc9438 => base * self.params.beta,
+            Growth::Ns3 => libm::floor(libm::floor(base) * self.params.beta),
+        }
+        .max(2.0)
+    }
+
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        let ns3 = self.params.growth == Growth::Ns3;
+        if ns3 && let Some(sample) = ack.round_trip {
+            self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));
+        }
+        let grows = match ack.phase {
+            Phase::Open => true,
+            Phase::Recovered => ns3,
+            Phase::Partial => false,
+        };
+        if !grows {
+            return Answer::Keep;
+        }
+        if view.cwnd < view.ssthresh {
+            let (cwnd, ssthresh) = self.slow_start(ack, view);
+            return Answer::Set { cwnd, ssthresh };
+        }
+        let cwnd = if ns3 { self.avoid_ns3(ack, view) } else { self.avoid(ack, view) };
+        Answer::Set { cwnd, ssthresh: view.ssthresh }
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        // §4.7: a window below the last one that met a loss leaves room for others.
+        let converges = self.params.fast_convergence && self.w_max.is_some_and(|w_max| view.cwnd < w_max);
+        let kept = if converges { (1.0 + self.params.beta) / 2.0 } else { 1.0 };
+        self.w_max = Some(match self.params.growth {
+            Growth::Rfc9438 => view.cwnd * kept,
+            Growth::Ns3 => libm::floor(libm::floor(view.cwnd) * kept),
+        });
+        self.cwnd_prior = view.cwnd;
+        self.epoch = None;
+        self.hystart.stop();
+        let cwnd = self.reduced(view);
+        Answer::Set { cwnd, ssthresh: cwnd }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        let mut ssthresh = view.ssthresh;
+        // RFC 5681 §3.1: a segment that times out again leaves the threshold as it is.
+        if timeout.repeated == 0 {
+            ssthresh = self.reduced(view);
+            self.cwnd_prior = view.cwnd;
+        }
+        // §4.8: the next stage begins at its flat part.
+        self.w_max = None;
+        self.epoch = None;
+        self.hystart.stop();
+        self.shortest = None;
+        Answer::Set { cwnd: 1.0, ssthresh }
+    }
+
+    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
+        if restart < view.cwnd {
+            // Another stage begins when slow start has come back to the threshold.
+            self.epoch = None;
+        }
+        Answer::Set { cwnd: view.cwnd.min(restart), ssthresh: view.ssthresh }
+    }
+
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        // §5.8: the first segment after a pause; the time since the last acknowledgement does not count.
+        if self.params.growth == Growth::Rfc9438
+            && !sent.retransmission
+            && sent.seq == view.una
+            && let Some(epoch) = &mut self.epoch
+        {
+            epoch.counted = view.now;
+        }
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::Sack
+    }
+}
+
+#[cfg(test)]
+mod tests;
