@@ -5,7 +5,7 @@
 //! regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do not count).
 //! Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
 //! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN.
-//! Validated against the closed forms of §4.2 and §4.3 (tests below) and beside ns-3.37 (`tests/drops_ns3.rs`).
+//! Validated against the closed forms of §4.2 and §4.3 (tests below) and beside ns-3.37 (`docs/validation.md`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -276,7 +276,6 @@ impl Cubic {
         }
         .max(2.0)
     }
-
 }
 
 impl CongestionControl for Cubic {
