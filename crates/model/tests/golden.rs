@@ -24,7 +24,7 @@ use hopyard_model::world::{Spec, Transport, WireSpec};
 use hopyard_model::{link, mac, routing, traffic};
 
 use common::table::table;
-use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_dcf, with_ranges};
 
 /// The profiles of the model with this name, each by its name and the model's.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
@@ -232,6 +232,15 @@ fn congestion_control() {
         add_tcp(&mut spec, 0, 4, profile, model, |_| {});
         spec.duration = Span::from_secs(5);
         runs.push((format!("{model} {profile}, 4 hops"), run(&spec)));
+    }
+    // Profiles that a model has of its own.
+    for model in congestion::MODELS {
+        for own in model.profiles.iter().filter(|own| !["rfc", "ns2"].contains(own)) {
+            let mut spec = bottleneck("rfc");
+            add_tcp(&mut spec, 0, 2, "rfc", model.name, |_| {});
+            with_congestion(&mut spec, 0, model.name, own);
+            runs.push((format!("{} {own}, wire", model.name), run(&spec)));
+        }
     }
     check("congestion", &runs);
 }

@@ -102,6 +102,13 @@ pub fn add_tcp(
     });
 }
 
+/// Gives a TCP flow another congestion control, with the defaults of one of its own profiles.
+pub fn with_congestion(spec: &mut Spec, flow: usize, variant: &str, profile: &str) {
+    if let Transport::Tcp { config, .. } = &mut spec.flows[flow].transport {
+        config.congestion = congestion::Config::of_profile(variant, profile).expect("a TCP variant");
+    }
+}
+
 /// Lets flows start one after the other, 37 ms apart, so that their first broadcasts do not collide.
 pub fn stagger(spec: &mut Spec) {
     for (number, flow) in spec.flows.iter_mut().enumerate() {

@@ -8,11 +8,15 @@
 pub mod cubic;
 pub mod custom;
 pub mod hystart;
+pub mod illinois;
 pub mod newreno;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
 pub mod vegas;
+pub mod veno;
+pub mod westwood;
+pub mod westwood_plus;
 
 #[cfg(test)]
 mod testing;
@@ -421,6 +425,10 @@ variants! {
     "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
     "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
+    "westwood" => westwood::Westwood, "Westwood: the window follows a bandwidth estimated from each acknowledgement (Mascolo et al. 2001).";
+    "westwood_plus" => westwood_plus::WestwoodPlus, "Westwood+: Westwood with one bandwidth sample a round trip (Grieco and Mascolo 2004).";
+    "veno" => veno::Veno, "Veno: tells random losses from congestion by the queue (Fu and Liew 2003).";
+    "illinois" => illinois::Illinois, "Illinois: the queueing delay sets how fast the window grows and how far it is cut (Liu et al. 2008).";
 }
 
 impl CongestionControl for Controller {

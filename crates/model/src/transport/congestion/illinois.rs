@@ -1,0 +1,273 @@
+//! Illinois: a loss decides whether the window shrinks, the queueing delay how fast it grows and by how much it shrinks.
+//!
+//! Read: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks",
+//! VALUETOOLS 2006 and Performance Evaluation 65, 2008; for the profile `linux`, what Linux's `tcp_illinois` does.
+//! Once a round trip the average queueing delay da, out of the greatest seen, dm, gives alpha, by which congestion avoidance grows each
+//! round trip (great while the queue is empty, small when it is full), and beta, the part of the window that a loss takes (small when the
+//! queue is empty). Alpha returns to its maximum only after some rounds with an empty queue. Small windows behave as Reno's.
+//! The profiles differ in constants (of the paper's simulations, and Linux's) and in the recovery.
+//! Left out: of Linux, fixed-point arithmetic, round trips cut at 3.3 s, the window's growth in whole segments.
+//! Validated by points of both curves computed by hand. ns-2.35's `tcp_illinois` is older and keeps beta of the window where it must
+//! take it off; later kernels mended that, and so it is here.
+
+use hopyard_engine::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::{self, Halve, Reno};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
+use crate::params::{self, Fault};
+use crate::transport::recovery;
+
+const LINUX: &str = "linux";
+const PAPER: &str = "paper";
+
+/// Illinois's parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Segments by which the window grows in a round trip, at most. Both: 10.
+    pub alpha_max: f64,
+    /// And at least. linux: 0.3; paper: 0.1.
+    pub alpha_min: f64,
+    /// The part of the window that a loss takes, at least. Both: 0.125.
+    pub beta_min: f64,
+    /// And at most. Both: 0.5.
+    pub beta_max: f64,
+    /// Below this window, in segments, alpha is 1 and beta a half. linux: 15; paper: 10.
+    pub window_threshold: f64,
+    /// Rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta). Both: 5.
+    pub patience: u32,
+    /// The part of the greatest queueing delay up to which alpha is `alpha_max`. Both: 0.01.
+    pub low_delay: f64,
+    /// The part up to which beta is `beta_min`. Both: 0.1.
+    pub beta_min_delay: f64,
+    /// The part from which beta is `beta_max`. Both: 0.8.
+    pub beta_max_delay: f64,
+    /// What a loss cuts. linux: window; paper: flight.
+    pub halve: Halve,
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. linux: on; paper: off.
+    pub sack: bool,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). linux: on; paper: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). Both: on.
+    pub grow_only_when_limited: bool,
+}
+
+impl Params {
+    fn reno(&self) -> reno::Params {
+        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+    }
+
+    /// Alpha for a queueing delay `da` out of at most `dm`, both in seconds, above the low delay.
+    fn alpha(&self, da: f64, dm: f64) -> f64 {
+        let d1 = self.low_delay * dm;
+        let spread = self.alpha_max - self.alpha_min;
+        if spread <= 0.0 {
+            return self.alpha_max;
+        }
+        // k1 / (k2 + da): alpha_max at d1 and alpha_min at dm.
+        let k1 = (dm - d1) * self.alpha_min * self.alpha_max / spread;
+        let k2 = (dm - d1) * self.alpha_min / spread - d1;
+        k1 / (k2 + da)
+    }
+
+    /// Beta for a queueing delay `da` out of at most `dm`.
+    fn beta(&self, da: f64, dm: f64) -> f64 {
+        let (d2, d3) = (self.beta_min_delay * dm, self.beta_max_delay * dm);
+        if da <= d2 {
+            self.beta_min
+        } else if da >= d3 {
+            self.beta_max
+        } else {
+            self.beta_min + (self.beta_max - self.beta_min) * (da - d2) / (d3 - d2)
+        }
+    }
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[LINUX, PAPER];
+
+    fn of_profile(profile: &str) -> Self {
+        let paper = profile == PAPER;
+        Self {
+            alpha_max: 10.0,
+            alpha_min: if paper { 0.1 } else { 0.3 },
+            beta_min: 0.125,
+            beta_max: 0.5,
+            window_threshold: if paper { 10.0 } else { 15.0 },
+            patience: 5,
+            low_delay: 0.01,
+            beta_min_delay: 0.1,
+            beta_max_delay: 0.8,
+            halve: if paper { Halve::Flight } else { Halve::Window },
+            sack: !paper,
+            slow_start_limit: 1,
+            count_bytes: !paper,
+            grow_only_when_limited: true,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !(self.alpha_min > 0.0 && self.alpha_min.is_finite()) {
+            return Err(Fault::new("alpha_min", format!("expected more than 0, found {}", self.alpha_min)));
+        }
+        if !(self.alpha_max >= self.alpha_min && self.alpha_max.is_finite()) {
+            let problem = format!("expected at least alpha_min ({}), found {}", self.alpha_min, self.alpha_max);
+            return Err(Fault::new("alpha_max", problem));
+        }
+        if !(self.beta_min > 0.0 && self.beta_min < 1.0) {
+            return Err(Fault::new(
+                "beta_min",
+                format!("expected more than 0 and less than 1, found {}", self.beta_min),
+            ));
+        }
+        if !(self.beta_max >= self.beta_min && self.beta_max < 1.0) {
+            let problem =
+                format!("expected at least beta_min ({}) and less than 1, found {}", self.beta_min, self.beta_max);
+            return Err(Fault::new("beta_max", problem));
+        }
+        if !(self.window_threshold >= 0.0 && self.window_threshold.is_finite()) {
+            let problem = format!("expected a number of segments, found {}", self.window_threshold);
+            return Err(Fault::new("window_threshold", problem));
+        }
+        if !(0.0..1.0).contains(&self.low_delay) {
+            let problem = format!("expected at least 0 and less than 1, found {}", self.low_delay);
+            return Err(Fault::new("low_delay", problem));
+        }
+        if !(0.0..1.0).contains(&self.beta_min_delay) {
+            let problem = format!("expected at least 0 and less than 1, found {}", self.beta_min_delay);
+            return Err(Fault::new("beta_min_delay", problem));
+        }
+        if !(self.beta_max_delay > self.beta_min_delay && self.beta_max_delay <= 1.0) {
+            let problem = format!(
+                "expected more than beta_min_delay ({}) and at most 1, found {}",
+                self.beta_min_delay, self.beta_max_delay
+            );
+            return Err(Fault::new("beta_max_delay", problem));
+        }
+        self.reno().check()
+    }
+}
+
+/// Illinois's window rule. Times are in seconds.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    params: Params,
+    reno: Reno,
+    alpha: f64,
+    beta: f64,
+    /// The shortest and the longest round trip.
+    min_rtt: f64,
+    max_rtt: f64,
+    /// Sum and number of the round's samples; it ends beyond this sequence number.
+    samples: (f64, u32),
+    round: u64,
+    /// The delay was above the low delay since alpha was last at its maximum, and for how many rounds it has been below.
+    above: bool,
+    low_rounds: u32,
+}
+
+impl Illinois {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self {
+            params: params.clone(),
+            reno: Reno::new(&params.reno()),
+            alpha: params.alpha_max,
+            beta: params.beta_max,
+            min_rtt: f64::INFINITY,
+            max_rtt: 0.0,
+            samples: (0.0, 0),
+            round: 0,
+            above: false,
+            low_rounds: 0,
+        }
+    }
+
+    fn measure(&mut self, round_trip: Span) {
+        let rtt = round_trip.seconds();
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.max_rtt = self.max_rtt.max(rtt);
+        self.samples.0 += rtt;
+        self.samples.1 += 1;
+    }
+
+    fn end_round(&mut self, view: &View) {
+        let (sum, count) = std::mem::take(&mut self.samples);
+        self.round = view.next;
+        if view.cwnd < self.params.window_threshold {
+            (self.alpha, self.beta) = (1.0, 0.5);
+        } else if count > 0 {
+            // Rounding may leave the average below the minimum.
+            let da = (sum / f64::from(count) - self.min_rtt).max(0.0);
+            let dm = self.max_rtt - self.min_rtt;
+            self.adapt_alpha(da, dm);
+            self.beta = self.params.beta(da, dm);
+        }
+    }
+
+    fn adapt_alpha(&mut self, da: f64, dm: f64) {
+        if da > self.params.low_delay * dm {
+            self.above = true;
+            self.alpha = self.params.alpha(da, dm);
+            return;
+        }
+        if self.above {
+            self.low_rounds += 1;
+            if self.low_rounds < self.params.patience {
+                return;
+            }
+        }
+        self.low_rounds = 0;
+        self.above = false;
+        self.alpha = self.params.alpha_max;
+    }
+}
+
+impl CongestionControl for Illinois {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        if let Some(round_trip) = ack.round_trip {
+            self.measure(round_trip);
+        }
+        if view.una > self.round {
+            self.end_round(view);
+        }
+        if ack.phase != Phase::Open {
+            return Answer::Keep;
+        }
+        let grown = self.reno.grown(ack, view);
+        let cwnd = if view.cwnd < view.ssthresh { grown } else { view.cwnd + self.alpha * (grown - view.cwnd) };
+        Answer::Set { cwnd, ssthresh: view.ssthresh }
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        let (ssthresh, cwnd) = self.reno.cut(view, 1.0 - self.beta);
+        Answer::Set { cwnd, ssthresh }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        let answer = if timeout.repeated == 0 {
+            Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, 1.0 - self.beta).0 }
+        } else {
+            self.reno.on_timeout(timeout, view)
+        };
+        (self.alpha, self.beta) = (1.0, 0.5);
+        self.above = false;
+        self.low_rounds = 0;
+        self.samples = (0.0, 0);
+        self.round = view.next;
+        answer
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    }
+}
+
+#[cfg(test)]
+mod tests;

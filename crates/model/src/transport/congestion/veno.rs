@@ -1,0 +1,184 @@
+//! Veno: Reno that asks Vegas's question, how many segments are queued, to tell a random loss from a congestion.
+//!
+//! Read: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003:
+//! the backlog (§III-A), the additive increase (§III-B), the multiplicative decrease (§III-C); for the profile `linux`, what Linux's
+//! `tcp_veno` does.
+//! The backlog is N = W (1 - BaseRTT / RTT). With N below beta a loss keeps 4/5 of the window, otherwise half; in congestion avoidance
+//! with N at beta or more, every second acknowledgement opens the window.
+//! Profile `linux`: the last round trip and not the smoothed one; the shortest round trip is kept through losses; timeouts tell the
+//! two kinds of loss apart as well.
+//! Left out: of Linux, that Reno's growth takes over until a third round trip is measured, and while a timeout is repaired; that its
+//! window grows in whole segments.
+//! Validated by backlogs computed by hand and by the queue it leaves at a bottleneck.
+
+use hopyard_engine::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::{self, Halve, Reno};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
+use crate::params::{self, Fault};
+use crate::transport::recovery;
+
+const PAPER: &str = "paper";
+const LINUX: &str = "linux";
+
+/// Which round trip the backlog is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundTrip {
+    /// The smoothed one, as the retransmission timer's.
+    Smoothed,
+    /// The last one measured.
+    Last,
+}
+
+/// Veno's parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// With fewer segments queued than this a loss is random. Both: 3.
+    pub beta: f64,
+    /// What a random loss keeps of the window. Both: 0.8.
+    pub random_loss_keeps: f64,
+    /// Which round trip the backlog is computed from. paper: smoothed; linux: last.
+    pub round_trip: RoundTrip,
+    /// Whether a loss forgets the shortest round trip. paper: on; linux: off.
+    pub forget_min_rtt: bool,
+    /// Whether a timeout, too, may count as a random loss. paper: off; linux: on.
+    pub discern_timeouts: bool,
+    /// What a loss cuts. paper: flight; linux: window.
+    pub halve: Halve,
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux: on.
+    pub sack: bool,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). Both: on.
+    pub grow_only_when_limited: bool,
+}
+
+impl Params {
+    fn reno(&self) -> reno::Params {
+        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+    }
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[PAPER, LINUX];
+
+    fn of_profile(profile: &str) -> Self {
+        let linux = profile == LINUX;
+        Self {
+            beta: 3.0,
+            random_loss_keeps: 0.8,
+            round_trip: if linux { RoundTrip::Last } else { RoundTrip::Smoothed },
+            forget_min_rtt: !linux,
+            discern_timeouts: linux,
+            halve: if linux { Halve::Window } else { Halve::Flight },
+            sack: linux,
+            slow_start_limit: 1,
+            count_bytes: false,
+            grow_only_when_limited: true,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !(self.beta >= 0.0 && self.beta.is_finite()) {
+            return Err(Fault::new("beta", format!("expected a number of segments, found {}", self.beta)));
+        }
+        if !(0.5..=1.0).contains(&self.random_loss_keeps) {
+            let problem = format!("expected at least a half and at most 1, found {}", self.random_loss_keeps);
+            return Err(Fault::new("random_loss_keeps", problem));
+        }
+        self.reno().check()
+    }
+}
+
+/// Veno's window rule.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    params: Params,
+    reno: Reno,
+    min_rtt: Option<Span>,
+    /// N: segments queued on the path, as last computed.
+    backlog: f64,
+    /// The acknowledgement before opened the window.
+    opened: bool,
+}
+
+impl Veno {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), reno: Reno::new(&params.reno()), min_rtt: None, backlog: 0.0, opened: false }
+    }
+
+    /// §III-A.
+    fn measure(&mut self, round_trip: Span, view: &View) {
+        let base = self.min_rtt.map_or(round_trip, |min| min.min(round_trip));
+        self.min_rtt = Some(base);
+        let rtt = match self.params.round_trip {
+            RoundTrip::Smoothed => view.srtt.unwrap_or(round_trip),
+            RoundTrip::Last => round_trip,
+        };
+        if !rtt.is_zero() {
+            self.backlog = (view.cwnd * (1.0 - base.seconds() / rtt.seconds())).max(0.0);
+        }
+    }
+
+    const fn congested(&self) -> bool {
+        self.backlog >= self.params.beta
+    }
+
+    /// §III-C.
+    fn kept(&self) -> f64 {
+        if self.congested() { 0.5 } else { self.params.random_loss_keeps }
+    }
+
+    const fn after_loss(&mut self) {
+        if self.params.forget_min_rtt {
+            self.min_rtt = None;
+        }
+    }
+}
+
+impl CongestionControl for Veno {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        if let Some(round_trip) = ack.round_trip {
+            self.measure(round_trip, view);
+        }
+        // §III-B.
+        if ack.phase == Phase::Open && view.cwnd >= view.ssthresh && self.congested() {
+            self.opened = !self.opened;
+            if !self.opened {
+                return Answer::Keep;
+            }
+        }
+        self.reno.on_ack(ack, view)
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        let (ssthresh, cwnd) = self.reno.cut(view, self.kept());
+        self.after_loss();
+        Answer::Set { cwnd, ssthresh }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        let kept = self.kept();
+        self.after_loss();
+        if self.params.discern_timeouts && timeout.repeated == 0 {
+            return Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, kept).0 };
+        }
+        self.reno.on_timeout(timeout, view)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    }
+}
+
+#[cfg(test)]
+mod tests;

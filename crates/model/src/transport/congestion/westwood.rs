@@ -1,0 +1,328 @@
+//! Westwood: after a loss the window follows a bandwidth estimated from the acknowledgements, instead of being halved.
+//!
+//! Read: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
+//! Wireless Links", MobiCom 2001: the filter (§2.2), the counting of acknowledged data (§2.3), the answers to losses (§3); for the
+//! profile `inet`, INET's model, which its authors' papers name as the one for OMNeT++.
+//! Each acknowledgement gives a sample of bandwidth, what it reports over the time since the one before. A low-pass filter with
+//! time constant tau smooths the samples; its discrete form (Tustin) changes with the distance of the samples, and where none came for
+//! tau/m a sample of zero is put in. The estimate therefore decays while nothing arrives. The filter joins two samples by a straight line:
+//! of acknowledgements that come in bursts the last one's sample is held against the whole pause after it, and the estimate runs away.
+//! That is the original's fault, kept here; [`westwood_plus`](super::westwood_plus) mends it.
+//! Left out: what the authors' ns-2 agent does beyond the paper (it lengthens an interval of less than 10 ms after a virtual sample, and
+//! starts again from two segments after a timeout).
+//! Where the paper is silent: the estimate begins at zero; the first acknowledgement only starts the clock; acknowledgements of one
+//! instant give one sample; a decayed estimate below one byte per second counts as none, so that an idle connection needs no timer.
+//! Validated by filter values computed by hand and by the bottleneck's share (`tests/bandwidth_estimates.rs`).
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::{self, Halve, Reno};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Timeout, View};
+use crate::params::{self, Fault, NS2, RFC};
+use crate::transport::recovery;
+
+/// The profile that behaves as INET's `TcpWestwood`.
+const INET: &str = "inet";
+
+/// The form of the low-pass filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// The coefficients follow from the distance of the samples; where none came for long, zeros are put in.
+    Tustin,
+    /// The coefficients for samples a tenth of the time constant apart, 19/21 and 1/21, whatever their distance.
+    Constant,
+}
+
+/// Westwood's parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The form of the filter. rfc, ns2: tustin; inet: constant.
+    pub filter: Filter,
+    /// The filter's time constant tau, used by the form `tustin`. All: 0.5 s (the authors' ns-2 agent has 1 s).
+    pub time_constant: Span,
+    /// A sample of zero is put in when none came for the time constant divided by this (m, at least 2). All: 2.
+    pub virtual_samples: u32,
+    /// Segments that one acknowledgement counts at most; 0 means no limit. rfc, ns2: 0; inet: 2.
+    pub count_limit: u32,
+    /// Whether the threshold is divided by a factor that grows from 1 to 4, by 0.25 with each fast retransmission and by 1 with
+    /// each timeout in slow start, and is 1 again after a loss in congestion avoidance. rfc, ns2: off; inet: on.
+    pub dampen: bool,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2, inet: off.
+    pub grow_only_when_limited: bool,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, INET];
+
+    fn of_profile(profile: &str) -> Self {
+        let inet = profile == INET;
+        Self {
+            filter: if inet { Filter::Constant } else { Filter::Tustin },
+            time_constant: Span::from_millis(500),
+            virtual_samples: 2,
+            count_limit: if inet { 2 } else { 0 },
+            dampen: inet,
+            slow_start_limit: 1,
+            count_bytes: false,
+            grow_only_when_limited: profile != NS2 && !inet,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.time_constant.is_zero() {
+            return Err(Fault::new("time_constant", "expected more than 0 s"));
+        }
+        if self.virtual_samples < 2 {
+            let problem = format!("expected at least 2 (Nyquist), found {}", self.virtual_samples);
+            return Err(Fault::new("virtual_samples", problem));
+        }
+        if self.interval().is_zero() {
+            return Err(Fault::new("virtual_samples", "expected a part of time_constant of at least 1 ns"));
+        }
+        if self.slow_start_limit == 0 {
+            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// How long no acknowledgement may come before a sample of zero is put in.
+    fn interval(&self) -> Span {
+        self.time_constant / u64::from(self.virtual_samples)
+    }
+}
+
+/// How much data each acknowledgement reports (§2.3, `AckedCount`): a duplicate reports one segment; the acknowledgement that follows
+/// covers it again, and counts only what no duplicate has reported, but at least one segment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counting {
+    /// Bytes that duplicates have reported.
+    reported: u64,
+}
+
+impl Counting {
+    /// What a duplicate reports, in bytes.
+    pub fn duplicate(&mut self, segment: u32) -> u64 {
+        self.reported += u64::from(segment);
+        u64::from(segment)
+    }
+
+    /// What an acknowledgement of `bytes` of new data reports, in bytes.
+    pub fn new_data(&mut self, bytes: u64, segment: u32) -> u64 {
+        let segment = u64::from(segment);
+        if bytes <= segment {
+            return bytes;
+        }
+        if self.reported >= bytes {
+            self.reported -= bytes;
+            return segment;
+        }
+        bytes - std::mem::take(&mut self.reported)
+    }
+}
+
+/// What the path holds without a queue, in segments: bandwidth times the shortest round trip, but at least two.
+pub(super) fn pipe_size(bandwidth: f64, min_rtt: Option<Span>, segment: u32) -> f64 {
+    (bandwidth * min_rtt.map_or(0.0, Span::seconds) / f64::from(segment)).max(2.0)
+}
+
+/// The low-pass filter on samples at uneven distances.
+#[derive(Clone, Debug)]
+struct Estimator {
+    filter: Filter,
+    /// The time constant in seconds.
+    tau: f64,
+    /// The greatest distance of two samples.
+    interval: Span,
+    /// Bytes per second, and the sample before.
+    bandwidth: f64,
+    sample: f64,
+    /// When the last sample was taken.
+    last: Option<Time>,
+    /// Bytes reported at that very time.
+    waiting: u64,
+    /// A sample was ever taken.
+    begun: bool,
+}
+
+impl Estimator {
+    fn new(params: &Params) -> Self {
+        Self {
+            filter: params.filter,
+            tau: params.time_constant.seconds(),
+            interval: params.interval(),
+            bandwidth: 0.0,
+            sample: 0.0,
+            last: None,
+            waiting: 0,
+            begun: false,
+        }
+    }
+
+    /// An acknowledgement reports `bytes`.
+    fn report(&mut self, bytes: u64, now: Time) {
+        self.fill(now);
+        let Some(last) = self.last else {
+            self.last = Some(now);
+            return;
+        };
+        self.waiting += bytes;
+        let elapsed = now.since(last).seconds();
+        if elapsed > 0.0 {
+            let sample = std::mem::take(&mut self.waiting) as f64 / elapsed;
+            self.take(sample, elapsed);
+            self.last = Some(now);
+        }
+    }
+
+    /// §2.2: one step of the filter.
+    fn take(&mut self, sample: f64, elapsed: f64) {
+        let both = sample + std::mem::replace(&mut self.sample, sample);
+        self.bandwidth = match self.filter {
+            Filter::Tustin => {
+                let k = 2.0 * self.tau / elapsed;
+                ((k - 1.0) * self.bandwidth + both) / (k + 1.0)
+            }
+            Filter::Constant => (19.0 * self.bandwidth + both) / 21.0,
+        };
+        self.begun = true;
+    }
+
+    /// When the next virtual sample is due.
+    fn deadline(&self) -> Time {
+        match (self.filter, self.last) {
+            (Filter::Tustin, Some(last)) => last + self.interval,
+            _ => Time::NEVER,
+        }
+    }
+
+    /// Puts in the samples of zero that were due before `now`.
+    fn fill(&mut self, now: Time) {
+        while self.deadline() < now {
+            self.put_zero();
+        }
+    }
+
+    fn put_zero(&mut self) {
+        let at = self.deadline();
+        let reported = std::mem::take(&mut self.waiting) as f64 / self.interval.seconds();
+        self.take(reported, self.interval.seconds());
+        self.last = Some(at);
+        if self.bandwidth < 1.0 && self.sample == 0.0 {
+            self.bandwidth = 0.0;
+            self.last = None;
+        }
+    }
+}
+
+/// Westwood's window rule.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    reno: Reno,
+    counting: Counting,
+    estimator: Estimator,
+    min_rtt: Option<Span>,
+    count_limit: u32,
+    dampen: bool,
+    /// What the threshold is divided by.
+    divisor: f64,
+    /// The window of the last cut.
+    cut_to: f64,
+}
+
+impl Westwood {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
+        let growth = reno::Params { halve: Halve::Flight, slow_start_limit, count_bytes, grow_only_when_limited };
+        Self {
+            reno: Reno::new(&growth),
+            counting: Counting::default(),
+            estimator: Estimator::new(params),
+            min_rtt: None,
+            count_limit: params.count_limit,
+            dampen: params.dampen,
+            divisor: 1.0,
+            cut_to: f64::INFINITY,
+        }
+    }
+
+    fn report(&mut self, bytes: u64, view: &View) {
+        let limit = u64::from(self.count_limit) * u64::from(view.segment);
+        self.estimator.report(if limit > 0 { bytes.min(limit) } else { bytes }, view.now);
+    }
+
+    /// The threshold after a loss (§3).
+    fn threshold(&mut self, step: f64, view: &View) -> f64 {
+        if self.dampen {
+            self.divisor = if view.cwnd < view.ssthresh { (self.divisor + step).min(4.0) } else { 1.0 };
+        }
+        (pipe_size(self.estimator.bandwidth, self.min_rtt, view.segment) / self.divisor).max(2.0)
+    }
+}
+
+impl CongestionControl for Westwood {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        if let Some(round_trip) = ack.round_trip {
+            self.min_rtt = Some(self.min_rtt.map_or(round_trip, |min| min.min(round_trip)));
+        }
+        let bytes = self.counting.new_data(ack.bytes, view.segment);
+        self.report(bytes, view);
+        self.reno.on_ack(ack, view)
+    }
+
+    fn on_duplicate(&mut self, _duplicate: &Duplicate, view: &View) -> Answer {
+        let bytes = self.counting.duplicate(view.segment);
+        self.report(bytes, view);
+        Answer::Keep
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        // §3.1: the window is never raised.
+        let ssthresh = self.threshold(0.25, view);
+        self.cut_to = view.cwnd.min(ssthresh);
+        Answer::Set { cwnd: self.cut_to, ssthresh }
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
+        // §3.2.
+        Answer::Set { cwnd: 1.0, ssthresh: self.threshold(1.0, view) }
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        // A recovery ends at the threshold, but this one may have begun below it.
+        Answer::Set { cwnd: view.cwnd.min(self.cut_to), ssthresh: view.ssthresh }
+    }
+
+    fn on_timer(&mut self, view: &View) -> Answer {
+        while self.estimator.deadline() <= view.now {
+            self.estimator.put_zero();
+        }
+        Answer::Keep
+    }
+
+    fn deadline(&self) -> Time {
+        self.estimator.deadline()
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        self.estimator.begun.then_some(self.estimator.bandwidth)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::NewReno
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! Westwood+: Westwood with one bandwidth sample a round trip, which bursts of acknowledgements do not mislead.
+//!
+//! Read: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control",
+//! ACM CCR 34(2), 2004; A. Dell'Aera, L. A. Grieco and S. Mascolo, "Linux 2.4 Implementation of Westwood+ TCP with Rate-Halving",
+//! ICC 2004; for the profiles, what Linux (`tcp_westwood`) and ns-3.37 (`TcpWestwoodPlus`) do.
+//! A sample is the data acknowledged in a window of at least a round trip over the window's length; a filter with constant weights
+//! smooths the samples. Without acknowledgements there are no samples, so an outage leaves the estimate as it is.
+//! Profile `linux`: the window is halved while losses are repaired, and only then set, with the threshold, to what the path holds; a
+//! timeout forgets the shortest round trip, so that a longer route becomes known. Profile `ns3`: the window of the sample is one smoothed
+//! round trip by the clock and begins with an acknowledgement, whose data counts in it, so that small windows are overestimated.
+//! Left out: Linux's arithmetic in whole bytes per millisecond, and its F-RTO; of ns-3, that it counts duplicates in another way.
+//! Where they are silent: the first window begins when the first segment is sent (Linux: when the connection is established).
+//! Validated by filter values computed by hand and by the bottleneck's share (`tests/bandwidth_estimates.rs`).
+
+use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::{self, Halve, Reno};
+use super::westwood::{Counting, pipe_size};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Sent, Timeout, View};
+use crate::params::{self, Fault};
+use crate::transport::recovery;
+
+const PAPER: &str = "paper";
+const LINUX: &str = "linux";
+const NS3: &str = "ns3";
+
+/// When a window of acknowledged data ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// At the first acknowledgement after a round trip; the next window begins with it.
+    Acknowledgements,
+    /// A round trip by the clock after the acknowledgement with which it began.
+    Clock,
+}
+
+/// How samples are smoothed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// The mean of the last two samples goes into one weighted average.
+    Mean,
+    /// Two weighted averages in a row.
+    TwoStage,
+}
+
+/// When the estimate sets the window after a fast retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// When the loss is found.
+    Loss,
+    /// When the losses are repaired; until then the window is halved.
+    Recovered,
+}
+
+/// Westwood+'s parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// When a window of acknowledged data ends. paper, linux: acknowledgements; ns3: clock.
+    pub sampling: Sampling,
+    /// The shortest window of the sampling by acknowledgements. paper, ns3: 0 s; linux: 50 ms.
+    pub min_window: Span,
+    /// How samples are smoothed. paper, ns3: mean; linux: two_stage.
+    pub filter: Filter,
+    /// The weight of what the filter held before. paper, ns3: 0.9; linux: 0.875.
+    pub weight: f64,
+    /// Whether the first sample fills the filter, which otherwise rises from zero. paper, ns3: off; linux: on.
+    pub fill: bool,
+    /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
+    pub moment: Moment,
+    /// Whether that may raise the window. paper: off; linux, ns3: on.
+    pub raise: bool,
+    /// Whether a timeout forgets the shortest round trip. paper, ns3: off; linux: on.
+    pub forget_min_rtt: bool,
+    /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
+    pub whole_segments: bool,
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux, ns3: on.
+    pub sack: bool,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). All: on.
+    pub grow_only_when_limited: bool,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[PAPER, LINUX, NS3];
+
+    fn of_profile(profile: &str) -> Self {
+        let (linux, ns3) = (profile == LINUX, profile == NS3);
+        Self {
+            sampling: if ns3 { Sampling::Clock } else { Sampling::Acknowledgements },
+            min_window: Span::from_millis(if linux { 50 } else { 0 }),
+            filter: if linux { Filter::TwoStage } else { Filter::Mean },
+            weight: if linux { 0.875 } else { 0.9 },
+            fill: linux,
+            moment: if linux { Moment::Recovered } else { Moment::Loss },
+            raise: linux || ns3,
+            forget_min_rtt: linux,
+            whole_segments: linux,
+            sack: linux || ns3,
+            slow_start_limit: 1,
+            count_bytes: false,
+            grow_only_when_limited: true,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if !(0.0..1.0).contains(&self.weight) {
+            return Err(Fault::new("weight", format!("expected at least 0 and less than 1, found {}", self.weight)));
+        }
+        if self.slow_start_limit == 0 {
+            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
+        }
+        Ok(())
+    }
+}
+
+/// Westwood+'s window rule.
+#[derive(Clone, Debug)]
+pub struct WestwoodPlus {
+    params: Params,
+    reno: Reno,
+    counting: Counting,
+    /// When the window of acknowledged data began, and when the clock ends it.
+    began: Option<Time>,
+    ends: Time,
+    /// Bytes acknowledged in it.
+    bytes: u64,
+    /// The last round trip, and the shortest.
+    rtt: Option<Span>,
+    min_rtt: Option<Span>,
+    /// The estimate in bytes per second; what stands before it in the filter: the first average, or the last sample.
+    bandwidth: f64,
+    inner: f64,
+    /// A sample was ever taken.
+    begun: bool,
+    /// The window of the last cut.
+    cut_to: f64,
+}
+
+impl WestwoodPlus {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
+        let growth = reno::Params { halve: Halve::Window, slow_start_limit, count_bytes, grow_only_when_limited };
+        Self {
+            params: params.clone(),
+            reno: Reno::new(&growth),
+            counting: Counting::default(),
+            began: None,
+            ends: Time::NEVER,
+            bytes: 0,
+            rtt: None,
+            min_rtt: None,
+            bandwidth: 0.0,
+            inner: 0.0,
+            begun: false,
+            cut_to: f64::INFINITY,
+        }
+    }
+
+    /// An acknowledgement reports `bytes`.
+    fn report(&mut self, bytes: u64, view: &View) {
+        match self.params.sampling {
+            Sampling::Acknowledgements => {
+                let began = *self.began.get_or_insert(view.now);
+                let elapsed = view.now.since(began);
+                if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.params.min_window)) {
+                    self.take(elapsed);
+                    self.began = Some(view.now);
+                }
+                self.bytes += bytes;
+            }
+            Sampling::Clock => {
+                self.bytes += bytes;
+                if self.ends == Time::NEVER
+                    && let Some(rtt) = view.srtt.filter(|rtt| !rtt.is_zero())
+                {
+                    self.began = Some(view.now);
+                    self.ends = view.now + rtt;
+                }
+            }
+        }
+    }
+
+    /// The window ends after `length`: its sample goes through the filter.
+    fn take(&mut self, length: Span) {
+        let sample = std::mem::take(&mut self.bytes) as f64 / length.seconds();
+        let (old, new) = (self.params.weight, 1.0 - self.params.weight);
+        if self.params.fill && !self.begun {
+            (self.inner, self.bandwidth) = (sample, sample);
+        } else {
+            match self.params.filter {
+                Filter::TwoStage => {
+                    self.inner = old * self.inner + new * sample;
+                    self.bandwidth = old * self.bandwidth + new * self.inner;
+                }
+                Filter::Mean => {
+                    self.bandwidth = old * self.bandwidth + new * (sample + self.inner) / 2.0;
+                    self.inner = sample;
+                }
+            }
+        }
+        self.begun = true;
+    }
+
+    fn threshold(&self, view: &View) -> f64 {
+        let size = pipe_size(self.bandwidth, self.min_rtt, view.segment);
+        if self.params.whole_segments { libm::floor(size) } else { size }
+    }
+
+    /// Window and threshold as the estimate sets them.
+    fn set(&mut self, view: &View) -> Answer {
+        let ssthresh = self.threshold(view);
+        self.cut_to = if self.params.raise { ssthresh } else { view.cwnd.min(ssthresh) };
+        Answer::Set { cwnd: self.cut_to, ssthresh }
+    }
+}
+
+impl CongestionControl for WestwoodPlus {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        let bytes = self.counting.new_data(ack.bytes, view.segment);
+        self.report(bytes, view);
+        if let Some(round_trip) = ack.round_trip {
+            self.rtt = Some(round_trip);
+            self.min_rtt = Some(self.min_rtt.map_or(round_trip, |min| min.min(round_trip)));
+        }
+        self.reno.on_ack(ack, view)
+    }
+
+    fn on_duplicate(&mut self, _duplicate: &Duplicate, view: &View) -> Answer {
+        let bytes = self.counting.duplicate(view.segment);
+        self.report(bytes, view);
+        Answer::Keep
+    }
+
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        match self.params.moment {
+            Moment::Loss => self.set(view),
+            Moment::Recovered => self.reno.on_loss(loss, view),
+        }
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
+        let ssthresh = self.threshold(view);
+        if self.params.forget_min_rtt {
+            self.min_rtt = None;
+        }
+        Answer::Set { cwnd: 1.0, ssthresh }
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        match self.params.moment {
+            // A recovery ends at the threshold, but this one may have begun below it.
+            Moment::Loss => Answer::Set { cwnd: view.cwnd.min(self.cut_to), ssthresh: view.ssthresh },
+            Moment::Recovered => self.set(view),
+        }
+    }
+
+    fn on_sent(&mut self, _sent: &Sent, view: &View) {
+        if self.params.sampling == Sampling::Acknowledgements {
+            self.began.get_or_insert(view.now);
+        }
+    }
+
+    fn on_timer(&mut self, view: &View) -> Answer {
+        if self.ends <= view.now
+            && let Some(began) = self.began
+        {
+            let length = std::mem::replace(&mut self.ends, Time::NEVER).since(began);
+            self.take(length);
+        }
+        Answer::Keep
+    }
+
+    fn deadline(&self) -> Time {
+        self.ends
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        self.begun.then_some(self.bandwidth)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    }
+}
+
+#[cfg(test)]
+mod tests;

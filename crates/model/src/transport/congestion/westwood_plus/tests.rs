@@ -1,0 +1,217 @@
+//! Westwood+'s filters against values computed by hand; bursts against Westwood; its answers to losses.
+
+use super::*;
+use crate::params::{Params as _, RFC};
+use crate::transport::congestion::testing::{DUPLICATE, LOSS, ack, at, near, set, view_at as view};
+use crate::transport::congestion::westwood::{self, Westwood};
+
+const SEGMENT: u32 = 1000;
+
+fn plus(profile: &str) -> WestwoodPlus {
+    WestwoodPlus::new(&Params::of_profile(profile))
+}
+
+fn sent(rule: &mut WestwoodPlus, millis: u64) {
+    rule.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
+}
+
+/// Acknowledgements of one segment every 10 ms with this round trip; the timer runs as it should.
+fn steady(rule: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
+    for millis in (from..=until).step_by(10) {
+        while rule.deadline() <= at(millis) {
+            let now = rule.deadline();
+            rule.on_timer(&View { now, ..view(0, 10.0) });
+        }
+        let srtt = Some(Span::from_millis(round_trip));
+        rule.on_ack(&ack(1, round_trip), &View { srtt, ..view(millis, 20.0) });
+    }
+}
+
+#[test]
+fn a_sample_is_what_a_round_trip_acknowledged() {
+    let mut rule = plus(PAPER);
+    sent(&mut rule, 0);
+    steady(&mut rule, 100, 100, 110);
+    // 0 to 110 ms, the acknowledgement that ends the window not counted: 1000 bytes. 0.1 of half of it.
+    let first = 1000.0 / 0.110;
+    assert!(near(rule.bandwidth, 0.05 * first), "{}", rule.bandwidth);
+    // The next window ends when more than 100 ms have passed: at 220 ms, with 11 segments.
+    steady(&mut rule, 100, 120, 210);
+    assert!(near(rule.bandwidth, 0.05 * first));
+    steady(&mut rule, 100, 220, 220);
+    let second = 11_000.0 / 0.110;
+    assert!(near(rule.bandwidth, 0.9 * 0.05 * first + 0.1 * (first + second) / 2.0));
+}
+
+#[test]
+fn linux_fills_two_averages_with_the_first_sample() {
+    let mut rule = plus(LINUX);
+    sent(&mut rule, 0);
+    steady(&mut rule, 100, 100, 110);
+    let first = 1000.0 / 0.110;
+    assert!(near(rule.bandwidth, first));
+    steady(&mut rule, 100, 120, 220);
+    let inner = 0.875 * first + 0.125 * 100_000.0;
+    assert!(near(rule.bandwidth, 0.875 * first + 0.125 * inner));
+    steady(&mut rule, 100, 230, 330);
+    let second = rule.bandwidth;
+    let (inner, before) = (0.875 * inner + 0.125 * 100_000.0, 0.875 * first + 0.125 * inner);
+    assert!(near(second, 0.875 * before + 0.125 * inner));
+}
+
+#[test]
+fn linux_takes_no_sample_in_less_than_50_ms() {
+    let samples = |profile| {
+        let mut rule = plus(profile);
+        sent(&mut rule, 0);
+        let mut changes = 0;
+        for millis in (10..500).step_by(10) {
+            let before = rule.bandwidth;
+            rule.on_ack(&ack(1, 10), &view(millis, 20.0));
+            changes += u32::from(rule.bandwidth != before);
+        }
+        changes
+    };
+    // Every 20 ms the paper's, every 60 ms Linux's, the first of which is zero: nothing was acknowledged before.
+    assert!(samples(PAPER) >= 23, "{}", samples(PAPER));
+    assert!((7..=8).contains(&samples(LINUX)), "{}", samples(LINUX));
+}
+
+#[test]
+fn ns3_samples_by_the_clock_from_an_acknowledgement_on() {
+    let mut rule = plus(NS3);
+    assert_eq!(rule.deadline(), Time::NEVER);
+    steady(&mut rule, 100, 100, 190);
+    assert_eq!(rule.deadline(), at(200));
+    rule.on_timer(&view(200, 10.0));
+    // Ten acknowledgements, the first included.
+    assert!(near(rule.bandwidth, 0.05 * 100_000.0), "{}", rule.bandwidth);
+    assert_eq!(rule.deadline(), Time::NEVER, "the next acknowledgement begins the next window");
+    // A window of one acknowledgement every 60 ms holds two of them in 100 ms: too many by a fifth.
+    let mut rule = plus(NS3);
+    for millis in (0..60_000).step_by(60) {
+        while rule.deadline() <= at(millis) {
+            let now = rule.deadline();
+            rule.on_timer(&View { now, ..view(0, 10.0) });
+        }
+        let srtt = Some(Span::from_millis(100));
+        rule.on_ack(&ack(1, 100), &View { srtt, ..view(millis, 20.0) });
+    }
+    assert!((rule.bandwidth - 20_000.0).abs() < 1.0, "{}", rule.bandwidth);
+}
+
+/// Ten acknowledgements every 100 ms, so many microseconds apart, on average 100,000 bytes/s; the estimate after 30 s.
+fn bursts<R: CongestionControl>(rule: &mut R, gap: u64) -> f64 {
+    for burst in 0..300_u64 {
+        for number in 0..10 {
+            let now = at(burst * 100) + Span::from_micros(gap * number);
+            while rule.deadline() <= now {
+                let now = rule.deadline();
+                rule.on_timer(&View { now, ..view(0, 10.0) });
+            }
+            let srtt = Some(Span::from_millis(100));
+            rule.on_ack(&ack(1, 100), &View { now, srtt, ..view(0, 20.0) });
+        }
+    }
+    rule.bandwidth().expect("samples were taken")
+}
+
+#[test]
+fn bursts_mislead_westwood_and_not_westwood_plus() {
+    let original = |gap| bursts(&mut Westwood::new(&westwood::Params::of_profile(RFC)), gap);
+    // Evenly spaced both are right.
+    assert!((original(10_000) / 100_000.0 - 1.0).abs() < 0.01, "{}", original(10_000));
+    // Samples b of 1000 bytes over the gap g, one after a pause p: the mean under straight lines between the samples is
+    // (8 g b + (g + p) (b + b') / 2) / 100 ms with b' = 1000 / p, about b / 2, growing without bound as g shrinks.
+    for gap in [1000, 100, 10] {
+        let (g, p) = (gap as f64 / 1e6, 0.1 - 9.0 * gap as f64 / 1e6);
+        let expected = (8.0 * g * 1000.0 / g + (g + p) * (1000.0 / g + 1000.0 / p) / 2.0) / 0.1;
+        let found = original(gap);
+        // The estimate swings within a burst.
+        assert!(found > 0.8 * expected && found < 1.2 * expected, "{gap} us: {found} and {expected}");
+        assert!(found > 400_000.0, "{gap} us: {found}");
+        for profile in [PAPER, LINUX] {
+            let found = bursts(&mut plus(profile), gap);
+            assert!((found / 100_000.0 - 1.0).abs() < 0.12, "{profile}, {gap} us: {found}");
+        }
+    }
+}
+
+#[test]
+fn an_outage_leaves_the_estimate_and_takes_westwoods() {
+    let mut original = Westwood::new(&westwood::Params::of_profile(RFC));
+    let mut rule = plus(PAPER);
+    for millis in (0..20_000).step_by(10) {
+        original.on_ack(&ack(1, 100), &view(millis, 20.0));
+        rule.on_ack(&ack(1, 100), &view(millis, 20.0));
+    }
+    let timeout = Timeout { repeated: 3 };
+    original.on_timer(&view(30_000, 1.0));
+    assert_eq!(set(original.on_timeout(&timeout, &view(30_000, 1.0))).1, 2.0);
+    assert!((set(rule.on_timeout(&timeout, &view(30_000, 1.0))).1 - 10.0).abs() < 0.1);
+}
+
+#[test]
+fn the_profiles_set_the_window_at_different_moments() {
+    let lost = |profile, cwnd| {
+        let mut rule = plus(profile);
+        steady(&mut rule, 100, 0, 20_000);
+        let loss = set(rule.on_loss(&LOSS, &view(20_000, cwnd)));
+        let recovered = set(rule.on_recovered(&View { ssthresh: loss.1, ..view(20_100, loss.1) }));
+        (loss, recovered)
+    };
+    let is = |found: (f64, f64), cwnd: f64, ssthresh: f64| {
+        (found.0 - cwnd).abs() < 0.6 && (found.1 - ssthresh).abs() < 0.6 && found.0 <= found.1
+    };
+    // The path holds ten segments.
+    let (loss, recovered) = lost(PAPER, 40.0);
+    assert!(is(loss, 10.0, 10.0) && is(recovered, 10.0, 10.0), "{loss:?} {recovered:?}");
+    let (loss, recovered) = lost(PAPER, 4.0);
+    assert!(is(loss, 4.0, 10.0) && is(recovered, 4.0, 10.0), "{loss:?} {recovered:?}");
+    let (loss, recovered) = lost(LINUX, 40.0);
+    assert!(loss == (20.0, 20.0) && (9.0..=10.0).contains(&recovered.0) && recovered.0 == recovered.1);
+    let (loss, recovered) = lost(LINUX, 4.0);
+    assert!(loss == (2.0, 2.0) && (9.0..=10.0).contains(&recovered.0) && recovered.0 == recovered.1);
+    assert_eq!(recovered.0.fract(), 0.0, "whole segments");
+    let (loss, _) = lost(NS3, 4.0);
+    assert!(is(loss, 10.0, 10.0), "ns-3 raises the window: {loss:?}");
+}
+
+#[test]
+fn linux_learns_of_a_longer_route_after_a_timeout() {
+    let threshold = |profile| {
+        let mut rule = plus(profile);
+        steady(&mut rule, 100, 0, 10_000);
+        rule.on_timeout(&Timeout { repeated: 0 }, &view(10_000, 10.0));
+        steady(&mut rule, 200, 10_010, 40_000);
+        set(rule.on_timeout(&Timeout { repeated: 0 }, &view(40_000, 40.0))).1
+    };
+    assert!((threshold(PAPER) - 10.0).abs() < 0.5, "{}", threshold(PAPER));
+    assert!((threshold(LINUX) - 20.0).abs() <= 1.0, "{}", threshold(LINUX));
+}
+
+#[test]
+fn before_any_sample_the_threshold_is_two() {
+    for profile in [PAPER, LINUX, NS3] {
+        let mut rule = plus(profile);
+        rule.on_duplicate(&DUPLICATE, &view(0, 10.0));
+        assert_eq!(set(rule.on_timeout(&Timeout { repeated: 0 }, &view(1000, 10.0))), (1.0, 2.0), "{profile}");
+        assert_eq!(rule.bandwidth(), None);
+    }
+}
+
+#[test]
+fn each_profile_has_its_recovery() {
+    assert_eq!(plus(PAPER).recovery(), recovery::Choice::NewReno);
+    assert_eq!(plus(LINUX).recovery(), recovery::Choice::Sack);
+    assert_eq!(plus(NS3).recovery(), recovery::Choice::Sack);
+    assert_eq!(Params::of_profile("ns2"), Params::of_profile(PAPER), "a scenario's profile that is not here");
+}
+
+#[test]
+fn impossible_parameters_are_named() {
+    let paper = Params::of_profile(PAPER);
+    let fault = Params { weight: 1.0, ..paper.clone() }.check().expect_err("a fault");
+    assert_eq!(fault.to_string(), "weight: expected at least 0 and less than 1, found 1");
+    assert!(Params { weight: f64::NAN, ..paper }.check().is_err());
+}
