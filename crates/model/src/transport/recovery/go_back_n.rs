@@ -20,7 +20,7 @@ impl LossRecovery for GoBackN {
         let threshold = core.params.duplicate_threshold;
         if core.duplicates == threshold && core.una() > core.recover {
             core.recover = core.board.max();
-            core.report_loss(control);
+            core.report_loss(control, 0);
             core.arm_timer();
             core.stop_timing();
             core.board.set_next(0);

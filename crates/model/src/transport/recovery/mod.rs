@@ -8,6 +8,8 @@ mod fine_grained;
 mod go_back_n;
 mod newreno;
 mod pipe;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 
@@ -18,8 +20,12 @@ use self::fine_grained::FineGrained;
 use self::go_back_n::GoBackN;
 use self::newreno::NewReno;
 use self::pipe::Pipe;
+pub(crate) use self::prr::Prr;
+use self::rack::Rack;
 use self::reno::Reno;
 use self::sack::Sack;
+use hopyard_engine::Time;
+
 use super::congestion::{CongestionControl, Controller};
 use super::tcp::{Acked, Core, Params};
 use crate::packet::TcpHeader;
@@ -40,10 +46,24 @@ pub enum Choice {
     SlowButSteady,
     /// Selective acknowledgements, RFC 6675.
     Sack,
+    /// Selective acknowledgements, losses found by time and tail loss probes: RACK-TLP, RFC 8985.
+    Rack,
     /// Selective acknowledgements, the pipe algorithm of ns-2's Sack1.
     Pipe,
     /// Vegas's timeout for each segment, checked on duplicate and on the first new acknowledgements.
     FineGrained,
+}
+
+/// Whether a recovery reduces the window in proportion to what is delivered (RFC 9937).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Proportional {
+    /// As belongs to the recovery: `rack` does, `sack` does not.
+    Recovery,
+    /// It does, if it is `rack` or `sack`.
+    On,
+    /// It does not.
+    Off,
 }
 
 /// An event on the way to a recovery: the acknowledgement's header and what it covers.
@@ -54,6 +74,9 @@ pub(crate) struct Arrival<'a> {
 
 /// What a recovery does on each event.
 pub(crate) trait LossRecovery {
+    /// An acknowledgement arrived, which the board does not know of yet.
+    fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
+
     /// New data was acknowledged; the board has been advanced.
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
 
@@ -70,6 +93,14 @@ pub(crate) trait LossRecovery {
 
     /// `next`'s answer was sent.
     fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
+
+    /// When `on_timer` must be called.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline is reached, or it is early.
+    fn on_timer(&mut self, _core: &mut Core, _control: &mut Controller) {}
 }
 
 macro_rules! recoveries {
@@ -81,6 +112,11 @@ macro_rules! recoveries {
         }
 
         impl LossRecovery for Recovery {
+            #[inline]
+            fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+                match self { $(Self::$variant(recovery) => recovery.inspect(core, control, header),)+ }
+            }
+
             #[inline]
             fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
                 match self { $(Self::$variant(recovery) => recovery.on_ack(core, control, arrival),)+ }
@@ -104,11 +140,20 @@ macro_rules! recoveries {
             fn on_sent(&mut self, core: &mut Core, index: usize) {
                 match self { $(Self::$variant(recovery) => recovery.on_sent(core, index),)+ }
             }
+
+            #[inline]
+            fn deadline(&self) -> Time {
+                match self { $(Self::$variant(recovery) => recovery.deadline(),)+ }
+            }
+
+            fn on_timer(&mut self, core: &mut Core, control: &mut Controller) {
+                match self { $(Self::$variant(recovery) => recovery.on_timer(core, control),)+ }
+            }
         }
     };
 }
 
-recoveries!(GoBackN, Reno, NewReno, Sack, Pipe, FineGrained);
+recoveries!(GoBackN, Reno, NewReno, Sack, Rack, Pipe, FineGrained);
 
 /// The recovery that the parameters name, or the congestion control's own.
 fn resolve(params: &Params, control: &Controller) -> Choice {
@@ -121,13 +166,19 @@ fn resolve(params: &Params, control: &Controller) -> Choice {
 impl Recovery {
     /// The recovery that the parameters name, or the congestion control's own.
     pub fn new(params: &Params, control: &Controller) -> Self {
+        let proportional = |by_itself: bool| match params.prr {
+            _ if control.governs_recovery() => false,
+            Proportional::Recovery => by_itself,
+            choice => choice == Proportional::On,
+        };
         match resolve(params, control) {
             Choice::GoBackN => Self::GoBackN(GoBackN),
             // A rule from outside that names no recovery gets the standard one.
             Choice::NewReno | Choice::Variant => Self::NewReno(NewReno::new(true)),
             Choice::SlowButSteady => Self::NewReno(NewReno::new(false)),
             Choice::Reno => Self::Reno(Reno::default()),
-            Choice::Sack => Self::Sack(Sack::default()),
+            Choice::Sack => Self::Sack(Sack::new(proportional(false))),
+            Choice::Rack => Self::Rack(Rack::new(proportional(true))),
             Choice::Pipe => Self::Pipe(Pipe::default()),
             Choice::FineGrained => Self::FineGrained(FineGrained::default()),
         }
@@ -135,6 +186,6 @@ impl Recovery {
 
     /// Whether the receiver must report what it has by SACK.
     pub const fn wants_sack(&self) -> bool {
-        matches!(self, Self::Sack(_) | Self::Pipe(_))
+        matches!(self, Self::Sack(_) | Self::Rack(_) | Self::Pipe(_))
     }
 }

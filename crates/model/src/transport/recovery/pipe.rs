@@ -107,6 +107,7 @@ impl LossRecovery for Pipe {
         self.timed_out = true;
         core.duplicates = 0;
         self.clear(core);
+        core.mark_all_lost();
     }
 
     fn next(&mut self, core: &mut Core) -> Option<usize> {

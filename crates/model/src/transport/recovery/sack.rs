@@ -2,6 +2,7 @@
 //!
 //! What was reported survives a timeout (§5.1 allows it: receivers here never take a report back), so going back skips it.
 
+use super::prr::Prr;
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
@@ -9,6 +10,9 @@ use crate::transport::tcp::Core;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
+    /// The reduction is proportional (RFC 9937), in place of §5 step (C).
+    proportional: bool,
+    prr: Option<Prr>,
     recovering: bool,
     /// Segments on the path (§4 `SetPipe`).
     pipe: u32,
@@ -21,6 +25,10 @@ pub struct Sack {
 }
 
 impl Sack {
+    pub fn new(proportional: bool) -> Self {
+        Self { proportional, ..Self::default() }
+    }
+
     /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1 segments, are
     /// reported. Both hold for every segment below one for which they hold.
     fn find_lost(&mut self, core: &mut Core) {
@@ -100,26 +108,48 @@ impl Sack {
         None
     }
 
-    fn enter(&mut self, core: &mut Core, control: &mut Controller) {
+    /// Enters recovery on a report of `news` bytes.
+    fn enter(&mut self, core: &mut Core, control: &mut Controller, news: u64) {
         self.recovering = true;
         self.rescued = false;
         self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
+        // What was in flight before the report.
+        let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(news);
         core.enter_recovery(control);
         self.set_pipe(core);
+        if self.proportional {
+            let mut prr = Prr::new(core.cwnd, flight);
+            core.reduce(&mut prr, news, false);
+            // The first retransmission is on its way already.
+            prr.on_sent();
+            self.prr = Some(prr);
+        }
+    }
+
+    /// The window that a reduction was to reach is the window.
+    fn finish_reduction(&mut self, core: &mut Core) {
+        if let Some(prr) = self.prr.take() {
+            core.cwnd = prr.target();
+        }
     }
 }
 
 impl LossRecovery for Sack {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
-        core.board.mark_sacked(&arrival.header.sack);
+        let delivered = arrival.acked.delivered + core.board.mark_sacked(&arrival.header.sack);
         if self.recovering && core.una() < core.recover {
             core.arm_timer();
             core.measure();
+            let known = core.lost;
             self.set_pipe(core);
             core.grow(control, arrival, Phase::Partial);
+            if let Some(prr) = &mut self.prr {
+                core.reduce(prr, delivered, core.lost == known);
+            }
             return;
         }
         let phase = if std::mem::take(&mut self.recovering) {
+            self.finish_reduction(core);
             core.end_recovery(control);
             Phase::Recovered
         } else {
@@ -135,6 +165,9 @@ impl LossRecovery for Sack {
             core.duplicates += 1;
             self.set_pipe(core);
             core.report_duplicate(control, news);
+            if let Some(prr) = &mut self.prr {
+                core.reduce(prr, news, false);
+            }
             return;
         }
         // §2: a duplicate acknowledgement reports something new.
@@ -148,7 +181,7 @@ impl LossRecovery for Sack {
         // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
         if core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0 {
             if core.una() > core.recover {
-                self.enter(core, control);
+                self.enter(core, control, news);
             }
         } else {
             core.hold();
@@ -157,6 +190,8 @@ impl LossRecovery for Sack {
     }
 
     fn on_timeout(&mut self, core: &mut Core) {
+        self.finish_reduction(core);
+        core.mark_all_lost();
         self.recovering = false;
         self.high_rxt = 0;
         core.duplicates = 0;
@@ -172,8 +207,9 @@ impl LossRecovery for Sack {
             core.board.set_next(next);
             return core.next_in_window();
         }
-        // §5 step (C).
-        if f64::from(self.pipe) + 1.0 > core.cwnd {
+        // §5 step (C), or what the reduction lets out.
+        let room = self.prr.map_or(f64::from(self.pipe) + 1.0 <= core.cwnd, |prr| prr.has_room());
+        if !room {
             return None;
         }
         let index = self.next_segment(core)?;
@@ -182,6 +218,9 @@ impl LossRecovery for Sack {
 
     fn on_sent(&mut self, core: &mut Core, index: usize) {
         self.pipe += 1;
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
         core.pipe = self.recovering.then_some(self.pipe);
         if let Some(segment) = core.board.get(index)
             && self.recovering

@@ -11,7 +11,7 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::{
     Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, RateSample, View,
 };
-use crate::transport::recovery::Arrival;
+use crate::transport::recovery::{Arrival, Prr};
 
 /// The milliseconds that timestamps count (RFC 7323 §5.4).
 pub(crate) fn milliseconds(time: Time) -> u32 {
@@ -94,6 +94,8 @@ pub struct Core {
     limited_sent: u32,
     /// To be sent whatever the window says.
     pub(crate) forced: Option<u64>,
+    /// What is forced out is a tail loss probe.
+    pub(crate) tail_probe: bool,
     /// One segment may go beyond the window.
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
@@ -136,6 +138,7 @@ impl Core {
             rate: None,
             limited_sent: 0,
             forced: None,
+            tail_probe: false,
             limited: false,
             burst: u32::MAX,
             frozen: None,
@@ -156,7 +159,7 @@ impl Core {
 
     /// Bytes in segments.
     #[inline]
-    fn segments(&self, bytes: u64) -> f64 {
+    pub(crate) fn segments(&self, bytes: u64) -> f64 {
         bytes as f64 / f64::from(self.mss)
     }
 
@@ -474,9 +477,9 @@ impl Core {
         }
     }
 
-    /// Tells the window rule that the first unacknowledged segment is lost.
-    pub(crate) fn report_loss(&mut self, control: &mut Controller) {
-        let Some(first) = self.board.get(0) else { return };
+    /// Tells the window rule that the segment at `index` is lost.
+    pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
+        let Some(first) = self.board.get(index) else { return };
         let loss = Loss { sent: first.sent, transmissions: first.transmissions };
         let answer = control.on_loss(&loss, &self.view());
         self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
@@ -497,18 +500,29 @@ impl Core {
 
     /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
     pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
-        self.recover = self.board.max();
         if self.scoreboard {
             self.mark_lost(0);
         }
-        self.report_loss(control);
+        self.begin_recovery(control, 0);
+        self.retransmit_first();
+    }
+
+    /// Reports the loss of the segment at `index` and cuts the window.
+    pub(crate) fn begin_recovery(&mut self, control: &mut Controller, index: usize) {
+        self.recover = self.board.max();
+        self.report_loss(control, index);
         self.recovering = true;
         self.limited_sent = 0;
         if self.params.fast_retransmit_restarts_timer {
             self.arm_timer();
         }
         self.stop_timing();
-        self.retransmit_first();
+    }
+
+    /// Lets out on this event what proportional rate reduction allows, after so many bytes were delivered.
+    pub(crate) fn reduce(&mut self, prr: &mut Prr, delivered: u64, safe: bool) {
+        let pipe = self.in_network();
+        self.cwnd = pipe + prr.on_delivered(self.segments(delivered), pipe, safe);
     }
 
     /// Ends a recovery that inflated the window.

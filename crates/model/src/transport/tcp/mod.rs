@@ -21,6 +21,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::core::milliseconds;
 pub use self::core::{Core, Judged};
 pub use self::params::{Connect, Estimation, IdleRestart, Params, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
@@ -49,6 +50,15 @@ pub enum NetworkEvent {
     RouteRestored,
     /// The route to the receiver now has this many hops.
     HopCount(u8),
+}
+
+/// The duplicate that an acknowledgement reports (RFC 2883 §4): its first block lies below what it acknowledges, or within the
+/// second block.
+pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
+    let mut blocks = header.sack.iter();
+    let first = blocks.next()?;
+    let within = blocks.next().is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
+    (first.1 <= header.ack || within).then_some(first)
 }
 
 /// The bytes of a segment's IP and TCP headers with options.

@@ -75,6 +75,16 @@ pub struct Params {
     pub connect: Connect,
     /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
     pub recovery: recovery::Choice,
+    /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to what is delivered (RFC 9937):
+    /// "recovery" as belongs to it (`rack` does, `sack` does not), "on" or "off" for both of them. Both: recovery.
+    pub prr: recovery::Proportional,
+    /// Whether `rack` probes for the loss of the last segments (RFC 8985 §7). Both: on.
+    pub tail_loss_probe: bool,
+    /// How long the receiver may delay an acknowledgement: a tail loss probe waits as much longer when a single segment is
+    /// outstanding (RFC 8985 §7.2). Both: 200 ms.
+    pub max_ack_delay: Span,
+    /// Whether a receiver that uses SACK also reports what it gets twice (RFC 2883). rfc: on; ns2: off.
+    pub dsack: bool,
     /// Duplicate acknowledgements that mean a loss. Both: 3 (RFC 5681 §3.2; `numdupacks_`).
     pub duplicate_threshold: u32,
     /// Whether the first duplicate acknowledgements each let one new segment out (RFC 3042). Both: on (`singledup_`).
@@ -143,6 +153,10 @@ impl params::Params for Params {
             max_cwnd: 0,
             connect: Connect::ThreeWay,
             recovery: recovery::Choice::Variant,
+            prr: recovery::Proportional::Recovery,
+            tail_loss_probe: true,
+            max_ack_delay: Span::from_millis(200),
+            dsack: true,
             duplicate_threshold: 3,
             limited_transmit: true,
             recovery_exit: RecoveryExit::Flight,
@@ -168,6 +182,7 @@ impl params::Params for Params {
             initial_window: 2,
             initial_ssthresh: 0,
             connect: Connect::Ns2,
+            dsack: false,
             recovery_exit: RecoveryExit::Grow,
             recovery_burst: 2,
             fast_retransmit_restarts_timer: true,

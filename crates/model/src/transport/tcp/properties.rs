@@ -10,16 +10,17 @@ use proptest::prelude::*;
 use super::{Config, Connect, Params, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
-use crate::transport::recovery::Choice;
+use crate::transport::recovery::{Choice, Proportional};
 use crate::transport::{acking, congestion};
 
-const RECOVERIES: [Choice; 8] = [
+const RECOVERIES: [Choice; 9] = [
     Choice::Variant,
     Choice::GoBackN,
     Choice::Reno,
     Choice::NewReno,
     Choice::SlowButSteady,
     Choice::Sack,
+    Choice::Rack,
     Choice::Pipe,
     Choice::FineGrained,
 ];
@@ -52,6 +53,8 @@ struct Case {
     recovery: Choice,
     connect: Connect,
     timestamps: bool,
+    prr: Proportional,
+    dsack: bool,
     window: u32,
     writes: Vec<u64>,
     fates: Vec<Fate>,
@@ -67,16 +70,20 @@ fn case() -> impl Strategy<Value = Case> {
         prop::sample::select(RECOVERIES.to_vec()),
         prop::sample::select(CONNECTS.to_vec()),
         any::<bool>(),
+        prop::sample::select(vec![Proportional::Recovery, Proportional::On, Proportional::Off]),
+        any::<bool>(),
         1_u32..40,
     );
     (choices, prop::collection::vec(1_u64..60_000, 1..4), prop::collection::vec(fate(), 0..150)).prop_map(
-        |((profile, variant, acking, recovery, connect, timestamps, window), writes, fates)| Case {
+        |((profile, variant, acking, recovery, connect, timestamps, prr, dsack, window), writes, fates)| Case {
             profile,
             variant,
             acking,
             recovery,
             connect,
             timestamps,
+            prr,
+            dsack,
             window,
             writes,
             fates,
@@ -98,6 +105,8 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         recovery: case.recovery,
         connect: case.connect,
         timestamps: case.timestamps,
+        prr: case.prr,
+        dsack: case.dsack,
         window: case.window,
         ..Params::of_profile(case.profile)
     };

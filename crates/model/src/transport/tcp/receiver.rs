@@ -37,6 +37,8 @@ pub struct TcpReceiver {
     next: u64,
     /// Blocks received beyond a gap, the most recently extended first (RFC 2018 §4).
     blocks: Vec<(u64, u64)>,
+    /// What arrived twice, to be reported by the next acknowledgement (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// The timestamp to echo (RFC 7323 §4.3 TS.Recent), if the sender uses them.
     echo: Option<u32>,
     /// The acknowledgement number sent last.
@@ -59,6 +61,7 @@ impl TcpReceiver {
             sack,
             next: 0,
             blocks: Vec::new(),
+            duplicate: None,
             echo: None,
             last_ack: 0,
             due: false,
@@ -90,6 +93,7 @@ impl TcpReceiver {
             self.arrived(now, false, false);
             return;
         }
+        self.note_duplicate(start, end);
         let fresh = self.insert(start, end);
         self.counters.unique_bytes += fresh;
         self.counters.duplicate_segments += u64::from(fresh == 0);
@@ -103,6 +107,19 @@ impl TcpReceiver {
         if self.policy.on_arrival(&Arrival { now, in_order, opening }) == Verdict::Now {
             self.due = true;
         }
+    }
+
+    /// Notes what of a segment was there already: below what is acknowledged, or else within a block (RFC 2883 §4).
+    fn note_duplicate(&mut self, start: u64, end: u64) {
+        if !self.sack || !self.params.dsack {
+            return;
+        }
+        self.duplicate = if start < self.next {
+            Some((start, end.min(self.next)))
+        } else {
+            let overlap = |&(from, to): &(u64, u64)| (start.max(from), end.min(to));
+            self.blocks.iter().map(overlap).find(|(from, to)| from < to)
+        };
     }
 
     /// Takes in the bytes from `start` to `end`, and returns how many are new.
@@ -160,10 +177,12 @@ impl TcpReceiver {
         self.last_ack = self.next;
         self.counters.acks += 1;
         let timestamps = self.echo.map(|echo| (milliseconds(now), echo));
-        let sack = if self.sack && !self.blocks.is_empty() {
+        let duplicate = self.duplicate.take();
+        let sack = if self.sack && (duplicate.is_some() || !self.blocks.is_empty()) {
             // Timestamps leave room for three blocks (RFC 2018 §3); ns-2 sends three at most in any case.
             let room = if timestamps.is_some() || !self.params.padded_options { 3 } else { 4 };
-            SackBlocks::new(self.next, self.blocks.iter().copied().take(room))
+            let base = duplicate.map_or(self.next, |(start, _)| start.min(self.next));
+            SackBlocks::new(base, duplicate.into_iter().chain(self.blocks.iter().copied()).take(room))
         } else {
             SackBlocks::default()
         };

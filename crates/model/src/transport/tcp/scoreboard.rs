@@ -226,6 +226,18 @@ impl Board {
         self.lost
     }
 
+    /// Which segment is the first that is deemed lost, if any is.
+    #[must_use]
+    pub fn first_lost(&self) -> Option<usize> {
+        if self.lost == 0 { None } else { self.segments.iter().position(|segment| segment.lost) }
+    }
+
+    /// Segments that the receiver reported by SACK.
+    #[must_use]
+    pub const fn sacked(&self) -> usize {
+        self.sacked
+    }
+
     /// Segments in the network as far as is known: neither acknowledged, nor reported, nor deemed lost.
     #[must_use]
     pub fn in_network(&self) -> usize {

@@ -4,7 +4,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::core::{Core, Judged, milliseconds};
 use super::params::{Connect, Estimation, IdleRestart, Params};
-use super::{Config, NetworkEvent, header_bytes};
+use super::{Config, NetworkEvent, dsack, header_bytes};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -32,6 +32,10 @@ pub struct SenderCounters {
     pub invalid_acks: u64,
     /// Probes sent while frozen.
     pub probes: u64,
+    /// Tail loss probes sent (RFC 8985 §7).
+    pub tail_loss_probes: u64,
+    /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made a copy.
+    pub reported_duplicates: u64,
 }
 
 /// A sender's state, to be sampled.
@@ -214,11 +218,15 @@ impl TcpSender {
         if header.ack >= self.core.una() {
             self.core.measure_rate(header);
         }
+        self.core.counters.reported_duplicates += u64::from(dsack(header).is_some());
         if self.stage == Stage::Opening {
             self.on_answer(header);
             return;
         }
         self.core.advertised = u64::from(header.window.min(self.core.params.window_bytes()));
+        if header.ack >= self.core.una() {
+            self.recovery.inspect(&mut self.core, &mut self.control, header);
+        }
         if header.ack > self.core.una() {
             self.on_new_ack(header);
         } else if header.ack == self.core.una() && !self.core.board.is_empty() && !header.flags.syn {
@@ -294,6 +302,9 @@ impl TcpSender {
             let answer = self.control.on_timer(&self.core.view());
             self.core.apply(answer);
         }
+        if self.core.frozen.is_none() && now >= self.recovery.deadline() {
+            self.recovery.on_timer(&mut self.core, &mut self.control);
+        }
         if now >= self.core.rto {
             self.on_timeout();
         }
@@ -308,14 +319,13 @@ impl TcpSender {
         let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
         let mut rescaled = false;
         core.inflation = 0.0;
+        core.forced = None;
+        core.tail_probe = false;
         if !opening {
             core.counters.timeouts += u64::from(!core.board.is_empty());
             self.recovery.on_timeout(core);
             core.recovering = false;
             core.pipe = None;
-            if core.scoreboard {
-                core.mark_all_lost();
-            }
             core.recover = core.board.max();
             let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &core.view());
             rescaled = matches!(answer, Answer::Rescale { .. });
@@ -323,10 +333,10 @@ impl TcpSender {
             core.apply(answer);
         }
         core.timeouts_in_row += 1;
-        core.forced = None;
         core.stop_timing();
         core.board.set_next(0);
         if core.frozen.is_some() {
+            core.forced = None;
             return;
         }
         if !rescaled {
@@ -338,8 +348,8 @@ impl TcpSender {
     /// When [`on_timer`](Self::on_timer) must next be called.
     #[must_use]
     pub fn deadline(&self) -> Time {
-        let probe = self.core.frozen.as_ref().map_or(Time::NEVER, |frozen| frozen.next);
-        self.core.rto.min(probe).min(self.control.deadline()).min(self.paced)
+        let waiting = self.core.frozen.as_ref().map_or_else(|| self.recovery.deadline(), |frozen| frozen.next);
+        self.core.rto.min(waiting).min(self.control.deadline()).min(self.paced)
     }
 
     /// The next segment to send now, if any.
@@ -408,8 +418,10 @@ impl TcpSender {
         let retransmission = index < core.board.len();
         core.stamp(index);
         let segment = if retransmission {
-            // Sent again without a mark, it is deemed lost all the same.
-            core.mark_lost(index);
+            // Sent again without a mark, it is deemed lost all the same; but not by a probe.
+            if !core.tail_probe {
+                core.mark_lost(index);
+            }
             let segment = core.board.resend(index, now);
             if core.params.estimation == Estimation::Rfc6298 {
                 core.stop_timing_of(segment.end());
@@ -422,6 +434,7 @@ impl TcpSender {
             core.time_segment(core.board.max());
             *core.board.get(index).expect("the segment was just added")
         };
+        core.tail_probe = false;
         if segment.len > 0 {
             let bytes = u64::from(segment.len);
             core.counters.segments += 1;

@@ -12,6 +12,7 @@ use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Contr
 use crate::transport::{acking, recovery};
 
 mod rate;
+mod recovery_by_time;
 
 const SEGMENT: u64 = 1000;
 
@@ -82,7 +83,9 @@ impl Talk {
     fn sack(&mut self, segment: u64, blocks: &[(u64, u64)]) -> String {
         let seq = |segment| self.origin + segment * SEGMENT;
         let ack = seq(segment);
-        let sack = SackBlocks::new(ack, blocks.iter().map(|&(from, to)| (seq(from), seq(to))));
+        // A duplicate is reported below the acknowledgement.
+        let base = blocks.iter().map(|&(from, _)| seq(from)).min().unwrap_or(ack).min(ack);
+        let sack = SackBlocks::new(base, blocks.iter().map(|&(from, to)| (seq(from), seq(to))));
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         self.receive(TcpHeader { ack, window: 1 << 20, sack, flags, ..TcpHeader::default() })
     }
@@ -432,7 +435,7 @@ fn the_receiver_reports_the_latest_block_first() {
     assert_eq!(give(&mut receiver, 6), Some((1, vec![(6, 7), (2, 3)])));
     assert_eq!(give(&mut receiver, 4), Some((1, vec![(4, 5), (6, 7), (2, 3)])));
     assert_eq!(give(&mut receiver, 5), Some((1, vec![(4, 7), (2, 3)])), "it joins two blocks");
-    assert_eq!(give(&mut receiver, 5), Some((1, vec![(4, 7), (2, 3)])), "a copy");
+    assert_eq!(give(&mut receiver, 5), Some((1, vec![(5, 6), (4, 7), (2, 3)])), "a copy (RFC 2883)");
     assert_eq!(give(&mut receiver, 1), Some((3, vec![(4, 7)])));
     assert_eq!(give(&mut receiver, 3), Some((7, vec![])));
     let counters = receiver.counters();

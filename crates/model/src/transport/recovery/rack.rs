@@ -1,0 +1,367 @@
+//! RACK-TLP (RFC 8985): losses are found by time, and a probe takes the place of most timeouts.
+//!
+//! A segment is lost when one sent later was delivered and a round trip and a reordering window have passed since it was sent. The
+//! window is zero until disorder is seen and losses are beyond doubt, a quarter of the shortest round trip else, and grows while
+//! the receiver reports by DSACK that retransmissions were in vain. When acknowledgements stop, a probe goes out after two round
+//! trips: new data, or the last segment again; its acknowledgement tells RACK what was lost.
+//! The reduction follows `prr.rs` unless the window rule governs recovery itself or the parameters say otherwise.
+//!
+//! Section numbers are those of RFC 8985. Left out: undoing a reduction that DSACK shows to have been in vain (RFC 8985 leaves
+//! it to others). As Linux does, segments reported by SACK make room for new ones before a loss is found, one for one; with
+//! `limited_transmit` off none goes out then.
+
+use hopyard_engine::{Span, Time};
+
+use super::prr::Prr;
+use super::{Arrival, LossRecovery};
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Controller, Phase};
+use crate::transport::tcp::{Core, Segment, dsack};
+
+/// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
+const PERSIST: u32 = 16;
+/// The probe timeout before any round trip is measured (§7.2).
+const FIRST_PROBE: Span = Span::from_secs(1);
+
+/// A tail loss probe that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// `TLP.end_seq`: what had been sent then, the probe included; unknown until it is out.
+    end: Option<u64>,
+    /// `TLP.is_retrans`.
+    retransmits: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Rack {
+    /// The reduction is proportional.
+    proportional: bool,
+    prr: Option<Prr>,
+    /// A timeout's losses are being repaired.
+    timed_out: bool,
+    /// When the most recently sent segment that was delivered was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
+    newest: Option<(Time, u64)>,
+    /// `RACK.rtt`: that segment's round trip.
+    rtt: Span,
+    min_rtt: Option<Span>,
+    /// The highest end delivered (`RACK.fack`).
+    fack: u64,
+    reordering_seen: bool,
+    dsack_round: Option<u64>,
+    /// The reordering window in quarters of the shortest round trip.
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// When segments that wait within the reordering window are lost.
+    reorder: Time,
+    /// When a probe is due.
+    probe_at: Time,
+    probe: Option<Probe>,
+    /// A round trip was measured since the last probe (§7.3).
+    measured: bool,
+}
+
+impl Rack {
+    pub const fn new(proportional: bool) -> Self {
+        Self {
+            proportional,
+            prr: None,
+            timed_out: false,
+            newest: None,
+            rtt: Span::ZERO,
+            min_rtt: None,
+            fack: 0,
+            reordering_seen: false,
+            dsack_round: None,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            reorder: Time::NEVER,
+            probe_at: Time::NEVER,
+            probe: None,
+            measured: true,
+        }
+    }
+
+    /// §6.2 steps 1 to 3 for one segment newly delivered.
+    fn deliver(&mut self, segment: &Segment, core: &Core, header: &TcpHeader) {
+        let again = segment.transmissions > 1;
+        let rtt = core.now.since(segment.sent);
+        // Step 3, before `fack` moves over the segment: `fack` is that of all delivered before or with it.
+        if segment.end() > self.fack {
+            self.fack = segment.end();
+        } else if segment.end() < self.fack && !again {
+            self.reordering_seen = true;
+        }
+        if again {
+            // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast for that.
+            let older = header.timestamps.is_some_and(|(_, echo)| {
+                let sent = super::super::tcp::milliseconds(segment.sent);
+                echo.wrapping_sub(sent) > u32::MAX / 2
+            });
+            if older || self.min_rtt.is_some_and(|min| rtt < min) {
+                return;
+            }
+        } else {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+            self.measured = true;
+        }
+        if self.newest.is_none_or(|newest| (segment.sent, segment.end()) > newest) {
+            self.newest = Some((segment.sent, segment.end()));
+            self.rtt = rtt;
+        }
+    }
+
+    /// §6.2 step 4: how long a segment may be overtaken.
+    fn reordering_window(&self, core: &Core) -> Span {
+        let sure = core.recovering || self.timed_out || core.board.sacked() >= core.params.duplicate_threshold as usize;
+        if !self.reordering_seen && sure {
+            return Span::ZERO;
+        }
+        let window = self.min_rtt.unwrap_or(Span::ZERO) * u64::from(self.reo_wnd_mult) / 4;
+        window.min(core.rtt.srtt().unwrap_or(window))
+    }
+
+    /// The DSACK part of §6.2 step 4.
+    fn note_dsack(&mut self, core: &Core, header: &TcpHeader) {
+        if self.dsack_round.is_some_and(|round| core.una() >= round) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() && dsack(header).is_some() {
+            self.dsack_round = Some(core.board.max());
+            self.reo_wnd_mult += 1;
+            self.reo_wnd_persist = PERSIST;
+        }
+    }
+
+    /// A recovery, or a timeout's, is over: the rest of §6.2 step 4.
+    fn calm_down(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// §6.2 step 5: marks what is lost, and says when to look again.
+    fn detect(&mut self, core: &mut Core) {
+        self.reorder = Time::NEVER;
+        let Some(newest) = self.newest else { return };
+        let allowance = self.rtt + self.reordering_window(core);
+        let mut again = None;
+        for index in 0..core.board.len() {
+            let Some(segment) = core.board.get(index) else { break };
+            if segment.sacked || segment.lost || newest <= (segment.sent, segment.end()) {
+                continue;
+            }
+            let due = segment.sent + allowance;
+            if due <= core.now {
+                core.mark_lost(index);
+            } else {
+                again = again.max(Some(due));
+            }
+        }
+        self.reorder = again.unwrap_or(Time::NEVER);
+    }
+
+    /// Begins a recovery if a loss was found outside one; in one, says how much may go out. `safe` as for [`Prr`].
+    fn react(&mut self, core: &mut Core, control: &mut Controller, delivered: u64, safe: bool) {
+        if core.recovering {
+            if let Some(prr) = &mut self.prr {
+                core.reduce(prr, delivered, safe);
+            }
+            return;
+        }
+        if self.timed_out || core.board.lost() == 0 {
+            return;
+        }
+        let Some(first) = core.board.first_lost() else { return };
+        // What was in flight before this acknowledgement, in segments.
+        let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(delivered);
+        self.probe_at = Time::NEVER;
+        core.begin_recovery(control, first);
+        core.forced = core.board.get(first).map(|segment| segment.seq);
+        if self.proportional {
+            let mut prr = Prr::new(core.cwnd, flight);
+            core.reduce(&mut prr, delivered, false);
+            // The forced retransmission is the first.
+            prr.on_sent();
+            self.prr = Some(prr);
+        }
+    }
+
+    /// The window that a reduction was to reach is the window.
+    fn finish_reduction(&mut self, core: &mut Core) {
+        if let Some(prr) = self.prr.take() {
+            core.cwnd = prr.target();
+        }
+    }
+
+    /// §7.2: when to probe.
+    fn schedule_probe(&mut self, core: &Core) {
+        let quiet = !core.recovering && !self.timed_out && core.board.sacked() == 0 && !core.board.is_empty();
+        if !core.params.tail_loss_probe || !quiet || self.probe.is_some() {
+            self.probe_at = Time::NEVER;
+            return;
+        }
+        let alone = if core.board.len() == 1 { core.params.max_ack_delay } else { Span::ZERO };
+        let wait = core.rtt.srtt().map_or(FIRST_PROBE, |srtt| srtt * 2 + alone);
+        self.probe_at = (core.now + wait).min(core.rto);
+    }
+
+    /// §7.3: sends new data, or the last segment again; the retransmission timer starts anew in any case.
+    fn send_probe(&mut self, core: &mut Core) {
+        if self.probe.is_none() && self.measured && !core.board.is_empty() {
+            let new = core.fits_advertised(core.board.len());
+            let last = core.board.get(core.board.len() - 1).map(|segment| segment.seq);
+            core.forced = if new { Some(core.board.max()) } else { last };
+            core.tail_probe = true;
+            self.probe = Some(Probe { end: None, retransmits: !new });
+            self.measured = false;
+            core.counters.tail_loss_probes += 1;
+        }
+        core.arm_timer();
+    }
+
+    /// §7.4.2, before the board knows of the acknowledgement.
+    fn judge_probe(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        let Some(Probe { end: Some(end), retransmits }) = self.probe else { return };
+        if header.ack < end {
+            return;
+        }
+        if !retransmits || dsack(header).is_some_and(|(_, to)| to == end) {
+            self.probe = None;
+        } else if header.ack > end {
+            // The probe repaired a loss that nothing else had shown: the window rule is to know (§7.4.1).
+            self.probe = None;
+            if !core.recovering && !self.timed_out {
+                core.report_loss(control, 0);
+            }
+        } else if header.ack == core.una() && header.sack.is_empty() {
+            self.probe = None;
+        }
+    }
+}
+
+impl LossRecovery for Rack {
+    fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        self.judge_probe(core, control, header);
+        let mut index = 0;
+        while let Some(&segment) = core.board.get(index)
+            && segment.end() <= header.ack
+        {
+            if !segment.sacked {
+                self.deliver(&segment, core, header);
+            }
+            index += 1;
+        }
+        for (start, end) in header.sack.iter() {
+            let mut index = core.board.index_of(start.max(header.ack));
+            while let Some(&segment) = core.board.get(index)
+                && segment.end() <= end
+            {
+                if !segment.sacked {
+                    self.deliver(&segment, core, header);
+                }
+                index += 1;
+            }
+        }
+    }
+
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+        let delivered = arrival.acked.delivered + core.board.mark_sacked(&arrival.header.sack);
+        self.note_dsack(core, arrival.header);
+        let mut phase = if core.recovering { Phase::Partial } else { Phase::Open };
+        if core.una() >= core.recover && (core.recovering || self.timed_out) {
+            self.timed_out = false;
+            self.calm_down();
+            if core.recovering {
+                self.finish_reduction(core);
+                core.end_recovery(control);
+                phase = Phase::Recovered;
+            }
+        }
+        core.acknowledge();
+        let known = core.lost;
+        self.detect(core);
+        core.grow(control, arrival, phase);
+        self.react(core, control, delivered, core.lost == known);
+        self.schedule_probe(core);
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        let news = core.board.mark_sacked(&header.sack);
+        self.note_dsack(core, header);
+        if news == 0 {
+            core.hold();
+            return;
+        }
+        core.duplicates += 1;
+        self.probe_at = Time::NEVER;
+        self.detect(core);
+        core.report_duplicate(control, news);
+        self.react(core, control, news, false);
+    }
+
+    fn on_timeout(&mut self, core: &mut Core) {
+        self.finish_reduction(core);
+        self.timed_out = true;
+        self.reorder = Time::NEVER;
+        self.probe_at = Time::NEVER;
+        self.probe = None;
+        core.duplicates = 0;
+        // §6.3: the first segment, and those that have been out for too long, are lost.
+        let allowance = self.rtt + self.reordering_window(core);
+        for index in 0..core.board.len() {
+            if index == 0 || core.board.get(index).is_some_and(|segment| segment.sent + allowance <= core.now) {
+                core.mark_lost(index);
+            }
+        }
+        if !core.board.is_empty() {
+            core.retransmit_first();
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.reorder.min(self.probe_at)
+    }
+
+    fn on_timer(&mut self, core: &mut Core, control: &mut Controller) {
+        if core.now >= self.reorder {
+            self.detect(core);
+            self.react(core, control, 0, false);
+        }
+        if core.now >= self.probe_at {
+            self.probe_at = Time::NEVER;
+            self.send_probe(core);
+        }
+    }
+
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        let new = core.board.len();
+        core.board.set_next(new);
+        if let Some(Probe { end: end @ None, .. }) = &mut self.probe {
+            *end = Some(core.board.max());
+        }
+        let room = match (&self.prr, core.recovering) {
+            (Some(prr), true) => prr.has_room(),
+            // Losses make room in the network, reports only where limited transmit may use it.
+            _ if core.recovering || self.timed_out || core.params.limited_transmit => {
+                core.in_network() + 1.0 <= core.cwnd
+            }
+            _ => return core.next_in_window(),
+        };
+        let index = core.board.first_lost().unwrap_or(new);
+        (room && core.fits_advertised(index)).then_some(index)
+    }
+
+    fn on_sent(&mut self, core: &mut Core, index: usize) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+        if core.board.get(index).is_some_and(|segment| segment.transmissions == 1) {
+            // Let out for a report, it is limited transmit's.
+            if !core.recovering && !self.timed_out && core.board.len() as f64 > core.cwnd {
+                core.count_limited();
+            }
+            self.schedule_probe(core);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! RACK-TLP against RFC 6675, proportional rate reduction against none, and what DSACK does to both.
+
+use super::*;
+use crate::transport::recovery::{Choice, Proportional};
+
+/// SACK's window rule with another recovery. Segments 0 to 9 are out.
+fn talk(recovery: Choice) -> Talk {
+    let (talk, sent) = Talk::with(&Params { recovery, ..params(RFC) }, "sack", RFC);
+    assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+    talk
+}
+
+/// The same, after a round trip of 100 ms in which segment 0 was overtaken by two others.
+fn disordered(recovery: Choice) -> Talk {
+    let mut talk = talk(recovery);
+    assert_eq!(talk.after(100).sack(0, &[(1, 2)]), "10");
+    assert_eq!(talk.sack(0, &[(1, 3)]), "11");
+    assert_eq!(talk.ack(10), "12 13 14 15 16 17 18 19 20");
+    talk
+}
+
+#[test]
+fn three_reports_are_a_loss_while_no_disorder_is_known() {
+    let mut talk = talk(Choice::Rack);
+    assert_eq!(talk.after(100).ack(1), "10 11");
+    assert_eq!(talk.sack(1, &[(2, 3)]), "12");
+    assert_eq!(talk.sack(1, &[(2, 4)]), "13");
+    assert_eq!(talk.sack(1, &[(2, 5)]), "r1");
+    assert_eq!(talk.sender.counters().fast_retransmits, 1);
+    // A round trip later the retransmission is acknowledged, and with it the recovery is over.
+    assert!(!talk.after(100).ack(14).contains('r'));
+    assert_eq!(talk.window(), (5.5, 5.5), "what limited transmit has let out does not count");
+}
+
+#[test]
+fn where_disorder_is_known_a_segment_may_be_overtaken_by_many() {
+    for (recovery, resent) in [(Choice::Sack, true), (Choice::Rack, false)] {
+        let mut talk = disordered(recovery);
+        talk.after(100).ack(12);
+        let sent: Vec<String> = (14..20).map(|to| talk.sack(12, &[(13, to)])).collect();
+        assert_eq!(sent.iter().any(|sent| sent.contains("r12")), resent, "{recovery:?}: {sent:?}");
+        // Segment 12 comes 20 ms late, within a quarter of a round trip.
+        talk.after(20).ack(20);
+        let counters = talk.sender.counters();
+        assert_eq!(
+            (counters.retransmitted_segments, counters.fast_retransmits),
+            (u64::from(resent), u64::from(resent))
+        );
+    }
+}
+
+#[test]
+fn the_reordering_window_ends() {
+    let mut talk = disordered(Choice::Rack);
+    talk.after(100).ack(12);
+    (14..20).for_each(|to| drop(talk.sack(12, &[(13, to)])));
+    let now = talk.now;
+    assert!(talk.timer().starts_with("r12"));
+    assert_eq!(talk.now, now + Span::from_millis(25), "a quarter of the shortest round trip");
+    assert_eq!(talk.sender.counters().timeouts, 0);
+}
+
+#[test]
+fn reported_duplicates_widen_the_reordering_window_once_a_round() {
+    for (duplicates, wait) in [(1, 50), (2, 50), (0, 25)] {
+        let mut talk = disordered(Choice::Rack);
+        talk.after(100).ack(12);
+        // What is sent twice is reported by DSACK (RFC 2883).
+        (0..duplicates).for_each(|_| drop(talk.sack(12, &[(3, 4)])));
+        assert_eq!(talk.sender.counters().reported_duplicates, duplicates);
+        (14..20).for_each(|to| drop(talk.sack(12, &[(13, to)])));
+        let now = talk.now;
+        assert!(talk.timer().starts_with("r12"));
+        assert_eq!(talk.now, now + Span::from_millis(wait), "{duplicates}");
+    }
+}
+
+#[test]
+fn a_probe_finds_the_loss_of_the_last_segments() {
+    for (recovery, timeouts) in [(Choice::Sack, 1), (Choice::Rack, 0)] {
+        let mut talk = talk(recovery);
+        talk.sender.stop(talk.now);
+        // 8 and 9 are lost, and nothing comes after them.
+        talk.after(100).ack(8);
+        let waited = talk.now;
+        let sent = talk.timer();
+        if recovery == Choice::Rack {
+            assert_eq!((sent.as_str(), talk.now.since(waited)), ("r9", Span::from_millis(200)), "two round trips");
+            assert_eq!(talk.after(100).sack(8, &[(9, 10)]), "r8", "9 was sent after 8 and is there");
+        } else {
+            assert_eq!((sent.as_str(), talk.now.since(waited)), ("r8", Span::from_secs(1)));
+            assert_eq!(talk.after(100).ack(9), "r9");
+        }
+        talk.after(100).ack(10);
+        assert!(talk.sender.is_finished());
+        assert_eq!(talk.sender.counters().timeouts, timeouts);
+        assert_eq!(talk.sender.counters().tail_loss_probes, 1 - timeouts);
+    }
+}
+
+#[test]
+fn a_single_segment_is_given_the_delay_of_its_acknowledgement() {
+    let mut talk = talk(Choice::Rack);
+    talk.sender.stop(talk.now);
+    talk.after(100).ack(9);
+    let waited = talk.now;
+    assert_eq!(talk.timer(), "r9");
+    assert_eq!(talk.now.since(waited), Span::from_millis(400), "two round trips and 200 ms");
+    assert_eq!(talk.timer(), "r9");
+    assert_eq!(talk.sender.counters().timeouts, 1, "one probe, then the timer");
+}
+
+#[test]
+fn a_probe_is_new_data_if_there_is_any() {
+    let (mut talk, _) = Talk::with(&Params { recovery: Choice::Rack, initial_window: 2, ..params(RFC) }, "sack", RFC);
+    let waited = talk.now;
+    assert_eq!(talk.timer(), "2", "beyond the window of two");
+    assert_eq!(talk.now.since(waited), Span::from_millis(200));
+    assert_eq!(talk.sender.counters().retransmitted_segments, 0);
+}
+
+/// A probe repairs the loss of segment 9; then one segment more is acknowledged. `report` is what comes with the probe's answer.
+fn repaired(report: &[(u64, u64)]) -> f64 {
+    let mut talk = talk(Choice::Rack);
+    talk.sender.stop(talk.now);
+    talk.after(100).ack(9);
+    assert_eq!(talk.timer(), "r9");
+    talk.after(100).sack(10, report);
+    talk.sender.write(SEGMENT, talk.now);
+    assert_eq!(talk.drain(), "10");
+    talk.after(100).ack(11);
+    assert_eq!(talk.sender.counters().timeouts, 0);
+    talk.window().1
+}
+
+#[test]
+fn a_loss_that_only_the_probe_repaired_cuts_the_window() {
+    assert!(repaired(&[]) < 10.0);
+    assert_eq!(repaired(&[(9, 10)]), 65_535.0, "the probe was in vain: nothing was lost");
+}
+
+#[test]
+fn without_probes_the_timer_repairs_the_tail() {
+    let params = Params { recovery: Choice::Rack, tail_loss_probe: false, ..params(RFC) };
+    let (mut talk, _) = Talk::with(&params, "sack", RFC);
+    talk.sender.stop(talk.now);
+    talk.after(100).ack(9);
+    assert_eq!(talk.timer(), "r9");
+    assert_eq!((talk.sender.counters().timeouts, talk.sender.counters().tail_loss_probes), (1, 0));
+}
+
+#[test]
+fn a_lost_retransmission_is_sent_again_without_a_timeout() {
+    for (recovery, again) in [(Choice::Sack, false), (Choice::Rack, true)] {
+        let mut talk = talk(recovery);
+        talk.after(100).ack(1);
+        (3..10).for_each(|to| drop(talk.sack(1, &[(2, to)])));
+        // What was sent after the retransmission is reported a round trip later; segment 1 is still missing.
+        talk.after(100);
+        let sent: Vec<String> = (11..15).map(|to| talk.sack(1, &[(2, to)])).collect();
+        assert_eq!(sent.concat().contains("r1"), again, "{recovery:?}: {sent:?}");
+    }
+}
+
+/// What each of 19 acknowledgements lets out after the loss of the first of 20 segments: new data, a retransmission, nothing.
+fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
+    let params = Params { recovery, prr, initial_window: 20, ..params(RFC) };
+    let (mut talk, _) = Talk::with(&params, "sack", RFC);
+    talk.after(100);
+    let mark = |sent: String| match sent.chars().next() {
+        None => ".",
+        Some('r') => "R",
+        Some(_) => "N",
+    };
+    let line = (2..=20).map(|to| mark(talk.sack(0, &[(1, to)]))).collect();
+    assert_eq!(talk.window().1, 10.0);
+    line
+}
+
+#[test]
+fn a_proportional_reduction_is_spread_over_the_round_trip() {
+    // The case of RFC 6937 §3.1, with the flight counted as RFC 9937 does. Both end with ten segments in the network.
+    assert_eq!(one_loss_of_twenty(Choice::Sack, Proportional::Recovery), "NNR.........NNNNNNN");
+    let spread = "NNR.N.N.N.N.N.N.N..";
+    assert_eq!(one_loss_of_twenty(Choice::Sack, Proportional::On), spread);
+    assert_eq!(one_loss_of_twenty(Choice::Rack, Proportional::Recovery), spread);
+    assert_ne!(one_loss_of_twenty(Choice::Rack, Proportional::Off), spread);
+}
+
+#[test]
+fn a_proportional_reduction_ends_at_the_window_that_was_asked_for() {
+    for recovery in [Choice::Sack, Choice::Rack] {
+        let params = Params { recovery, prr: Proportional::On, initial_window: 20, ..params(RFC) };
+        let (mut talk, _) = Talk::with(&params, "sack", RFC);
+        talk.after(100);
+        (2..=20).for_each(|to| drop(talk.sack(0, &[(1, to)])));
+        talk.after(100).ack(22);
+        assert_eq!(talk.window(), (10.0, 10.0), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_report_of_a_duplicate_is_no_news() {
+    for recovery in [Choice::Sack, Choice::Rack] {
+        let mut talk = talk(recovery);
+        talk.after(100).ack(4);
+        for _ in 0..4 {
+            assert_eq!(talk.sack(4, &[(1, 2)]), "", "{recovery:?}");
+        }
+        assert_eq!(talk.sender.counters().reported_duplicates, 4);
+        assert_eq!(talk.sender.counters().fast_retransmits, 0);
+    }
+}
+
+#[test]
+fn the_receiver_reports_duplicates_first() {
+    let mut receiver = receiver("every", RFC, true);
+    give(&mut receiver, 0);
+    assert_eq!(give(&mut receiver, 0), Some((1, vec![(0, 1)])));
+    assert_eq!(give(&mut receiver, 2), Some((1, vec![(2, 3)])), "once");
+    give(&mut receiver, 3);
+    assert_eq!(give(&mut receiver, 5), Some((1, vec![(5, 6), (2, 4)])));
+    // Above the acknowledgement the block that holds the duplicate comes next (RFC 2883 §4.2).
+    assert_eq!(give(&mut receiver, 3), Some((1, vec![(3, 4), (2, 4), (5, 6)])));
+    assert_eq!(give(&mut receiver, 0), Some((1, vec![(0, 1), (2, 4), (5, 6)])));
+
+    let params = Params { connect: Connect::None, dsack: false, ..params(RFC) };
+    let mut silent = TcpReceiver::new(&acking::Config::of_profile("every", RFC).expect("a policy"), &params, true);
+    give(&mut silent, 0);
+    assert_eq!(give(&mut silent, 0), Some((1, vec![])));
+}
