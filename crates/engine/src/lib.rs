@@ -3,6 +3,7 @@
 //! Nothing here knows what a network is. There is no I/O and no wall clock: the same calls give the same results.
 
 pub mod digest;
+mod heap;
 pub mod queue;
 pub mod rng;
 pub mod slab;

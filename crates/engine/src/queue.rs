@@ -1,15 +1,27 @@
-//! The event queue: a four-ary heap of packed keys, the events themselves beside it.
+//! The event queue: packed keys, in a heap as far as they are near and in buckets of time behind, the events beside them.
 //!
 //! Events come out by time, and at the same time in the order in which they were scheduled. A key packs time (64 bits), order
 //! (40 bits) and the event's place (24 bits) into one integer, so that a comparison is one instruction pair and an entry is
 //! 16 bytes. A run can schedule 2^40 events and hold 2^24 at once; past either it panics rather than go wrong.
+//!
+//! Thousands of nodes have thousands of events pending: ends of legs, expiries, jitters. Most are milliseconds away while what
+//! happens is microseconds apart, and each should not make the heap deeper for all others. So a heap that grows large keeps the
+//! keys of one bucket of time only; a wheel of buckets takes those of the next tenth of a second, and another heap the rest.
 
+use crate::heap::Heap;
 use crate::time::Time;
 
 /// Bits of a key that hold the event's place.
 const PLACE_BITS: u32 = 24;
 /// Bits of a key that hold the order of scheduling.
 const ORDER_BITS: u32 = 40;
+
+/// A bucket holds the events of 2^16 ns.
+const BUCKET_BITS: u32 = 16;
+/// How many buckets the wheel has.
+const BUCKETS: usize = 1024;
+/// With more pending events than this the wheel is used, and with fewer than a quarter of it no longer.
+const MANY: usize = 128;
 
 /// The place of an event among those of the same time: events scheduled earlier come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +39,13 @@ impl Order {
 /// A queue of events of type `E`.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
-    heap: Vec<u128>,
+    /// What comes before `horizon`; empty only when nothing is pending.
+    near: Heap,
+    /// The first bucket that is not in `near`, or as many as there can be when all is.
+    horizon: u64,
+    wheel: Wheel,
+    /// What comes after the wheel's last bucket.
+    far: Heap,
     events: Vec<E>,
     free: Vec<u32>,
     next_order: u64,
@@ -35,7 +53,15 @@ pub struct Queue<E> {
 
 impl<E: Copy> Default for Queue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new(), events: Vec::new(), free: Vec::new(), next_order: 0 }
+        Self {
+            near: Heap::default(),
+            horizon: u64::MAX,
+            wheel: Wheel::default(),
+            far: Heap::default(),
+            events: Vec::new(),
+            free: Vec::new(),
+            next_order: 0,
+        }
     }
 }
 
@@ -74,23 +100,17 @@ impl<E: Copy> Queue<E> {
             self.events.push(event);
             place
         };
-        self.heap.push(key(at, order) | u128::from(place));
-        self.sift_up(self.heap.len() - 1);
+        self.insert(key(at, order) | u128::from(place));
     }
 
     /// Takes the earliest event, with its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        let last = self.heap.pop()?;
-        let first = match self.heap.first_mut() {
-            None => last,
-            Some(root) => {
-                let first = std::mem::replace(root, last);
-                self.sift_down(0);
-                first
-            }
-        };
-        let place = (first & ((1 << PLACE_BITS) - 1)) as u32;
+        let first = self.near.pop()?;
+        if self.near.is_empty() {
+            self.advance();
+        }
+        let place = place_of(first);
         self.free.push(place);
         Some((time_of(first), self.events[place as usize]))
     }
@@ -102,11 +122,19 @@ impl<E: Copy> Queue<E> {
     /// When the queue is empty.
     #[inline]
     pub fn replace_first(&mut self, at: Time, order: Order, event: E) -> (Time, E) {
-        let first = self.heap[0];
-        let place = first & ((1 << PLACE_BITS) - 1);
+        let first = self.near.first().expect("an event is taken from a queue that has one");
+        let place = place_of(first);
         let taken = std::mem::replace(&mut self.events[place as usize], event);
-        self.heap[0] = key(at, order) | place;
-        self.sift_down(0);
+        let key = key(at, order) | u128::from(place);
+        if bucket_of(key) < self.horizon {
+            self.near.replace_first(key);
+        } else {
+            self.near.pop();
+            self.put_off(key);
+            if self.near.is_empty() {
+                self.advance();
+            }
+        }
         (time_of(first), taken)
     }
 
@@ -114,69 +142,151 @@ impl<E: Copy> Queue<E> {
     #[inline]
     #[must_use]
     pub fn comes_first(&self, at: Time, order: Order) -> bool {
-        self.heap.first().is_none_or(|&head| key(at, order) < head)
+        self.near.first().is_none_or(|head| key(at, order) < head)
     }
 
     /// The time of the earliest event.
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
-        self.heap.first().map(|&key| time_of(key))
+        self.near.first().map(time_of)
     }
 
     /// How many events are pending.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.events.len() - self.free.len()
     }
 
     /// Whether no event is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.near.is_empty()
     }
 
     /// Every pending event, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
-        self.heap.iter().map(|key| &self.events[(key & ((1 << PLACE_BITS) - 1)) as usize])
+        let keys = self.near.keys().iter().chain(self.far.keys()).chain(self.wheel.keys());
+        keys.map(|&key| &self.events[place_of(key) as usize])
     }
 
     #[inline]
-    fn sift_up(&mut self, mut at: usize) {
-        let moving = self.heap[at];
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.heap[parent] <= moving {
-                break;
+    fn insert(&mut self, key: u128) {
+        if bucket_of(key) >= self.horizon {
+            if !self.near.is_empty() {
+                return self.put_off(key);
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            // Nothing is pending at all.
+            self.horizon = u64::MAX;
         }
-        self.heap[at] = moving;
+        self.near.push(key);
+        if self.horizon == u64::MAX && self.near.len() > MANY {
+            self.spread();
+        }
     }
 
+    /// Keeps a key for later.
     #[inline]
-    fn sift_down(&mut self, mut at: usize) {
-        let moving = self.heap[at];
-        let len = self.heap.len();
-        loop {
-            let first = 4 * at + 1;
-            if first >= len {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + 4).min(len) {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
-                }
-            }
-            if moving <= self.heap[least] {
-                break;
-            }
-            self.heap[at] = self.heap[least];
-            at = least;
+    fn put_off(&mut self, key: u128) {
+        if bucket_of(key) < self.horizon + BUCKETS as u64 {
+            self.wheel.push(key);
+        } else {
+            self.far.push(key);
         }
-        self.heap[at] = moving;
+    }
+
+    /// The heap has grown large: it keeps the first bucket only.
+    #[cold]
+    fn spread(&mut self) {
+        let Some(first) = self.near.first() else { return };
+        self.wheel.buckets.resize(BUCKETS, Vec::new());
+        self.horizon = bucket_of(first) + 1;
+        for key in self.near.split(|key| bucket_of(key) <= bucket_of(first)) {
+            self.put_off(key);
+        }
+    }
+
+    /// The heap is empty: it takes the next bucket, or everything when that is little.
+    fn advance(&mut self) {
+        if self.horizon == u64::MAX {
+            return;
+        }
+        if self.len() < MANY / 4 {
+            self.horizon = u64::MAX;
+            let mut rest = self.wheel.take_all();
+            rest.extend_from_slice(self.far.keys());
+            self.far = Heap::default();
+            return self.near.fill(&mut rest);
+        }
+        // The wheel's buckets all come before what is far.
+        let Some(next) = self.wheel.next(self.horizon).or_else(|| self.far.first().map(bucket_of)) else { return };
+        self.horizon = next + 1;
+        self.near.fill(self.wheel.bucket(next));
+        while let Some(key) = self.far.first().filter(|&key| bucket_of(key) < self.horizon + BUCKETS as u64) {
+            self.far.pop();
+            if bucket_of(key) < self.horizon {
+                self.near.push(key);
+            } else {
+                self.wheel.push(key);
+            }
+        }
+    }
+}
+
+/// Buckets of keys, one after the other in time and used again in turn. They are made when the wheel is first used.
+#[derive(Clone, Debug)]
+struct Wheel {
+    buckets: Vec<Vec<u128>>,
+    /// A bit for each bucket that holds a key.
+    occupied: [u64; BUCKETS / 64],
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self { buckets: Vec::new(), occupied: [0; BUCKETS / 64] }
+    }
+}
+
+impl Wheel {
+    #[inline]
+    fn push(&mut self, key: u128) {
+        let place = bucket_of(key) as usize % BUCKETS;
+        self.buckets[place].push(key);
+        self.occupied[place / 64] |= 1 << (place % 64);
+    }
+
+    /// The first bucket from `from` on that holds a key.
+    fn next(&self, from: u64) -> Option<u64> {
+        let start = from as usize % BUCKETS;
+        // The word in which the search starts comes a second time at the end, for the bits below the start.
+        for step in 0..=BUCKETS / 64 {
+            let word = (start / 64 + step) % (BUCKETS / 64);
+            let bits = match step {
+                0 => self.occupied[word] >> (start % 64) << (start % 64),
+                _ => self.occupied[word],
+            };
+            if bits != 0 {
+                let place = word * 64 + bits.trailing_zeros() as usize;
+                return Some(from + ((place + BUCKETS - start) % BUCKETS) as u64);
+            }
+        }
+        None
+    }
+
+    /// The keys of a bucket, which the caller takes.
+    fn bucket(&mut self, bucket: u64) -> &mut Vec<u128> {
+        let place = bucket as usize % BUCKETS;
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        &mut self.buckets[place]
+    }
+
+    fn take_all(&mut self) -> Vec<u128> {
+        self.occupied = [0; BUCKETS / 64];
+        self.buckets.iter_mut().flat_map(std::mem::take).collect()
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &u128> {
+        self.buckets.iter().flatten()
     }
 }
 
@@ -188,6 +298,16 @@ fn key(at: Time, order: Order) -> u128 {
 #[inline]
 fn time_of(key: u128) -> Time {
     Time::from_nanos((key >> (ORDER_BITS + PLACE_BITS)) as u64)
+}
+
+#[inline]
+fn place_of(key: u128) -> u32 {
+    (key & ((1 << PLACE_BITS) - 1)) as u32
+}
+
+#[inline]
+fn bucket_of(key: u128) -> u64 {
+    time_of(key).nanos() >> BUCKET_BITS
 }
 
 #[cfg(test)]
@@ -221,7 +341,82 @@ mod tests {
         assert_eq!(order, ['b', 'c', 'd', 'e']);
     }
 
+    #[test]
+    fn nothing_pending_is_overlooked() {
+        let mut queue = Queue::default();
+        for i in 0..1000_u64 {
+            queue.push(Time::from_nanos(i * i * 1000), i);
+        }
+        let mut pending: Vec<u64> = queue.pending().copied().collect();
+        pending.sort_unstable();
+        assert_eq!(pending, (0..1000).collect::<Vec<_>>());
+        assert_eq!(queue.len(), 1000);
+    }
+
+    #[test]
+    fn events_may_all_be_far_away() {
+        let mut queue = Queue::default();
+        for i in 0..1000_u64 {
+            queue.push(Time::from_nanos(1_000_000_000 * (1000 - i)), i);
+        }
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
+        assert_eq!(order, (0..1000).rev().collect::<Vec<_>>());
+    }
+
+    /// Times near and far, of many sizes: within a bucket, within the wheel, beyond it, and at the end of time.
+    fn span() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            4 => 0_u64..100,
+            4 => 0_u64..1_000_000,
+            2 => 0_u64..200_000_000,
+            1 => 0_u64..1_000_000_000_000,
+            1 => Just(u64::MAX / 2),
+        ]
+    }
+
     proptest! {
+        /// As a simulation uses it: an event is taken, and others are scheduled from its time on.
+        #[test]
+        fn many_events_come_out_in_order(
+            first in prop::collection::vec(span(), 0..400),
+            steps in prop::collection::vec((prop::collection::vec(span(), 0..4), any::<bool>()), 0..400),
+        ) {
+            let mut queue = Queue::default();
+            let mut model = std::collections::BTreeSet::new();
+            let mut number = 0_u64;
+            for at in first {
+                queue.push(Time::from_nanos(at), number);
+                model.insert((at, number));
+                number += 1;
+            }
+            for (spans, replace) in steps {
+                prop_assert_eq!(queue.len(), model.len());
+                prop_assert_eq!(queue.next_time().map(Time::nanos), model.first().map(|&(at, _)| at));
+                let now = model.first().map_or(0, |&(at, _)| at);
+                for (i, span) in spans.into_iter().enumerate() {
+                    let at = now.saturating_add(span);
+                    let order = queue.reserve(1);
+                    prop_assert_eq!(
+                        queue.comes_first(Time::from_nanos(at), order),
+                        model.first().is_none_or(|&(first, _)| at < first)
+                    );
+                    if i == 0 && replace && !model.is_empty() {
+                        let (time, event) = queue.replace_first(Time::from_nanos(at), order, number);
+                        prop_assert_eq!(Some((time.nanos(), event)), model.pop_first());
+                    } else {
+                        queue.push_ordered(Time::from_nanos(at), order, number);
+                    }
+                    model.insert((at, number));
+                    number += 1;
+                }
+                prop_assert_eq!(queue.pop().map(|(at, event)| (at.nanos(), event)), model.pop_first());
+            }
+            while let Some((at, event)) = queue.pop() {
+                prop_assert_eq!(Some((at.nanos(), event)), model.pop_first());
+            }
+            prop_assert!(model.is_empty());
+        }
+
         #[test]
         fn comes_out_as_a_stable_sort_would(times in prop::collection::vec(0_u64..50, 0..300), pops in 0_usize..5) {
             let mut queue = Queue::default();
