@@ -95,18 +95,27 @@ impl Limiter {
 }
 
 /// AODV at one node.
+///
+/// Most of what a node hears in a flood is a request that it has heard before. What that needs stands first and together.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Aodv {
+    /// When the timer is next to be called, as found after the last change.
+    deadline: Time,
+    heard: Requests,
+    /// How long a request's number is remembered.
+    memory: Span,
     node: NodeId,
-    params: Params,
-    rng: Rng,
+    rules: Rules,
+    /// Whether everything that is heard of a neighbour counts (RFC 3561 §6.9).
+    watches_neighbours: bool,
     /// The node's own sequence number.
     sequence: u32,
     /// The number of the last request.
     request_id: u32,
     table: Table,
+    rng: Rng,
     precursors: Precursors,
-    heard: Requests,
     buffer: Buffer,
     /// By destination.
     searches: Vec<Search>,
@@ -130,6 +139,7 @@ pub struct Aodv {
     active_until: Time,
     /// When the next HELLO is due.
     hello_at: Time,
+    params: Params,
 }
 
 impl Aodv {
@@ -137,7 +147,11 @@ impl Aodv {
     #[must_use]
     pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
         Self {
+            deadline: Time::NEVER,
+            memory: params.path_discovery_time(),
             node,
+            rules: params.rules,
+            watches_neighbours: params.rules == Rules::Rfc3561 && params.by_hello(),
             rng,
             // ns-2 starts at two and keeps its own number even.
             sequence: if params.rules == Rules::Ns2 { 2 } else { 0 },
@@ -163,7 +177,15 @@ impl Aodv {
     }
 
     fn is_ns2(&self) -> bool {
-        self.params.rules == Rules::Ns2
+        self.rules == Rules::Ns2
+    }
+
+    /// Finds when the timer must next be called: to be done after whatever may change it.
+    fn find_deadline(&mut self) {
+        self.deadline = match self.rules {
+            Rules::Rfc3561 => self.rfc_deadline(),
+            Rules::Ns2 => self.ns2_deadline(),
+        };
     }
 
     /// The delay of a broadcast that many neighbours may be about to make at once.
@@ -226,7 +248,7 @@ impl Aodv {
             let change = RouteChange { destination, route: Some((next_hop, hops)) };
             cx.act(Action::RouteChanged { node: self.node, change });
         }
-        if self.params.rules == Rules::Ns2 {
+        if self.rules == Rules::Ns2 {
             route.expires = until;
             self.table.expires(until);
         } else {
@@ -332,6 +354,7 @@ impl Routing for Aodv {
         if self.is_ns2() && self.params.by_hello() {
             self.hello_at = cx.now;
         }
+        self.find_deadline();
     }
 
     #[inline]
@@ -353,6 +376,7 @@ impl Routing for Aodv {
         } else {
             self.rfc_route_lacking(packet, cx);
         }
+        self.find_deadline();
     }
 
     fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
@@ -360,49 +384,57 @@ impl Routing for Aodv {
             cx.drop_packet(self.node, packet, DropReason::NoListener);
             return;
         };
+        if let (Some(AodvMessage::Request(request)), Rules::Ns2) = (message.get::<AodvMessage>(), self.rules)
+            && !self.ns2_is_new(request, cx.now)
+        {
+            cx.deliver(packet);
+            return;
+        }
         let message = message.clone();
-        match (message.get::<AodvMessage>(), self.params.rules) {
+        match (message.get::<AodvMessage>(), self.rules) {
             (None, _) => cx.drop_packet(self.node, packet, DropReason::NoListener),
             (Some(message), Rules::Rfc3561) => self.rfc_on_message(packet, message, from, cx),
             (Some(message), Rules::Ns2) => self.ns2_on_message(packet, message, from, cx),
         }
+        self.find_deadline();
     }
 
     #[inline]
     fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
-        if self.params.rules == Rules::Rfc3561 && self.params.by_hello() {
+        if self.watches_neighbours {
             self.rfc_on_heard(packet, from, cx);
+            self.find_deadline();
         }
     }
 
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
-        match self.params.rules {
+        match self.rules {
             _ if !self.params.by_link_layer() => cx.drop_packet(self.node, packet, DropReason::RetryLimit),
             Rules::Rfc3561 => self.rfc_on_link_failure(packet, next_hop, cx),
             Rules::Ns2 => self.ns2_on_link_failure(packet, next_hop, cx),
         }
+        self.find_deadline();
     }
 
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
-        match self.params.rules {
+        match self.rules {
             Rules::Rfc3561 => self.rfc_on_taken_back(packet, cx),
             Rules::Ns2 => cx.drop_packet(self.node, packet, DropReason::BrokenLink),
         }
+        self.find_deadline();
     }
 
     fn on_timer(&mut self, cx: &mut Context) {
-        match self.params.rules {
+        match self.rules {
             Rules::Rfc3561 => self.rfc_on_timer(cx),
             Rules::Ns2 => self.ns2_on_timer(cx),
         }
+        self.find_deadline();
     }
 
     #[inline]
     fn deadline(&self) -> Time {
-        match self.params.rules {
-            Rules::Rfc3561 => self.rfc_deadline(),
-            Rules::Ns2 => self.ns2_deadline(),
-        }
+        self.deadline
     }
 
     fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {

@@ -134,12 +134,13 @@ impl Aodv {
         }
     }
 
+    /// Whether a request is another's, and is heard for the first time.
+    #[inline]
+    pub(super) fn ns2_is_new(&mut self, request: &Request, now: Time) -> bool {
+        request.originator != self.node && self.heard.note(request.originator, request.id, now, now + self.memory)
+    }
+
     fn ns2_on_request(&mut self, packet: PacketId, mut request: Request, from: NodeId, cx: &mut Context) {
-        let forget = cx.now + self.params.path_discovery_time();
-        if request.originator == self.node || !self.heard.note(request.originator, request.id, cx.now, forget) {
-            cx.deliver(packet);
-            return;
-        }
         // The reverse route comes first, whether or not it will be used.
         let least = cx.now + self.params.reverse_route_life(request.hops);
         let active = cx.now + self.params.active_route_timeout;

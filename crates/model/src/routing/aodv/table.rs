@@ -182,51 +182,97 @@ struct Heard {
     originator: NodeId,
     /// The highest number heard.
     highest: u32,
-    /// Which of the 64 numbers up to the highest were heard; the lowest bit is the highest number's.
+    /// Which of the 64 numbers up to the highest were heard; the lowest bit is the highest number's. Zero in an empty place.
     bits: u64,
     /// When the originator's requests are forgotten.
     forget: Time,
 }
 
+impl Heard {
+    const EMPTY: Self = Self { originator: NodeId::BROADCAST, highest: 0, bits: 0, forget: Time::ZERO };
+
+    /// Notes a number. Whether it is new.
+    #[inline]
+    fn note(&mut self, id: u32) -> bool {
+        let ahead = id.wrapping_sub(self.highest).cast_signed();
+        if ahead > 0 {
+            self.bits = self.bits.checked_shl(ahead.unsigned_abs()).unwrap_or(0) | 1;
+            self.highest = id;
+            return true;
+        }
+        let Some(bit) = 1_u64.checked_shl(ahead.unsigned_abs()) else { return false };
+        let new = self.bits & bit == 0;
+        self.bits |= bit;
+        new
+    }
+}
+
 /// The requests heard. An originator numbers its requests one by one, so that a window of bits holds the recent ones;
 /// a number that has left the window counts as heard.
+///
+/// Each request of a flood is heard from every neighbour, and all but the first time this is all that happens to it. So the
+/// place of an originator is computed from its number, and the next one that is free is taken when there is another. Nothing
+/// ever goes through the places in their order.
 #[derive(Debug, Default)]
-pub struct Requests(Vec<Heard>);
+pub struct Requests {
+    /// None, or a power of two, at most three quarters of them in use.
+    places: Vec<Heard>,
+    used: usize,
+}
 
 impl Requests {
     /// Notes that a request is heard, to be remembered until `forget`. Whether it is new.
+    #[inline]
     pub fn note(&mut self, originator: NodeId, id: u32, now: Time, forget: Time) -> bool {
-        let fresh = Heard { originator, highest: id, bits: 1, forget };
-        let place = match self.0.binary_search_by_key(&originator, |heard| heard.originator) {
-            Ok(place) => place,
-            Err(place) => {
-                self.0.insert(place, fresh);
-                return true;
-            }
-        };
-        let heard = &mut self.0[place];
-        if heard.forget <= now {
-            *heard = fresh;
+        if 4 * self.used >= 3 * self.places.len() {
+            self.grow(now);
+        }
+        let place = self.find(originator);
+        let heard = &mut self.places[place];
+        if heard.bits == 0 || heard.forget <= now {
+            self.used += usize::from(heard.bits == 0);
+            *heard = Heard { originator, highest: id, bits: 1, forget };
             return true;
         }
-        let ahead = id.wrapping_sub(heard.highest).cast_signed();
-        if ahead > 0 {
-            heard.bits = heard.bits.checked_shl(ahead.unsigned_abs()).unwrap_or(0) | 1;
-            heard.highest = id;
-        } else {
-            let Some(bit) = 1_u64.checked_shl(ahead.unsigned_abs()) else { return false };
-            if heard.bits & bit != 0 {
-                return false;
-            }
-            heard.bits |= bit;
+        let new = heard.note(id);
+        if new {
+            heard.forget = forget;
         }
-        heard.forget = forget;
-        true
+        new
+    }
+
+    /// The place of an originator, or the empty one that it may have.
+    #[inline]
+    fn find(&self, originator: NodeId) -> usize {
+        let mask = self.places.len() - 1;
+        // Multiplied by 2^32 over the golden ratio, numbers in a row come far apart; the high bits are the good ones.
+        let mut place = (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & mask;
+        while self.places[place].bits != 0 && self.places[place].originator != originator {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    /// Makes room, with what can be forgotten left out.
+    #[cold]
+    fn grow(&mut self, now: Time) {
+        let kept: Vec<Heard> =
+            self.places.iter().copied().filter(|heard| heard.bits != 0 && heard.forget > now).collect();
+        self.used = kept.len();
+        self.places.clear();
+        self.places.resize((2 * kept.len()).next_power_of_two().max(4), Heard::EMPTY);
+        for heard in kept {
+            let place = self.find(heard.originator);
+            self.places[place] = heard;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use hopyard_engine::Span;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -261,5 +307,31 @@ mod tests {
         assert!(note(&mut requests, 9, 161), "100 ns after it was last heard of, the originator is forgotten");
         assert!(note(&mut requests, 1000, 170));
         assert!(!note(&mut requests, 9, 171), "what has left the window counts as heard");
+    }
+
+    proptest! {
+        /// Against a list of all that was heard.
+        #[test]
+        fn many_originators_are_kept_apart(
+            heard in prop::collection::vec((0_u32..60, 0_u32..6, 0_u64..40), 0..400),
+        ) {
+            let mut requests = Requests::default();
+            let mut known: std::collections::BTreeMap<u32, (Time, Vec<u32>)> = std::collections::BTreeMap::new();
+            let mut now = Time::ZERO;
+            for (originator, id, pause) in heard {
+                now += Span::from_nanos(pause);
+                let forget = now + Span::from_nanos(1000);
+                let (until, ids) = known.entry(originator).or_default();
+                if *until <= now {
+                    ids.clear();
+                }
+                let new = !ids.contains(&id);
+                if new {
+                    ids.push(id);
+                    *until = forget;
+                }
+                prop_assert_eq!(requests.note(NodeId(originator * 4096), id, now, forget), new);
+            }
+        }
     }
 }
