@@ -1,7 +1,7 @@
 //! The link of a node: address resolution, the interface queue and the time that a packet takes through them; and wired links.
 //!
-//! A packet's way down: address resolution, the processing delay, the queue, the MAC. Its way up: the processing delay, then
-//! IP; messages of address resolution stay here. The world owns the MAC. It asks for the next packet (`next_frame`) when the
+//! A packet's way down: address resolution, the processing delay, the queue, the MAC. Its way up: the processing delay, which
+//! all nodes' packets spend in one line ([`Upward`]), then IP; messages of address resolution stay here. The world owns the MAC. It asks for the next packet (`next_frame`) when the
 //! MAC becomes free, and, while the MAC is free, after each call that may have put something into the queue.
 
 use std::collections::VecDeque;
@@ -10,16 +10,18 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::context::{Action, Context};
-use crate::packet::{Body, NodeId, PacketId};
+use crate::context::Context;
+use crate::packet::{NodeId, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
 pub mod queue;
+pub mod upward;
 pub mod wired;
 
 pub use arp::Arp;
 pub use queue::{InterfaceQueue, LengthStatistics, Limit, RoutingPackets};
+pub use upward::Upward;
 pub use wired::Wired;
 
 /// Parameters of the link.
@@ -63,7 +65,6 @@ impl params::Params for Params {
 /// The link of one node.
 #[derive(Clone, Debug)]
 pub struct Link {
-    node: NodeId,
     queue: InterfaceQueue,
     arp: Arp,
     processing_delay: Span,
@@ -72,8 +73,6 @@ pub struct Link {
     down: DelayLine,
     /// What address resolution sends, on its way to the queue.
     resolved: DelayLine,
-    /// Packets on their way up to IP, with the neighbour they came from.
-    up: DelayLine,
 }
 
 impl Link {
@@ -82,14 +81,12 @@ impl Link {
     pub fn new(node: NodeId, params: &Params, rng: Rng) -> Self {
         let capacity = params.queue_limit.capacity(params.queue_length);
         Self {
-            node,
             queue: InterfaceQueue::new(node, capacity, params.routing_packets),
             arp: Arp::new(node, params.arp.clone(), rng),
             processing_delay: params.processing_delay,
             arp_delay: params.arp.delay,
             down: DelayLine::default(),
             resolved: DelayLine::default(),
-            up: DelayLine::default(),
         }
     }
 
@@ -103,17 +100,6 @@ impl Link {
             }
         } else {
             self.send_resolved(cx);
-        }
-    }
-
-    /// A packet that the MAC received from a neighbour.
-    pub fn receive(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
-        if matches!(cx.packets[packet].body, Body::Arp(_)) {
-            self.on_arp(packet, from, cx);
-        } else if self.processing_delay.is_zero() {
-            cx.act(Action::Receive { node: self.node, packet, from });
-        } else {
-            self.up.push(cx.now + self.processing_delay, packet, from);
         }
     }
 
@@ -143,9 +129,6 @@ impl Link {
         while let Some((packet, next_hop)) = self.resolved.pop_due(cx.now) {
             self.queue.push(packet, next_hop, cx);
         }
-        while let Some((packet, from)) = self.up.pop_due(cx.now) {
-            cx.act(Action::Receive { node: self.node, packet, from });
-        }
         if self.arp.deadline() <= cx.now {
             self.arp.on_timer(cx);
             self.send_resolved(cx);
@@ -156,7 +139,7 @@ impl Link {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
-        self.down.deadline().min(self.resolved.deadline()).min(self.up.deadline()).min(self.arp.deadline())
+        self.down.deadline().min(self.resolved.deadline()).min(self.arp.deadline())
     }
 
     /// The interface queue, for measurement.
@@ -169,7 +152,7 @@ impl Link {
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
         let queued = self.queue.iter().map(|(packet, _)| packet);
-        let delayed = [&self.down, &self.resolved, &self.up].into_iter().flat_map(DelayLine::packets);
+        let delayed = [&self.down, &self.resolved].into_iter().flat_map(DelayLine::packets);
         queued.chain(delayed).chain(self.arp.held()).collect()
     }
 
@@ -216,7 +199,7 @@ impl DelayLine {
 #[cfg(test)]
 mod test_packets {
     use super::*;
-    use crate::packet::{ArpMessage, FlowId, Message, Packet, RoutingMessage, UdpHeader};
+    use crate::packet::{ArpMessage, Body, FlowId, Message, Packet, RoutingMessage, UdpHeader};
 
     #[derive(Debug)]
     struct Hello;

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 use super::test_packets::data;
 use super::*;
-use crate::context::DropReason;
-use crate::packet::{ArpMessage, PacketKind, UdpHeader};
+use crate::context::{Action, DropReason};
+use crate::packet::{ArpMessage, Body, PacketKind, UdpHeader};
 use crate::params::Params as _;
 
 const HERE: NodeId = NodeId(0);
@@ -38,7 +38,7 @@ fn a_conversation_in_ns2() {
 
     let reply = test_packets::arp(&mut cx);
     (cx.packets[reply].source, cx.packets[reply].destination) = (NEXT, HERE);
-    link.receive(reply, NEXT, &mut cx);
+    link.on_arp(reply, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(10));
     assert_eq!(link.next_frame(cx.now), Some((first, NEXT)));
 
@@ -48,19 +48,6 @@ fn a_conversation_in_ns2() {
     assert_eq!((link.next_frame(cx.now), link.held()), (None, vec![second]));
     run(&mut link, &mut cx, Span::from_micros(35));
     assert_eq!(link.next_frame(cx.now), Some((second, NEXT)));
-}
-
-#[test]
-fn packets_go_up_after_the_processing_delay() {
-    for (profile, delay) in [(RFC, Span::ZERO), (NS2, Span::from_micros(25))] {
-        let mut cx = Context::default();
-        let mut link = Link::new(HERE, &Params::of_profile(profile), rng());
-        let packet = data(&mut cx);
-        link.receive(packet, NEXT, &mut cx);
-        run(&mut link, &mut cx, delay);
-        assert!(matches!(cx.actions.pop_front(), Some(Action::Receive { node: HERE, from: NEXT, .. })), "{profile}");
-        assert!(link.held().is_empty());
-    }
 }
 
 #[test]
@@ -86,8 +73,6 @@ enum Event {
     Send(u32),
     /// A routing message to broadcast.
     Routing,
-    /// A data packet comes from a neighbour.
-    Receive(u32),
     /// A neighbour asks for a node's address.
     Request(u32, u32),
     /// A neighbour answers.
@@ -104,7 +89,6 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         4 => (0..4_u32).prop_map(Event::Send),
         1 => Just(Event::Routing),
-        1 => (1..4_u32).prop_map(Event::Receive),
         1 => (1..4_u32, 0..4_u32).prop_map(|(from, target)| Event::Request(from, target)),
         1 => (1..4_u32).prop_map(Event::Reply),
         3 => Just(Event::Pop),
@@ -142,19 +126,15 @@ proptest! {
                     let packet = test_packets::routing(&mut cx);
                     link.send(packet, NodeId::BROADCAST, &mut cx);
                 }
-                Event::Receive(number) => {
-                    let packet = data(&mut cx);
-                    link.receive(packet, NodeId(number), &mut cx);
-                }
                 Event::Request(number, target) => {
                     let packet = test_packets::arp(&mut cx);
                     cx.packets[packet].body = Body::Arp(ArpMessage::Request { target: NodeId(target) });
-                    link.receive(packet, NodeId(number), &mut cx);
+                    link.on_arp(packet, NodeId(number), &mut cx);
                 }
                 Event::Reply(number) => {
                     let packet = test_packets::arp(&mut cx);
                     cx.packets[packet].destination = HERE;
-                    link.receive(packet, NodeId(number), &mut cx);
+                    link.on_arp(packet, NodeId(number), &mut cx);
                 }
                 Event::Pop => {
                     if let Some((packet, next_hop)) = link.next_frame(cx.now) {
@@ -178,7 +158,6 @@ proptest! {
             }
             for action in std::mem::take(&mut cx.actions) {
                 match action {
-                    Action::Receive { packet, .. } => drop(cx.deliver(packet)),
                     Action::LinkFailed { packet, .. } => cx.drop_packet(HERE, packet, DropReason::ArpFailed),
                     other => prop_assert!(false, "{other:?}"),
                 }

@@ -138,6 +138,13 @@ impl Dcf {
         }
     }
 
+    /// Reads what edges need of the station into the cache; the value means nothing.
+    #[inline]
+    #[must_use]
+    pub const fn fetch(&self) -> u32 {
+        self.node.0
+    }
+
     /// Whether the station holds no packet and can take one.
     #[must_use]
     pub const fn is_ready(&self) -> bool {

@@ -19,6 +19,9 @@ use crate::packet::{NodeId, PacketId};
 /// the nearest, and 25 km take less time than the shortest preamble.
 pub(super) const HORIZON: f64 = 25_000.0;
 
+/// The state of as many nodes stays in the cache.
+const CACHED: usize = 500;
+
 /// A transmission that is in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmissionId(u32);
@@ -53,6 +56,11 @@ struct Still {
 pub trait Ears {
     /// Whether an edge at this time and order comes before everything else.
     fn comes_first(&self, at: Time, order: Order) -> bool;
+
+    /// Reads the state of a node that edges look at, so that it is in the cache when they come; the value means nothing.
+    fn fetch(&self, _node: NodeId) -> u32 {
+        0
+    }
 
     /// What the beginning of a signal means at a node.
     fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time);
@@ -269,6 +277,14 @@ impl Medium {
         let Transmission { frame, start, order, hearers, next } = &mut transmissions[id.0 as usize];
         let n = hearers.len();
         let mut first = true;
+        if radios.len() > CACHED && (*next == 0 || *next == n) {
+            // With thousands of nodes little of their state is in the cache. Fetched one after the other, as the edges
+            // come, each piece would be waited for; fetched together, before any is needed, they come in the time of a few.
+            let fetched = hearers.iter().fold(0, |sum: u32, hearer| {
+                sum.wrapping_add(radios[hearer.node as usize].fetch()).wrapping_add(ears.fetch(NodeId(hearer.node)))
+            });
+            std::hint::black_box(fetched);
+        }
         for hearer in hearers.get(*next..).unwrap_or_default() {
             let at = *start + Span::from_nanos(u64::from(hearer.delay));
             let order = order.plus(*next as u64);

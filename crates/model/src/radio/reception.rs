@@ -141,6 +141,13 @@ pub enum Verdict {
 }
 
 impl Radio {
+    /// Reads the radio's state into the cache; the value means nothing.
+    #[inline]
+    #[must_use]
+    pub const fn fetch(&self) -> u32 {
+        self.locked
+    }
+
     /// The radio starts to send; a frame being received is lost.
     pub fn send(&mut self, until: Time, receiver: &Receiver) {
         self.sending_until = until;

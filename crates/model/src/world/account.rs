@@ -27,6 +27,7 @@ impl World {
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.medium.held();
         held.extend(self.macs.iter().filter_map(crate::mac::dcf::Dcf::held));
+        held.extend(self.upward.held());
         for node in &self.nodes {
             held.extend(node.link.held());
             held.extend(node.routing.held());

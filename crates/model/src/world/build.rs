@@ -8,7 +8,7 @@ use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 use super::flow::{Counts, Endpoints, Flow};
 use super::{Event, FlowSpec, Node, Spec, Transport, WiredLink, World};
 use crate::context::Context;
-use crate::link::{Link, Wired};
+use crate::link::{Link, Upward, Wired};
 use crate::mac;
 use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility::{self, Leg, Mobility};
@@ -128,6 +128,7 @@ impl World {
             nodes,
             timing,
             medium,
+            upward: Upward::new(spec.link.processing_delay),
             exact: spec.medium.exact,
             wires,
             flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),

@@ -9,6 +9,8 @@ use super::{Event, World};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::frame::Frame;
 use crate::ip::{self, Arrival};
+use crate::link::Upward;
+use crate::link::upward::Rising;
 use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility::Mobility;
 use crate::packet::{Body, NodeId, PacketId};
@@ -68,6 +70,7 @@ impl World {
                     self.arm_link(node);
                 }
             }
+            Event::Up => return self.bring_up(),
             Event::Source(flow) => {
                 let flow = flow as usize;
                 if fired(&mut self.flows[flow].source_wakeup, self.cx.now, &mut self.queue, event) {
@@ -115,11 +118,7 @@ impl World {
                     self.arm_routing(node.index());
                 }
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
-                Action::Arrived { node, packet, from } => {
-                    self.nodes[node.index()].link.receive(packet, from, &mut self.cx);
-                    self.serve_mac(node.index());
-                    self.arm_link(node.index());
-                }
+                Action::Arrived { node, packet, from } => self.arrived(node, packet, from),
                 Action::Receive { node, packet, from } => self.receive(node, packet, from),
                 Action::LinkFailed { node, packet, next_hop } => self.on_link_failed(node, packet, next_hop),
                 Action::MacReady { node } => self.serve_mac(node.index()),
@@ -189,6 +188,7 @@ impl World {
                 macs: &mut self.macs,
                 wakeups: &mut self.mac_wakeups,
                 timing: &self.timing,
+                upward: &mut self.upward,
                 cx: &mut self.cx,
                 end: self.end,
             };
@@ -231,6 +231,33 @@ impl World {
                 Event::Edge(other) => transmission = other,
                 other => return self.handle(other),
             }
+        }
+    }
+
+    /// The MAC received a packet from a neighbour.
+    fn arrived(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+        if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
+            self.nodes[node.index()].link.on_arp(packet, from, &mut self.cx);
+            self.serve_mac(node.index());
+            self.arm_link(node.index());
+        } else if self.upward.is_instant() {
+            self.cx.act(Action::Receive { node, packet, from });
+        } else {
+            line_up(&mut self.upward, &mut self.queue, node, packet, from, self.cx.now);
+        }
+    }
+
+    /// The packet in front has come up, and those behind it for as long as nothing else comes first.
+    fn bring_up(&mut self) {
+        while let Some(rising) = self.upward.pop() {
+            self.receive(rising.node, rising.packet, rising.from);
+            self.drain();
+            let Some(&Rising { at, order, .. }) = self.upward.front() else { return };
+            if at > self.end || !self.queue.comes_first(at, order) {
+                return self.queue.push_ordered(at, order, Event::Up);
+            }
+            self.cx.now = at;
+            self.events += 1;
         }
     }
 
@@ -360,14 +387,41 @@ struct MacEars<'a> {
     macs: &'a mut [Dcf],
     wakeups: &'a mut [Wakeup],
     timing: &'a Timing,
+    upward: &'a mut Upward,
     cx: &'a mut Context,
     end: Time,
+}
+
+impl MacEars<'_> {
+    /// Whether something is left to be done. A packet that came alone, and waits for nothing but its time, needs no more than a
+    /// place in the line.
+    #[inline]
+    fn must_act(&mut self, now: Time) -> bool {
+        match self.cx.actions.front() {
+            None => false,
+            Some(&Action::Arrived { node, packet, from })
+                if self.cx.actions.len() == 1
+                    && !self.upward.is_instant()
+                    && !matches!(self.cx.packets[packet].body, Body::Arp(_)) =>
+            {
+                self.cx.actions.clear();
+                line_up(self.upward, self.queue, node, packet, from, now);
+                false
+            }
+            Some(_) => true,
+        }
+    }
 }
 
 impl Ears for MacEars<'_> {
     #[inline]
     fn comes_first(&self, at: Time, order: Order) -> bool {
         at <= self.end && self.queue.comes_first(at, order)
+    }
+
+    #[inline]
+    fn fetch(&self, node: NodeId) -> u32 {
+        self.macs[node.index()].fetch()
     }
 
     #[inline]
@@ -395,13 +449,22 @@ impl Ears for MacEars<'_> {
             mac.on_idle(self.timing, now);
         }
         if mac.is_quiet() && frame.receiver != node {
-            return !self.cx.actions.is_empty();
+            return self.must_act(now);
         }
         let deadline = mac.deadline(self.timing).max(now);
         if let Some(at) = self.wakeups[node.index()].set(deadline) {
             self.queue.push(at, Event::Mac(node.0));
         }
-        !self.cx.actions.is_empty()
+        self.must_act(now)
+    }
+}
+
+/// A packet starts on its way up.
+#[inline]
+fn line_up(upward: &mut Upward, queue: &mut Queue<Event>, node: NodeId, packet: PacketId, from: NodeId, now: Time) {
+    let order = queue.reserve(1);
+    if let Some(at) = upward.push(node, packet, from, now, order) {
+        queue.push_ordered(at, order, Event::Up);
     }
 }
 

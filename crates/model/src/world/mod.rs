@@ -21,9 +21,8 @@ pub use build::BuildError;
 pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
 use crate::context::Context;
-use crate::link::Link;
-use crate::link::Wired;
 use crate::link::wired::Direction;
+use crate::link::{Link, Upward, Wired};
 use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility;
 use crate::observe::{DecisionRow, Outcome, SeriesRow};
@@ -41,6 +40,8 @@ enum Event {
     Mac(u32),
     /// A node's link has a deadline.
     Link(u32),
+    /// The next packet has come up to IP.
+    Up,
     /// A node's routing has a deadline.
     Routing(u32),
     /// A flow's source has a deadline: traffic, or TCP's timers.
@@ -61,13 +62,14 @@ enum Event {
     Measure,
 }
 
-/// A node's layers above the MAC.
+/// A node's layers above the MAC. What each packet that is heard needs stands first.
 #[derive(Debug)]
+#[repr(C)]
 struct Node {
+    routing_wakeup: Wakeup,
+    routing: routing::Model,
     link: Link,
     link_wakeup: Wakeup,
-    routing: routing::Model,
-    routing_wakeup: Wakeup,
     mobility: mobility::Model,
     wireless: bool,
     /// The wires at this node: the neighbour at the other end, the direction towards it, the wire.
@@ -100,6 +102,7 @@ pub struct World {
     mac_wakeups: Vec<Wakeup>,
     timing: Timing,
     medium: Medium,
+    upward: Upward,
     exact: bool,
     wires: Vec<WiredLink>,
     flows: Vec<Flow>,
