@@ -17,6 +17,7 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 pub mod westwood_plus;
+pub mod welcome;
 
 #[cfg(test)]
 mod testing;
@@ -429,6 +430,7 @@ variants! {
     "westwood_plus" => westwood_plus::WestwoodPlus, "Westwood+: Westwood with one bandwidth sample a round trip (Grieco and Mascolo 2004).";
     "veno" => veno::Veno, "Veno: tells random losses from congestion by the queue (Fu and Liew 2003).";
     "illinois" => illinois::Illinois, "Illinois: the queueing delay sets how fast the window grows and how far it is cut (Liu et al. 2008).";
+    "welcome" => welcome::Welcome, "WELCOME: tells congestion, channel and broken links apart (Ghaleb-Seddik et al. 2012).";
 }
 
 impl CongestionControl for Controller {

@@ -1,0 +1,192 @@
+//! WELCOME's parameters: table I of the paper, and a choice for each place where the paper can be read in more than one way.
+
+use hopyard_engine::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::params::{self, Fault, NS2, RFC};
+use crate::transport::congestion::reno::{self, Halve};
+
+/// How a loss that is taken for congestion is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// As the text says: as `NewReno` does.
+    Text,
+    /// As figure 7 prints: the threshold becomes what the path holds by the bandwidth estimate, and the window one segment.
+    Pseudocode,
+}
+
+/// How a loss that is taken for the channel's is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WirelessLoss {
+    /// As figure 7 prints: the threshold becomes what the path holds, and the window at most that.
+    Clamp,
+    /// As the text says: window and threshold stay.
+    Keep,
+}
+
+/// The window when there is a route again after a link failure (§IV.B of the paper).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterFailure {
+    /// As before the loss (option 1).
+    Keep,
+    /// Half of it (option 2, eq. 4).
+    Halve,
+    /// In proportion to the old round trip over the new one, but no more than the path holds (option 3, eq. 6; figure 7).
+    Scale,
+}
+
+/// The average with which round trips are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Average {
+    /// The flip-flop filter, stable while its two averages differ by more than `stable_band`.
+    Band,
+    /// The flip-flop filter, stable while the agile average lies outside the stable one's control limits of three standard
+    /// deviations (Kim and Noble).
+    ControlLimits,
+    /// TCP's own average.
+    Smoothed,
+}
+
+/// Which growths of the round trip mean congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Growths {
+    /// Those within the last samples, in any order.
+    Any,
+    /// The longest run of them within the last samples.
+    Consecutive,
+}
+
+/// WELCOME's parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// How a loss that is taken for congestion is answered: as the paper's "text" says, as `NewReno` does; or as its
+    /// "pseudocode" prints, with a window of one segment and a threshold from the bandwidth estimate. Both: text.
+    pub reading: Reading,
+    /// How a loss that is taken for the channel's is answered: "clamp" lowers the window to what the path holds by the bandwidth
+    /// estimate (the paper's pseudo-code), "keep" leaves it (its text). Both: clamp.
+    pub wireless: WirelessLoss,
+    /// The window after a link failure: the paper's options 1 ("keep"), 2 ("halve") and 3 ("scale", that of its pseudo-code).
+    /// Both: scale.
+    pub after_failure: AfterFailure,
+    /// More samples than this that have grown mean congestion (the paper's η). Its "5 growths needed" is 4 here; "≤ η" with
+    /// η = 5 is 5. Both: 4.
+    pub eta: u32,
+    /// Whether the growths are counted in any order within the samples kept, or as a run. Both: any.
+    pub growths: Growths,
+    /// How many round trips are kept (`RTT_SAMPLE_COUNT`). Both: 10.
+    pub samples: u32,
+    /// By what share a round trip must exceed the average to have grown (`RTT_G_THRESHOLD`). Both: 0.05.
+    pub growth: f64,
+    /// The average with which a round trip is compared: the flip-flop filter with one of two rules of when to be stable ("band",
+    /// "control_limits"), or TCP's own ("smoothed"). Both: band.
+    pub average: Average,
+    /// By what share the agile average may differ from the stable one before the latter is used (`RTT_THRESHOLD`). Both: 0.1.
+    pub stable_band: f64,
+    /// The weight of the old value in the agile average. Both: 0.1.
+    pub agile_weight: f64,
+    /// The weight of the old value in the stable average. Both: 0.9.
+    pub stable_weight: f64,
+    /// The factor a until round trips of the new route are known: a timeout grows by 1/a. Both: 2/3.
+    pub factor: f64,
+    /// Round trips of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`). Both: 4.
+    pub new_route_samples: u32,
+    /// The weight of the old values in the means of acknowledged bytes and of intervals, from which the bandwidth is estimated.
+    /// Both: 0.9.
+    pub bandwidth_weight: f64,
+    /// The time constant with which the bandwidth estimate is smoothed. Both: 1 s.
+    pub bandwidth_time: Span,
+    /// What a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
+    pub halve: Halve,
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
+    /// 2 is RFC 3465. Both: 1.
+    pub slow_start_limit: u32,
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    pub count_bytes: bool,
+    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2: off.
+    pub grow_only_when_limited: bool,
+}
+
+impl Params {
+    pub(super) fn newreno(&self) -> reno::Params {
+        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+    }
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+            params::Params::of_profile(profile);
+        Self {
+            reading: Reading::Text,
+            wireless: WirelessLoss::Clamp,
+            after_failure: AfterFailure::Scale,
+            eta: 4,
+            growths: Growths::Any,
+            samples: 10,
+            growth: 0.05,
+            average: Average::Band,
+            stable_band: 0.1,
+            agile_weight: 0.1,
+            stable_weight: 0.9,
+            factor: 2.0 / 3.0,
+            new_route_samples: 4,
+            bandwidth_weight: 0.9,
+            bandwidth_time: Span::from_secs(1),
+            halve,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.samples == 0 {
+            return Err(Fault::new("samples", "expected at least 1, found 0"));
+        }
+        if self.eta >= self.samples {
+            let problem = format!(
+                "expected less than samples ({}), found {}: nothing would be congestion",
+                self.samples, self.eta
+            );
+            return Err(Fault::new("eta", problem));
+        }
+        for (name, value) in [("growth", self.growth), ("stable_band", self.stable_band)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Fault::new(name, format!("expected a share of the average, at least 0, found {value}")));
+            }
+        }
+        let weights = [
+            ("agile_weight", self.agile_weight),
+            ("stable_weight", self.stable_weight),
+            ("bandwidth_weight", self.bandwidth_weight),
+        ];
+        if let Some((name, value)) = weights.into_iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
+            return Err(Fault::new(name, format!("expected at least 0 and less than 1, found {value}")));
+        }
+        if self.agile_weight > self.stable_weight {
+            let problem =
+                format!("expected at most stable_weight ({}), found {}", self.stable_weight, self.agile_weight);
+            return Err(Fault::new("agile_weight", problem));
+        }
+        if !(self.factor > 0.0 && self.factor <= 1.0) {
+            return Err(Fault::new("factor", format!("expected more than 0 and at most 1, found {}", self.factor)));
+        }
+        if self.new_route_samples == 0 {
+            return Err(Fault::new("new_route_samples", "expected at least 1, found 0"));
+        }
+        if self.bandwidth_time.is_zero() {
+            return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
+        }
+        self.newreno().check()
+    }
+}

@@ -1,0 +1,457 @@
+//! Each reading and each parameter, with figures worked out by hand; and WELCOME beside NewReno in a conversation.
+
+use hopyard_engine::units::Bytes;
+use hopyard_engine::{Streams, Time};
+
+use super::*;
+use crate::packet::{TcpFlags, TcpHeader};
+use crate::params::{NS2, Params as _, RFC};
+use crate::transport::congestion::{Config, Controller};
+use crate::transport::tcp::{self, TcpSender};
+
+const SEGMENT: u32 = 500;
+
+fn params() -> Params {
+    Params::of_profile(RFC)
+}
+
+/// A rule, and the connection that it sees: a segment every 10 ms.
+struct Bench {
+    rule: Welcome,
+    view: View,
+}
+
+impl Bench {
+    fn new(params: Params) -> Self {
+        params.check().expect("possible parameters");
+        let view = View {
+            now: Time::ZERO,
+            cwnd: 10.0,
+            ssthresh: 8.0,
+            inflation: 0.0,
+            advertised: 40.0,
+            flight: 10.0,
+            pipe: 10.0,
+            recovering: false,
+            lost: 0.0,
+            app_limited: false,
+            segment: SEGMENT,
+            una: 0,
+            next: 10 * u64::from(SEGMENT),
+            max: 10 * u64::from(SEGMENT),
+            duplicates: 0,
+            duplicate_threshold: 3,
+            srtt: None,
+            rto: Span::from_secs(1),
+            hops: 0,
+        };
+        Self { rule: Welcome::new(&params), view }
+    }
+
+    fn take(&mut self, answer: Answer) -> Answer {
+        let (cwnd, ssthresh) = windows(answer, &self.view);
+        (self.view.cwnd, self.view.ssthresh) = (cwnd, ssthresh);
+        if let Answer::Rescale { rto, .. } = answer {
+            self.view.rto = self.view.rto.mul_f64(rto);
+        }
+        answer
+    }
+
+    /// Ten milliseconds later a segment is acknowledged that was sent so many milliseconds before, and another is sent.
+    fn ack(&mut self, millis: u64) -> Answer {
+        self.view.now += Span::from_millis(10);
+        self.view.una += u64::from(SEGMENT);
+        self.view.max = self.view.max.max(self.view.una + 10 * u64::from(SEGMENT));
+        let ack = Ack {
+            bytes: u64::from(SEGMENT),
+            delivered: u64::from(SEGMENT),
+            segments: 1,
+            round_trip: Some(Span::from_millis(millis)),
+            phase: Phase::Open,
+            duplicates: 0,
+            window_limited: false,
+            rate: None,
+        };
+        let answer = self.rule.on_ack(&ack, &self.view);
+        self.take(answer)
+    }
+
+    fn acks(&mut self, samples: &[u64]) -> &mut Self {
+        for &millis in samples {
+            self.ack(millis);
+        }
+        self
+    }
+
+    fn loss(&mut self) -> Answer {
+        let answer = self.rule.on_loss(&Loss { sent: self.view.now, transmissions: 1 }, &self.view);
+        self.take(answer)
+    }
+
+    fn timeout(&mut self, repeated: u32) -> Answer {
+        let answer = self.rule.on_timeout(&Timeout { repeated }, &self.view);
+        self.take(answer)
+    }
+
+    fn decision(&mut self) -> Decision {
+        self.rule.decision().expect("a decision")
+    }
+}
+
+/// The first sample, and nine more like it. 500 bytes every 10 ms are 50,000 byte/s; with the shortest round trip of 100 ms
+/// the path holds ten segments.
+const STEADY: [u64; 10] = [100; 10];
+/// A climb by about 8 % from sample to sample: the agile average is within 10 % of the stable one at first, then the stable one
+/// is used; either way each sample but the first has grown.
+const CLIMB: [u64; 10] = [100, 108, 117, 126, 136, 147, 159, 172, 186, 201];
+
+#[test]
+fn figure_6_decides_by_growth_and_sign() {
+    let judge = |samples: &[u64], by_timeout: bool| {
+        let mut bench = Bench::new(params());
+        bench.acks(samples);
+        if by_timeout {
+            bench.timeout(0)
+        } else {
+            bench.loss()
+        };
+        bench.decision()
+    };
+    assert_eq!(judge(&STEADY, false).cause, Cause::Wireless);
+    assert_eq!(judge(&STEADY, true).cause, Cause::LinkFailure);
+    let congested = judge(&CLIMB, false);
+    assert_eq!((congested.cause, congested.by), (Cause::Congestion, Sign::DuplicateAcks));
+    assert_eq!((congested.evidence, congested.limit, congested.samples), (9.0, 4.0, 10));
+    assert_eq!(congested.last, Some(Span::from_millis(201)));
+    assert_eq!(judge(&CLIMB, true).cause, Cause::Congestion);
+    // No round trip yet, as when the opening segment finds no route: nothing speaks of congestion.
+    let blind = judge(&[], true);
+    assert_eq!((blind.cause, blind.samples, blind.filtered), (Cause::LinkFailure, 0, None));
+}
+
+#[test]
+fn a_decision_is_told_once() {
+    let mut bench = Bench::new(params());
+    bench.loss();
+    assert!(bench.rule.classifies());
+    assert!(bench.rule.decision().is_some());
+    assert!(bench.rule.decision().is_none());
+}
+
+/// Five growths in a row, then rest.
+const FIVE: [u64; 6] = [100, 108, 117, 126, 136, 147];
+
+#[test]
+fn eta_is_how_many_growths_are_not_yet_congestion() {
+    for (eta, cause) in [(4, Cause::Congestion), (5, Cause::Wireless)] {
+        let mut bench = Bench::new(Params { eta, ..params() });
+        bench.acks(&FIVE).loss();
+        let decision = bench.decision();
+        assert_eq!((decision.cause, decision.evidence), (cause, 5.0), "eta {eta}");
+    }
+}
+
+#[test]
+fn growths_may_have_to_come_in_a_row() {
+    // Two, a rest, three.
+    let broken = [100, 108, 117, 100, 100, 100, 109, 118, 128];
+    for (growths, evidence, cause) in
+        [(Growths::Any, 5.0, Cause::Congestion), (Growths::Consecutive, 3.0, Cause::Wireless)]
+    {
+        let mut bench = Bench::new(Params { growths, ..params() });
+        bench.acks(&broken).loss();
+        let decision = bench.decision();
+        assert_eq!((decision.evidence, decision.cause), (evidence, cause), "{growths:?}");
+    }
+}
+
+#[test]
+fn the_average_decides_what_has_grown() {
+    // A step from 100 to 130 that stays. The agile average is there at once, TCP's comes nearer by an eighth a sample, and the
+    // stable one, which the band holds on to, by a tenth.
+    let step = [100, 130, 130, 130, 130, 130, 130, 130];
+    let growth = |average| {
+        let mut bench = Bench::new(Params { average, ..params() });
+        bench.acks(&step).loss();
+        bench.decision().evidence
+    };
+    // Control limits after the first range of 30: 3 * 30 / 1.128 = 80 to each side; the agile average of 127 is used.
+    assert_eq!(growth(Average::ControlLimits), 1.0);
+    // 130 > 1.05 * (130 - 30 * (7/8)^n) while 30 * (7/8)^n > 6.19: n up to 11.
+    assert_eq!(growth(Average::Smoothed), 7.0);
+    // Stable 130 - 30 * 0.9^n; agile 130 - 30 * 0.1^n. They are within a tenth once 30 * 0.9^n < 12, at n = 9.
+    assert_eq!(growth(Average::Band), 7.0);
+}
+
+#[test]
+fn a_channel_loss_clamps_the_window_or_keeps_it() {
+    // Twenty segments in the window, and a path that holds ten.
+    for (wireless, windows) in [(WirelessLoss::Clamp, (10.0, 10.0)), (WirelessLoss::Keep, (20.0, 8.0))] {
+        let mut bench = Bench::new(Params { wireless, ..params() });
+        bench.acks(&STEADY).view.cwnd = 20.0;
+        bench.loss();
+        assert!((bench.view.cwnd - windows.0).abs() < 1e-9, "{wireless:?}: {}", bench.view.cwnd);
+        assert!((bench.view.ssthresh - windows.1).abs() < 1e-9, "{wireless:?}: {}", bench.view.ssthresh);
+    }
+    // A window below what the path holds stays, and may go on to grow as in slow start.
+    let mut bench = Bench::new(params());
+    bench.acks(&STEADY).view.cwnd = 6.0;
+    bench.loss();
+    assert_eq!(bench.view.cwnd, 6.0);
+    assert!((bench.view.ssthresh - 10.0).abs() < 1e-9);
+    // Without an estimate there is nothing to clamp to.
+    let mut bench = Bench::new(params());
+    assert_eq!(bench.loss(), Answer::Keep);
+}
+
+#[test]
+fn the_window_of_a_channel_loss_outlives_the_recovery() {
+    let mut bench = Bench::new(params());
+    bench.acks(&STEADY).view.cwnd = 6.0;
+    bench.loss();
+    // Partial acknowledgements may have taken from the window, and the recovery's end sets its own.
+    bench.view.cwnd = 2.0;
+    let answer = bench.rule.on_recovered(&bench.view);
+    assert_eq!(windows(answer, &bench.view).0, 6.0);
+    assert_eq!(bench.rule.on_recovered(&bench.view), Answer::Keep, "once");
+}
+
+#[test]
+fn congestion_is_newrenos_or_as_printed() {
+    let mut bench = Bench::new(params());
+    bench.acks(&CLIMB).view.flight = 14.0;
+    assert_eq!(bench.loss(), Answer::Set { cwnd: 7.0, ssthresh: 7.0 });
+    assert_eq!(bench.rule.on_recovered(&bench.view), Answer::Keep, "NewReno's own end");
+
+    let mut bench = Bench::new(Params { reading: Reading::Pseudocode, ..params() });
+    bench.acks(&CLIMB).view.flight = 14.0;
+    bench.loss();
+    assert!((bench.view.ssthresh - 10.0).abs() < 1e-9, "50,000 byte/s for 100 ms");
+    assert_eq!(bench.view.cwnd, 1.0);
+    bench.view.cwnd = 10.0;
+    assert_eq!(windows(bench.rule.on_recovered(&bench.view), &bench.view).0, 1.0, "slow start follows");
+    // The same where the timer has found it; the timeout doubles in both readings.
+    for (reading, threshold) in [(Reading::Text, 7.0), (Reading::Pseudocode, 10.0)] {
+        let mut bench = Bench::new(Params { reading, ..params() });
+        bench.acks(&CLIMB).view.flight = 14.0;
+        let answer = bench.timeout(0);
+        assert!(matches!(answer, Answer::Set { cwnd: 1.0, .. }), "{answer:?}");
+        assert!((bench.view.ssthresh - threshold).abs() < 1e-9, "{reading:?}");
+    }
+}
+
+#[test]
+fn profile_ns2_halves_the_window() {
+    let mut bench = Bench::new(Params::of_profile(NS2));
+    bench.acks(&CLIMB);
+    (bench.view.cwnd, bench.view.flight) = (13.0, 9.0);
+    assert_eq!(bench.loss(), Answer::Set { cwnd: 6.5, ssthresh: 6.0 });
+}
+
+#[test]
+fn a_link_failure_sends_one_segment_and_lengthens_the_timeout_by_half() {
+    let mut bench = Bench::new(params());
+    bench.acks(&STEADY).view.cwnd = 9.0;
+    let Answer::Rescale { cwnd, ssthresh, rto } = bench.timeout(0) else { panic!("no rescaling") };
+    assert_eq!((cwnd, rto), (1.0, 1.5));
+    assert!((ssthresh - 10.0).abs() < 1e-9);
+    // Again and again in the same outage: the windows are settled.
+    for repeated in 1..4 {
+        assert_eq!(bench.timeout(repeated), Answer::Rescale { cwnd: 1.0, ssthresh, rto: 1.5 });
+        assert_eq!(bench.decision().cause, Cause::LinkFailure);
+    }
+    assert_eq!(bench.view.rto, Span::from_secs(1).mul_f64(1.5 * 1.5 * 1.5 * 1.5));
+}
+
+/// What the window is on the first acknowledgement after an outage, and after four samples of a route on which the round trip
+/// is 150 ms where it was 100 ms; and the timeout then, which was a second before.
+fn after_failure(change: Params) -> (f64, f64, f64) {
+    let mut bench = Bench::new(change);
+    bench.acks(&STEADY).view.cwnd = 9.0;
+    bench.timeout(0);
+    bench.timeout(1);
+    bench.ack(5000);
+    let first = bench.view.cwnd;
+    // Segments sent before the timeout give no sample, however often they are acknowledged.
+    bench.acks(&[9000; 9]);
+    let before = bench.view.cwnd;
+    bench.acks(&[150, 150, 150]);
+    assert_eq!(bench.view.cwnd, before, "three samples are not enough");
+    let answer = bench.ack(150);
+    assert!(matches!(answer, Answer::Rescale { .. }), "{answer:?}");
+    let (second, rto) = (bench.view.cwnd, bench.view.rto.seconds());
+    assert!(!matches!(bench.ack(150), Answer::Rescale { .. }), "once");
+    (first, second, rto)
+}
+
+#[test]
+fn the_three_recovery_options() {
+    let near = |found: (f64, f64, f64), expected: (f64, f64, f64)| {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        assert!(
+            close(found.0, expected.0) && close(found.1, expected.1) && close(found.2, expected.2),
+            "{found:?}, expected {expected:?}"
+        );
+    };
+    // a is 2/3 at first, and 100/150 when it is known. The timeout becomes 1 s / a in every option.
+    near(after_failure(params()), (6.0, 6.0, 1.5));
+    near(after_failure(Params { after_failure: AfterFailure::Keep, ..params() }), (9.0, 9.0, 1.5));
+    near(after_failure(Params { after_failure: AfterFailure::Halve, ..params() }), (4.5, 4.5, 1.5));
+    // Another first factor: the second step makes up for it.
+    near(after_failure(Params { factor: 0.5, ..params() }), (4.5, 6.0, 1.5));
+}
+
+#[test]
+fn a_shorter_route_allows_no_more_than_the_path_holds() {
+    let mut bench = Bench::new(params());
+    bench.acks(&STEADY).view.cwnd = 9.0;
+    bench.timeout(0);
+    bench.acks(&[5000; 10]).acks(&[50, 50, 50]);
+    // a is 2, and 2 * 9 = 18 segments; but at 50,000 byte/s and 50 ms the path holds five.
+    bench.ack(50);
+    assert!((bench.view.cwnd - 5.0).abs() < 0.3, "{}", bench.view.cwnd);
+    assert_eq!(bench.view.rto, Span::from_millis(500));
+}
+
+#[test]
+fn round_trips_that_a_loss_has_lengthened_do_not_count() {
+    let mut bench = Bench::new(params());
+    bench.acks(&STEADY).loss();
+    // Up to what had been sent when the loss was found.
+    bench.acks(&[400; 10]);
+    assert_eq!(bench.rule.history.last, Some(0.1));
+    bench.ack(120);
+    assert_eq!(bench.rule.history.last, Some(0.12));
+}
+
+#[test]
+fn the_bandwidth_is_shown() {
+    let mut bench = Bench::new(params());
+    assert_eq!(bench.rule.bandwidth(), None);
+    bench.acks(&STEADY);
+    assert!(bench.rule.bandwidth().is_some_and(|value| (value - 50_000.0).abs() < 1e-6));
+}
+
+#[test]
+fn impossible_parameters_are_named() {
+    let cases: [(Params, &str); 10] = [
+        (Params { samples: 0, ..params() }, "samples"),
+        (Params { eta: 10, ..params() }, "eta"),
+        (Params { growth: -0.1, ..params() }, "growth"),
+        (Params { stable_band: f64::NAN, ..params() }, "stable_band"),
+        (Params { agile_weight: 0.95, ..params() }, "agile_weight"),
+        (Params { stable_weight: 1.0, ..params() }, "stable_weight"),
+        (Params { factor: 1.5, ..params() }, "factor"),
+        (Params { new_route_samples: 0, ..params() }, "new_route_samples"),
+        (Params { bandwidth_weight: 1.0, ..params() }, "bandwidth_weight"),
+        (Params { bandwidth_time: Span::ZERO, ..params() }, "bandwidth_time"),
+    ];
+    for (params, name) in cases {
+        let fault = params.check().expect_err(name);
+        assert_eq!(fault.parameter, name);
+        assert!(fault.problem.contains("expected") && fault.problem.contains("found"), "{fault}");
+    }
+}
+
+/// A sender with data without end over a path of 100 ms and a segment every 10 ms, and what it sends.
+struct Path {
+    sender: TcpSender,
+    now: Time,
+    acked: u64,
+}
+
+impl Path {
+    fn new(variant: &str) -> Self {
+        let params = tcp::Params {
+            segment_size: Bytes::new(u64::from(SEGMENT)),
+            connect: tcp::Connect::None,
+            timestamps: false,
+            initial_ssthresh: 12,
+            ..tcp::Params::of_profile(RFC)
+        };
+        let config = Config::of_profile(variant, RFC).expect("a variant");
+        let streams = Streams::new(1, 0);
+        let control = Controller::new(&config, streams.stream("rule"));
+        let mut sender = TcpSender::with_control(&params, control, streams.stream("talk"));
+        sender.write(u64::MAX, Time::ZERO);
+        let mut path = Self { sender, now: Time::ZERO, acked: 0 };
+        path.drain();
+        path.now += Span::from_millis(90);
+        (0..40).for_each(|_| path.ack(1));
+        path
+    }
+
+    fn drain(&mut self) {
+        while self.sender.poll_transmit(self.now).is_some() {}
+    }
+
+    fn ack(&mut self, segments: u64) {
+        self.now += Span::from_millis(10);
+        self.acked += segments;
+        let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+        let ack = self.acked * u64::from(SEGMENT);
+        self.sender.on_segment(&TcpHeader { ack, window: 1 << 20, flags, ..TcpHeader::default() }, self.now);
+        self.drain();
+    }
+
+    fn timer(&mut self) {
+        self.now = self.sender.deadline();
+        self.sender.on_timer(self.now);
+        self.drain();
+    }
+}
+
+#[test]
+fn where_newreno_halves_welcome_goes_on() {
+    let cwnd_after = |variant| {
+        let mut path = Path::new(variant);
+        let before = path.sender.state();
+        let (_, max, _) = path.sender.window_edges();
+        // All but the first arrive.
+        let outstanding = max / u64::from(SEGMENT) - path.acked;
+        (1..outstanding).for_each(|_| path.ack(0));
+        assert_eq!(path.sender.counters().fast_retransmits, 1);
+        // And so do the two of limited transmit.
+        path.ack(outstanding + 2);
+        (before.cwnd, path.sender.state().cwnd)
+    };
+    let (before, after) = cwnd_after("newreno");
+    assert!(after <= 0.5 * before, "NewReno: {before}, then {after}");
+    let (_, after) = cwnd_after("welcome");
+    // 50,000 byte/s for 100 ms.
+    assert!((after - 10.0).abs() < 1e-6, "WELCOME: {before}, then {after}");
+}
+
+#[test]
+fn where_newreno_starts_over_welcome_resumes() {
+    let after_outage = |variant| {
+        let mut path = Path::new(variant);
+        let before = path.sender.state();
+        (0..4).for_each(|_| path.timer());
+        let rto = path.sender.state().rto.seconds() / before.rto.seconds();
+        path.ack(1);
+        (rto, path.sender.state().cwnd / before.cwnd)
+    };
+    let (rto, window) = after_outage("newreno");
+    assert!((rto - 16.0).abs() < 1e-6 && window < 0.2, "NewReno: {rto}, {window}");
+    let (rto, window) = after_outage("welcome");
+    assert!((rto - 5.0625).abs() < 1e-6 && window > 0.5, "WELCOME: {rto}, {window}");
+}
+
+#[test]
+fn the_sender_passes_decisions_on_with_their_segment() {
+    let mut path = Path::new("welcome");
+    let lost = path.acked * u64::from(SEGMENT);
+    (0..3).for_each(|_| path.ack(0));
+    path.timer();
+    let judged = path.sender.take_judged();
+    let of = |index: usize| (judged[index].seq, judged[index].transmissions, judged[index].decision.by);
+    assert_eq!(judged.len(), 2);
+    assert_eq!(of(0), (lost, 1, Sign::DuplicateAcks));
+    assert_eq!(of(1), (lost, 2, Sign::Timeout));
+    assert!(judged[0].sent < judged[0].at && judged[1].sent == judged[0].at);
+    assert!(path.sender.take_judged().is_empty());
+    let mut path = Path::new("newreno");
+    (0..3).for_each(|_| path.ack(0));
+    assert!(!path.sender.classifies() && path.sender.take_judged().is_empty());
+}

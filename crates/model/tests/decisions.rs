@@ -1,0 +1,214 @@
+//! What senders take losses for is held against what has happened: each kind of loss is brought about on purpose.
+
+mod common;
+
+use std::sync::Arc;
+
+use hopyard_engine::units::{Bytes, Distance};
+use hopyard_engine::{Rng, Span};
+use hopyard_model::link::wired;
+use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::observe::{DecisionRow, Outcome};
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::Params as _;
+use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
+use hopyard_model::transport::congestion::welcome::{self, Welcome};
+use hopyard_model::transport::congestion::{Ack, Answer, Config, CongestionControl, Duplicate, Loss, Timeout, View};
+use hopyard_model::transport::{acking, recovery};
+use hopyard_model::world::{Spec, Transport, WireSpec};
+
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger};
+
+/// Two nodes and a wire of 1 Mb/s and 20 ms.
+fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
+    let mut spec = network("ns2", "static", &[(0.0, 0.0); 2]);
+    for node in &mut spec.nodes {
+        node.wireless = false;
+    }
+    let mut params =
+        wired::Params { rate: mbps(1.0), delay: Span::from_millis(20), ..wired::Params::of_profile("ns2") };
+    change(&mut params);
+    spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params }];
+    spec.duration = Span::from_secs(20);
+    spec
+}
+
+fn add_welcome(spec: &mut Spec, to: u32) {
+    add_tcp(spec, 0, to, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 40));
+}
+
+/// Four hops; from 5 s to 10 s the node in the middle is away.
+fn broken_chain() -> Spec {
+    let mut spec = network("ns2", "aodv", &chain(5, 200.0));
+    let order = |at, y| waypoints::Order {
+        at: Span::from_secs(at),
+        x: Distance::new(400.0),
+        y: Distance::new(y),
+        speed: hopyard_engine::units::Speed::new(5000.0),
+    };
+    spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params {
+        track: Vec::new(),
+        orders: vec![order(5, 2000.0), order(10, 0.0)],
+    });
+    spec.duration = Span::from_secs(20);
+    add_welcome(&mut spec, 4);
+    spec
+}
+
+fn all<'a>(outcome: &'a Outcome, what: &str, is: impl Fn(&DecisionRow) -> bool) -> &'a [DecisionRow] {
+    assert!(!outcome.decisions.is_empty(), "{what}: no decision");
+    for row in &outcome.decisions {
+        assert!(is(row), "{what}: {row:?}");
+    }
+    &outcome.decisions
+}
+
+#[test]
+fn a_full_queue_is_congestion() {
+    let mut spec = wire(|wire| wire.queue_length = 10);
+    add_welcome(&mut spec, 1);
+    let outcome = run(&spec);
+    // ns-2's short timeout may come before a repair is acknowledged.
+    let rows = all(&outcome, "short queue", |row| {
+        row.transmissions > 1
+            || (row.true_cause, row.lost, row.lost_reason, row.lost_at_node)
+                == ("congestion", Some("data"), Some("queue_full"), Some(0))
+    });
+    // In slow start the queue fills fast enough to be seen. In congestion avoidance twenty acknowledgements come for each segment
+    // that the window grows by: the last ten round trips are the same.
+    assert_eq!(rows[0].decided, "congestion");
+    let later: Vec<_> = rows.iter().skip(1).filter(|row| row.transmissions == 1).collect();
+    assert!(later.len() > 10 && later.iter().all(|row| row.decided == "wireless"), "{later:?}");
+}
+
+#[test]
+fn a_wire_that_loses_is_a_channel_with_errors() {
+    // Nine segments fill the path and its queue does not grow: the round trip stays as it is.
+    let mut spec = wire(|wire| wire.losses.segments = vec![100, 300]);
+    add_tcp(&mut spec, 0, 1, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 9));
+    let outcome = run(&spec);
+    let rows = all(&outcome, "forced losses", |row| {
+        (row.true_cause, row.decided, row.detected_by) == ("channel_error", "wireless", "duplicate_acks")
+    });
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.sequence > 0 && row.transmissions == 1));
+}
+
+#[test]
+fn a_lost_acknowledgement_is_found_behind_a_timeout() {
+    let mut spec = wire(|wire| wire.losses_back.rate = 0.4);
+    add_tcp(&mut spec, 0, 1, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 1));
+    let outcome = run(&spec);
+    let rows = all(&outcome, "one at a time", |row| {
+        (row.true_cause, row.lost, row.detected_by) == ("channel_error", Some("ack"), "timeout")
+    });
+    assert!(rows.len() > 10, "{}", rows.len());
+}
+
+#[test]
+fn a_late_acknowledgement_is_no_loss() {
+    // The receiver waits for a second segment that never comes, longer than the sender's timeout.
+    let mut spec = wire(|_| {});
+    add_tcp(&mut spec, 0, 1, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 1));
+    if let Transport::Tcp { acking, config } = &mut spec.flows[0].transport {
+        let mut delayed = acking::delayed::Params::of_profile("rfc");
+        delayed.interval = Span::from_millis(500);
+        *acking = acking::Config::Delayed(delayed);
+        config.tcp.max_rto = Span::from_millis(300);
+        config.tcp.initial_rto = Span::from_millis(250);
+    }
+    let outcome = run(&spec);
+    all(&outcome, "delayed", |row| (row.true_cause, row.lost, row.detected_by) == ("spurious", None, "timeout"));
+}
+
+#[test]
+fn a_node_that_walks_away_is_a_link_failure() {
+    let outcome = run(&broken_chain());
+    let away: Vec<_> = outcome.decisions.iter().filter(|row| (5.0..10.0).contains(&row.time_s)).collect();
+    assert!(!away.is_empty(), "{:?}", outcome.decisions);
+    for row in &away {
+        assert_eq!((row.true_cause, row.detected_by), ("link_failure", "timeout"), "{row:?}");
+    }
+    assert!(outcome.flows[0].delivered_bytes > 0);
+}
+
+#[test]
+fn neighbours_that_do_not_hear_each_other_interfere() {
+    // A chain of seven hops disturbs itself, and another sender in the middle does the rest; nobody moves.
+    let mut spec = network("ns2", "aodv", &chain(8, 200.0));
+    add_welcome(&mut spec, 7);
+    add_cbr(&mut spec, 4, 5, 512, Span::from_millis(15));
+    stagger(&mut spec);
+    spec.duration = Span::from_secs(30);
+    let outcome = run(&spec);
+    let count = |cause| outcome.decisions.iter().filter(|row| row.true_cause == cause).count();
+    assert!(count("interference") > 5, "{:?}", outcome.decisions);
+    // Frames fail and AODV takes links for broken, but none is.
+    assert_eq!((count("link_failure"), count("channel_error")), (0, 0));
+}
+
+/// WELCOME, but it tells nobody what it decides.
+struct Silent(Welcome);
+
+impl CongestionControl for Silent {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        self.0.on_ack(ack, view)
+    }
+
+    fn on_duplicate(&mut self, duplicate: &Duplicate, view: &View) -> Answer {
+        self.0.on_duplicate(duplicate, view)
+    }
+
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        self.0.on_loss(loss, view)
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.0.on_timeout(timeout, view)
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        self.0.on_recovered(view)
+    }
+
+    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
+        self.0.on_idle(restart, view)
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        self.0.recovery()
+    }
+}
+
+#[derive(Debug)]
+struct MakesSilent;
+
+impl CustomRule for MakesSilent {
+    fn name(&self) -> &str {
+        "welcome"
+    }
+
+    fn identity(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn build(&self, _rng: Rng) -> Box<dyn CongestionControl + Send> {
+        Box::new(Silent(Welcome::new(&welcome::Params::of_profile("ns2"))))
+    }
+}
+
+#[test]
+fn judging_changes_nothing() {
+    let mut short = wire(|wire| wire.queue_length = 10);
+    add_welcome(&mut short, 1);
+    for spec in [short, broken_chain()] {
+        let mut silent = spec.clone();
+        if let Transport::Tcp { config, .. } = &mut silent.flows[0].transport {
+            config.congestion = Config::Custom(Custom::new(Arc::new(MakesSilent)));
+        }
+        let (with, without) = (run(&spec), run(&silent));
+        assert!(!with.decisions.is_empty() && without.decisions.is_empty());
+        assert_eq!(with.digest, without.digest);
+        assert_eq!(with.flows, without.flows);
+    }
+}
