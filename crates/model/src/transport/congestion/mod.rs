@@ -15,9 +15,9 @@ pub mod sack;
 pub mod tahoe;
 pub mod vegas;
 pub mod veno;
+pub mod welcome;
 pub mod westwood;
 pub mod westwood_plus;
-pub mod welcome;
 
 #[cfg(test)]
 mod testing;

@@ -6,7 +6,7 @@ use hopyard_engine::{Streams, Time};
 use super::*;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
-use crate::transport::congestion::{Config, Controller};
+use crate::transport::congestion::{Config, Controller, testing};
 use crate::transport::tcp::{self, TcpSender};
 
 const SEGMENT: u32 = 500;
@@ -25,25 +25,13 @@ impl Bench {
     fn new(params: Params) -> Self {
         params.check().expect("possible parameters");
         let view = View {
-            now: Time::ZERO,
-            cwnd: 10.0,
             ssthresh: 8.0,
-            inflation: 0.0,
             advertised: 40.0,
-            flight: 10.0,
-            pipe: 10.0,
-            recovering: false,
-            lost: 0.0,
-            app_limited: false,
             segment: SEGMENT,
             una: 0,
-            next: 10 * u64::from(SEGMENT),
             max: 10 * u64::from(SEGMENT),
-            duplicates: 0,
-            duplicate_threshold: 3,
             srtt: None,
-            rto: Span::from_secs(1),
-            hops: 0,
+            ..testing::view(10.0)
         };
         Self { rule: Welcome::new(&params), view }
     }
@@ -65,12 +53,9 @@ impl Bench {
         let ack = Ack {
             bytes: u64::from(SEGMENT),
             delivered: u64::from(SEGMENT),
-            segments: 1,
             round_trip: Some(Span::from_millis(millis)),
-            phase: Phase::Open,
-            duplicates: 0,
             window_limited: false,
-            rate: None,
+            ..testing::ACK
         };
         let answer = self.rule.on_ack(&ack, &self.view);
         self.take(answer)
