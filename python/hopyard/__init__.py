@@ -16,12 +16,14 @@ from hopyard._core import __version__
 from hopyard.errors import Problem, ScenarioError, SimulationError
 
 if TYPE_CHECKING:
+    from hopyard.congestion import CongestionControl
     from hopyard.results import Results
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
     from hopyard.stats import Estimate
 
 __all__ = [
+    "CongestionControl",
     "Estimate",
     "Interrupted",
     "Problem",
@@ -36,6 +38,7 @@ __all__ = [
 
 # Where the public names live: imported when first used, so that the command starts at once.
 _HOMES = {
+    "CongestionControl": "congestion",
     "Estimate": "stats",
     "Interrupted": "running",
     "Results": "results",

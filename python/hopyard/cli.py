@@ -1,6 +1,7 @@
 """The command `hopyard`.
 
-Exit codes: 0 when all is well; 1 when a run broke an invariant (a defect of Hopyard); 2 when what
+Exit codes: 0 when all is well; 1 when a run could not go on (a window rule of the
+user's raised, or an invariant broke, which is a defect of Hopyard); 2 when what
 was given is wrong; 130 when Ctrl-C ended the runs, after the finished ones have been kept.
 
 What a command needs is imported when it runs, so that the command itself starts at once.
@@ -124,11 +125,16 @@ def run(
     from hopyard.running import Interrupted
     from hopyard.running import run as run_all
 
+    failure: SimulationError | None = None
     sampled = [name.strip() for name in series.split(",") if name.strip()]
     try:
         results = run_all(files, runs=runs, seed=seed, jobs=jobs, set=settings, series=sampled)
     except Interrupted as interruption:
         results = interruption.results
+    except SimulationError as error:
+        if error.results is None or not error.results.cases:
+            raise
+        failure, results = error, error.results
     report.show(results)
     if (out or plot or sampled) and results.cases:
         folder = out or Path("results") / "-".join(
@@ -138,6 +144,10 @@ def run(
         if plot:
             written += _draw(results, folder, measure, sampled)
         click.echo(f"In {folder}: {', '.join(path.name for path in written)}")
+    if failure:
+        click.echo(f"error: {failure}", err=True)
+        click.echo("Only the runs that were finished are kept.", err=True)
+        context.exit(FAILED)
     if not results.complete:
         click.echo("Interrupted: only the runs that were finished are kept.", err=True)
         context.exit(INTERRUPTED)

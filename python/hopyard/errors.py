@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hopyard.results import Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +41,10 @@ class ScenarioError(ValueError):
 
 
 class SimulationError(RuntimeError):
-    """A run broke an invariant: a defect of Hopyard. The message has what makes the run again."""
+    """A run could not go on: `results` has those that were finished.
+
+    A window rule of the user's raised, and the message names its line; or an invariant broke, which
+    is a defect of Hopyard. The message has what makes the run again.
+    """
+
+    results: Results | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hopyard import _core
+from hopyard.errors import SimulationError
 from hopyard.progress import Progress, watcher
 from hopyard.results import Results
 from hopyard.scenario import Scenario
@@ -58,8 +59,9 @@ def run(
     Raises:
         ScenarioError: when a scenario is wrong, with every problem found.
         Interrupted: on Ctrl-C, with the results of the finished runs.
-        SimulationError: when a run broke an invariant: a defect of Hopyard, with what is needed to
-            make it again.
+        SimulationError: when a window rule written in Python raised, or a run broke an invariant,
+            which is a defect of Hopyard; with what is needed to make the run again, and the
+            results of the finished runs.
     """
     given = [scenario] if isinstance(scenario, (Scenario, str, PathLike)) else list(scenario)
     scenarios = [each if isinstance(each, Scenario) else Scenario.load(each) for each in given]
@@ -75,6 +77,9 @@ def run(
             while batch.poll(LOOK).ended < batch.runs:
                 pass
             raise Interrupted(_results(batch, complete=False)) from None
+        except SimulationError as error:
+            error.results = _results(batch, complete=False)
+            raise
     return _results(batch, complete=True)
 
 

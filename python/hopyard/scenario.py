@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -13,8 +14,9 @@ from hopyard import _core
 if TYPE_CHECKING:
     from os import PathLike
 
-#: What may stand in a scenario: text ("2 Mbps" too), numbers, truth values, lists and tables.
-Value: TypeAlias = str | int | float | bool | Sequence[Any] | Mapping[str, Any]
+#: What may stand in a scenario: text ("2 Mbps" too), numbers, truth values, lists and tables; a
+#: class of window rules stands for its name.
+Value: TypeAlias = str | int | float | bool | type | Sequence[Any] | Mapping[str, Any]
 #: What reading a key gives: a value, a `Section` or `Tables`; only the scenario knows which.
 Found: TypeAlias = Any
 _Step: TypeAlias = "str | int"
@@ -289,7 +291,12 @@ def _remake(document: dict[str, Any], base: Path) -> Scenario:
 
 
 def _steps(key: str) -> list[_Step]:
-    return [int(step) if step.isdecimal() else step for step in key.split(".")]
+    """The steps of a dotted key; one with dots in it stands in quotes, as in TOML."""
+    steps = [step or quoted.strip("\"'") for quoted, step in _STEP.findall(key)]
+    return [int(step) if step.isdecimal() else step for step in steps]
+
+
+_STEP = re.compile(r"""(?:^|(?<=\.))(?:("[^"]*"|'[^']*')(?=\.|$)|([^.]*))""")
 
 
 def _put(where: Any, path: Sequence[_Step], value: Found | None) -> None:
@@ -310,6 +317,10 @@ def _as_plain(value: Any) -> Any:
     """Views of scenarios, and numbers of numpy's, as what they stand for."""
     if isinstance(value, Section):
         return value._plain()
+    if isinstance(value, type):
+        from hopyard.rules import name_of
+
+        return name_of(value)
     if isinstance(value, (Tables, tuple)):
         return [_as_plain(each) for each in value]
     if hasattr(value, "item"):
@@ -321,6 +332,9 @@ def _as_plain(value: Any) -> Any:
 
 def _choices(value: Value | Sequence[Any]) -> list[str]:
     values = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
-    return [
-        each if isinstance(each, str) else json.dumps(each, default=_as_plain) for each in values
-    ]
+    return [each if isinstance(each, str) else _text(each) for each in values]
+
+
+def _text(value: Any) -> str:
+    plain = _as_plain(value) if isinstance(value, type) else value
+    return plain if isinstance(plain, str) else json.dumps(plain, default=_as_plain)

@@ -4,6 +4,7 @@
 mod batch;
 mod errors;
 mod pool;
+mod rule;
 mod scenario;
 mod table;
 
@@ -15,6 +16,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::batch::{Batch, State};
+    #[pymodule_export]
+    use crate::rule::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
     #[pymodule_export]
     use crate::scenario::{Scenario, parse_set};
     #[pymodule_export]

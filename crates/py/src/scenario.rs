@@ -1,6 +1,6 @@
 //! Scenarios as Python sees them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hopyard_scenario as core;
@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::scenario_error;
+use crate::rule::PythonRules;
 
 /// A key with a value, or with several that are compared.
 type Setting<T> = (String, T);
@@ -47,19 +48,24 @@ impl Scenario {
     }
 }
 
+/// What a scenario in this folder may name: files there, and classes of Python's.
+fn around(folder: &Path) -> core::Surroundings {
+    core::Surroundings::new(folder, Arc::new(PythonRules))
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads a scenario from text; `name` is the file's, `base` the folder of the files that it names.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, name: &str, base: PathBuf) -> PyResult<Self> {
-        Self::read(py, || core::Scenario::load(text, name, &base, &[]))
+        Self::read(py, || core::Scenario::load(text, name, around(&base), &[]))
     }
 
     /// Makes a scenario from a JSON object of its keys.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str, base: PathBuf) -> PyResult<Self> {
         let value = serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Self::read(py, || core::Scenario::from_value(&value, &base))
+        Self::read(py, || core::Scenario::from_value(&value, around(&base)))
     }
 
     /// The scenario with other values of some keys, as TOML or bare words.

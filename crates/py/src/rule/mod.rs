@@ -1,0 +1,408 @@
+//! Window rules written in Python: found by name, made anew for each connection of each run, called for each event.
+//!
+//! A run goes on with the interpreter released; a rule takes it for the time of a call. The events that a class does not
+//! define are not called at all. An exception ends the rule: it answers nothing any more, and the run ends with what it says.
+
+mod state;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use hopyard_engine::{Rng, Span, Time};
+use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
+use hopyard_model::transport::congestion::{self, Answer, CongestionControl, View};
+use hopyard_model::transport::recovery;
+use hopyard_model::transport::tcp::NetworkEvent;
+use hopyard_scenario::{BadRule, CustomClass, CustomRules};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::{PyClass, PyClassInitializer};
+use serde_json::{Map, Value, json};
+
+use self::state::Stage;
+pub use self::state::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
+
+/// Where classes are looked up and exceptions explained.
+const MODULE: &str = "hopyard.rules";
+
+/// Finds rules as Python does.
+#[derive(Debug)]
+pub struct PythonRules;
+
+impl CustomRules for PythonRules {
+    fn find(&self, name: &str, folder: &Path) -> Result<Arc<dyn CustomClass>, BadRule> {
+        Python::attach(|py| {
+            let found = || {
+                let found = py.import(MODULE)?.call_method1("find", (name, folder))?;
+                Class::new(name, &found)
+            };
+            found()
+                .map(|class| Arc::new(Known(Arc::new(class))) as Arc<dyn CustomClass>)
+                .map_err(|error| bad_rule(&error, py))
+        })
+    }
+}
+
+/// An exception as a scenario's problem; `RuleError` has its parts.
+fn bad_rule(error: &PyErr, py: Python<'_>) -> BadRule {
+    let part = |name: &str| -> Option<String> { error.value(py).getattr(name).ok()?.extract().ok() };
+    match part("message") {
+        Some(message) => BadRule { message, expected: part("expected"), hint: part("hint") },
+        None => BadRule { message: error.to_string(), expected: None, hint: None },
+    }
+}
+
+/// The events of a class that are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+enum Event {
+    Ack,
+    Duplicate,
+    Loss,
+    Timeout,
+    Recovered,
+    Sent,
+    Route,
+    Idle,
+    Timer,
+}
+
+impl Event {
+    const COUNT: usize = 9;
+    const ALL: [Self; Self::COUNT] = [
+        Self::Ack,
+        Self::Duplicate,
+        Self::Loss,
+        Self::Timeout,
+        Self::Recovered,
+        Self::Sent,
+        Self::Route,
+        Self::Idle,
+        Self::Timer,
+    ];
+
+    /// The method's name.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ack => "on_ack",
+            Self::Duplicate => "on_duplicate",
+            Self::Loss => "on_loss",
+            Self::Timeout => "on_timeout",
+            Self::Recovered => "on_recovered",
+            Self::Sent => "on_sent",
+            Self::Route => "on_route",
+            Self::Idle => "on_idle",
+            Self::Timer => "on_timer",
+        }
+    }
+}
+
+/// A class of rules, as `hopyard.rules.find` describes it.
+struct Class {
+    name: String,
+    class: Py<PyAny>,
+    defaults: Map<String, Value>,
+    /// The hash of its source.
+    source: String,
+    events: Vec<Event>,
+}
+
+impl fmt::Debug for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Class").field("name", &self.name).field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl Class {
+    fn new(name: &str, found: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let defaults: String = found.getattr("defaults")?.extract()?;
+        let names: Vec<String> = found.getattr("events")?.extract()?;
+        Ok(Self {
+            name: name.to_owned(),
+            class: found.getattr("rule")?.unbind(),
+            defaults: serde_json::from_str(&defaults).map_err(|error| PyValueError::new_err(error.to_string()))?,
+            source: found.getattr("source")?.extract()?,
+            events: Event::ALL.into_iter().filter(|event| names.iter().any(|name| name == event.name())).collect(),
+        })
+    }
+
+    /// What an exception says, with the place in the user's file.
+    fn explain(&self, error: &PyErr, py: Python<'_>, during: &str) -> String {
+        let explained = || -> PyResult<String> {
+            py.import(MODULE)?
+                .call_method1("explain", (error.clone_ref(py).into_value(py), self.class.bind(py), during))?
+                .extract()
+        };
+        explained().unwrap_or_else(|_| format!("{during}: {error}"))
+    }
+}
+
+/// A class with its parameters.
+#[derive(Debug)]
+struct Rule {
+    class: Arc<Class>,
+    parameters: Map<String, Value>,
+}
+
+/// A class that a scenario has found.
+#[derive(Debug)]
+struct Known(Arc<Class>);
+
+impl CustomClass for Known {
+    fn defaults(&self) -> &Map<String, Value> {
+        &self.0.defaults
+    }
+
+    fn rule(&self, parameters: &Map<String, Value>) -> Result<Custom, BadRule> {
+        let rule = Rule { class: Arc::clone(&self.0), parameters: parameters.clone() };
+        // One is made to see that it can be: a run is no place to learn it.
+        match rule.instance(0) {
+            Ok(_) => Ok(Custom::new(Arc::new(rule))),
+            Err(message) => Err(BadRule { message, expected: None, hint: None }),
+        }
+    }
+}
+
+impl Rule {
+    fn instance(&self, seed: u64) -> Result<Instance, String> {
+        Python::attach(|py| {
+            let during = "__init__";
+            let made = || -> PyResult<Instance> {
+                let parameters = Value::Object(self.parameters.clone()).to_string();
+                let made = py.import(MODULE)?.call_method1("make", (self.class.class.bind(py), parameters, seed))?;
+                let recovery: String = made.getattr("recovery")?.extract()?;
+                let recovery = serde_json::from_value(json!(recovery)).map_err(|error| {
+                    let error = error.to_string().replace("unknown variant", "recovery is");
+                    PyValueError::new_err(error)
+                })?;
+                let mut methods = [const { None }; Event::COUNT];
+                for &event in &self.class.events {
+                    methods[event as usize] = Some(made.getattr(event.name())?.unbind());
+                }
+                let mut instance = Instance {
+                    class: Arc::clone(&self.class),
+                    recovery,
+                    wants_rate: made.getattr("wants_rate")?.is_truthy()?,
+                    governs_recovery: made.getattr("governs_recovery")?.is_truthy()?,
+                    rule: made.cast_into::<WindowRule>()?.unbind(),
+                    methods,
+                    deadline: Time::NEVER,
+                    gap: Span::ZERO,
+                    bandwidth: None,
+                    limits_itself: false,
+                    failed: false,
+                    failure: None,
+                };
+                instance.take_settings(py);
+                Ok(instance)
+            };
+            made().map_err(|error| self.class.explain(&error, py, during))
+        })
+    }
+}
+
+impl CustomRule for Rule {
+    fn name(&self) -> &str {
+        &self.class.name
+    }
+
+    fn identity(&self) -> Value {
+        json!({ "parameters": self.parameters, "source": self.class.source })
+    }
+
+    fn build(&self, mut rng: Rng) -> Box<dyn CongestionControl + Send> {
+        match self.instance(rng.next_u64()) {
+            Ok(instance) => Box::new(instance),
+            Err(message) => Box::new(Broken(Some(message))),
+        }
+    }
+}
+
+/// A rule that could not be made.
+struct Broken(Option<String>);
+
+impl CongestionControl for Broken {
+    fn on_ack(&mut self, _ack: &congestion::Ack, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    fn on_loss(&mut self, _loss: &congestion::Loss, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    fn on_timeout(&mut self, _timeout: &congestion::Timeout, _view: &View) -> Answer {
+        Answer::Keep
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::NewReno
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.0.take()
+    }
+}
+
+/// The rule of one connection.
+struct Instance {
+    class: Arc<Class>,
+    rule: Py<WindowRule>,
+    /// The methods to call, by event; nothing for those that the class does not define.
+    methods: [Option<Py<PyAny>>; Event::COUNT],
+    recovery: recovery::Choice,
+    wants_rate: bool,
+    governs_recovery: bool,
+    /// What the rule has set last, to be read without the interpreter.
+    deadline: Time,
+    gap: Span,
+    bandwidth: Option<f64>,
+    limits_itself: bool,
+    failed: bool,
+    failure: Option<String>,
+}
+
+impl Instance {
+    fn take_settings(&mut self, py: Python<'_>) {
+        let rule = self.rule.borrow(py);
+        self.deadline = rule.deadline;
+        self.gap = rule.gap;
+        self.bandwidth = rule.bandwidth;
+        self.limits_itself = rule.limits_itself;
+    }
+
+    fn defines(&self, event: Event) -> bool {
+        !self.failed && self.methods[event as usize].is_some()
+    }
+
+    /// Calls an event's method. `argument` makes what it is told.
+    fn call<'py>(
+        &mut self,
+        py: Python<'py>,
+        event: Event,
+        view: &View,
+        argument: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Answer> {
+        let Some(method) = &self.methods[event as usize] else { return Ok(Answer::Keep) };
+        let stage = if event == Event::Sent { Stage::Told } else { Stage::Event };
+        {
+            let mut rule = self.rule.borrow_mut(py);
+            rule.begin(view, stage);
+            if event == Event::Timer {
+                // Reached, and so gone; the rule may set the next.
+                rule.deadline = Time::NEVER;
+            }
+        }
+        let method = method.bind(py);
+        let given = match argument {
+            Some(argument) => method.call1((argument,))?,
+            None => method.call0()?,
+        };
+        if !given.is_none() {
+            let given = given.repr()?;
+            let text = format!("an event gives None, not {given}: windows are set as self.cwnd and self.ssthresh");
+            return Err(PyValueError::new_err(text));
+        }
+        let answer = self.rule.borrow_mut(py).end();
+        self.take_settings(py);
+        Ok(answer)
+    }
+
+    fn event<F>(&mut self, event: Event, view: &View, argument: F) -> Answer
+    where
+        F: for<'py> FnOnce(Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>>,
+    {
+        if !self.defines(event) {
+            return Answer::Keep;
+        }
+        Python::attach(|py| {
+            let called = argument(py).and_then(|argument| self.call(py, event, view, argument));
+            called.unwrap_or_else(|error| {
+                self.failed = true;
+                self.failure = Some(self.class.explain(&error, py, event.name()));
+                (self.deadline, self.gap) = (Time::NEVER, Span::ZERO);
+                Answer::Keep
+            })
+        })
+    }
+}
+
+fn object<T>(py: Python<'_>, value: T) -> PyResult<Option<Bound<'_, PyAny>>>
+where
+    T: PyClass + Into<PyClassInitializer<T>>,
+{
+    Ok(Some(Bound::new(py, value)?.into_any()))
+}
+
+impl CongestionControl for Instance {
+    fn on_ack(&mut self, ack: &congestion::Ack, view: &View) -> Answer {
+        self.event(Event::Ack, view, |py| object(py, Ack::new(py, ack)?))
+    }
+
+    fn on_duplicate(&mut self, duplicate: &congestion::Duplicate, view: &View) -> Answer {
+        self.event(Event::Duplicate, view, |py| object(py, Duplicate::new(py, duplicate)?))
+    }
+
+    fn on_loss(&mut self, loss: &congestion::Loss, view: &View) -> Answer {
+        self.event(Event::Loss, view, |py| object(py, Loss::new(loss)))
+    }
+
+    fn on_timeout(&mut self, timeout: &congestion::Timeout, view: &View) -> Answer {
+        self.event(Event::Timeout, view, |py| object(py, Timeout::new(timeout)))
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        self.event(Event::Recovered, view, |_| Ok(None))
+    }
+
+    fn on_sent(&mut self, sent: &congestion::Sent, view: &View) {
+        self.event(Event::Sent, view, |py| object(py, Sent::new(sent)));
+    }
+
+    fn on_network(&mut self, event: NetworkEvent, view: &View) -> Answer {
+        self.event(Event::Route, view, |py| object(py, Route::new(event)))
+    }
+
+    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
+        if self.methods[Event::Idle as usize].is_none() {
+            return Answer::Set { cwnd: view.cwnd.min(restart), ssthresh: view.ssthresh };
+        }
+        self.event(Event::Idle, view, |py| Ok(Some(restart.into_pyobject(py)?.into_any())))
+    }
+
+    fn on_timer(&mut self, view: &View) -> Answer {
+        self.event(Event::Timer, view, |_| Ok(None))
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn pacing_gap(&self) -> Span {
+        self.gap
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        self.bandwidth
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.wants_rate
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.limits_itself
+    }
+
+    fn governs_recovery(&self) -> bool {
+        self.governs_recovery
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        self.recovery
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.failure.take()
+    }
+}

@@ -1,0 +1,460 @@
+//! What a window rule written in Python sees of its connection, and what it sets: the native part of
+//! `hopyard.CongestionControl`. What an event is told stands in plain objects.
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::transport::congestion::{self, Answer, Phase, View};
+use hopyard_model::transport::tcp::NetworkEvent;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// What a rule may do at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// No event is under way.
+    Outside,
+    /// An event that may change everything.
+    Event,
+    /// `on_sent`, which is told and not asked.
+    Told,
+}
+
+/// The native part of a rule: what it may know of its connection, and what it has set during an event.
+#[pyclass(subclass, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct WindowRule {
+    view: Option<View>,
+    stage: Stage,
+    /// The windows as they are, or as this event has set them.
+    cwnd: f64,
+    ssthresh: f64,
+    windows_set: bool,
+    rto_factor: Option<f64>,
+    probe: Option<Span>,
+    thawed: bool,
+    pub deadline: Time,
+    pub gap: Span,
+    pub bandwidth: Option<f64>,
+    /// Whether the rule sends less than it could of its own will.
+    #[pyo3(get, set)]
+    pub limits_itself: bool,
+}
+
+impl WindowRule {
+    /// An event begins.
+    pub fn begin(&mut self, view: &View, stage: Stage) {
+        self.view = Some(*view);
+        self.stage = stage;
+        (self.cwnd, self.ssthresh) = (view.cwnd, view.ssthresh);
+        (self.windows_set, self.thawed) = (false, false);
+        (self.rto_factor, self.probe) = (None, None);
+    }
+
+    /// An event ends: what the rule wants done.
+    pub fn end(&mut self) -> Answer {
+        self.stage = Stage::Outside;
+        let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
+        match (self.probe, self.rto_factor) {
+            (Some(probe), _) => Answer::Freeze { probe },
+            (None, Some(rto)) => Answer::Rescale { cwnd, ssthresh, rto },
+            (None, None) if self.thawed => Answer::Thaw,
+            (None, None) if self.windows_set => Answer::Set { cwnd, ssthresh },
+            (None, None) => Answer::Keep,
+        }
+    }
+
+    fn view(&self) -> PyResult<&View> {
+        self.view
+            .as_ref()
+            .ok_or_else(|| PyRuntimeError::new_err("nothing is known of a connection before its first event"))
+    }
+
+    /// Whether something that ends in an answer may be done now.
+    fn may(&self, what: &str) -> PyResult<()> {
+        match self.stage {
+            Stage::Event => Ok(()),
+            Stage::Told => Err(PyRuntimeError::new_err(format!("{what} cannot be used in on_sent"))),
+            Stage::Outside => Err(PyRuntimeError::new_err(format!("{what} can be used in events only"))),
+        }
+    }
+
+    fn may_set(&self, what: &str) -> PyResult<()> {
+        self.may(what)?;
+        if self.probe.is_some() || self.thawed {
+            let text = format!("{what} cannot be set in an event that freezes or thaws: the windows stay as they are");
+            return Err(PyRuntimeError::new_err(text));
+        }
+        Ok(())
+    }
+
+    /// Freezing and thawing go with nothing else.
+    fn may_freeze(&self, what: &str) -> PyResult<()> {
+        self.may(what)?;
+        if self.windows_set || self.rto_factor.is_some() || self.probe.is_some() || self.thawed {
+            return Err(PyRuntimeError::new_err(format!("{what} goes with nothing else in one event")));
+        }
+        Ok(())
+    }
+}
+
+/// A number that Python gives, if it is one and `fits`.
+fn number(value: &Bound<'_, PyAny>, what: &str, expected: &str, fits: fn(f64) -> bool) -> PyResult<f64> {
+    match value.extract::<f64>() {
+        Ok(number) if fits(number) => Ok(number),
+        _ => Err(PyValueError::new_err(format!("{what} must be {expected}, not {}", value.repr()?))),
+    }
+}
+
+/// Seconds as a span; beyond what a run can last counts as never.
+fn span(seconds: f64) -> Span {
+    Span::from_secs_f64(seconds.min(1e9))
+}
+
+#[pymethods]
+impl WindowRule {
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self {
+            view: None,
+            stage: Stage::Outside,
+            cwnd: 0.0,
+            ssthresh: 0.0,
+            windows_set: false,
+            rto_factor: None,
+            probe: None,
+            thawed: false,
+            deadline: Time::NEVER,
+            gap: Span::ZERO,
+            bandwidth: None,
+            limits_itself: false,
+        }
+    }
+
+    #[getter]
+    fn cwnd(&self) -> PyResult<f64> {
+        self.view().map(|_| self.cwnd)
+    }
+
+    #[setter]
+    fn set_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.may_set("cwnd")?;
+        self.cwnd = number(value, "cwnd", "a finite number above zero", |n| n.is_finite() && n > 0.0)?;
+        self.windows_set = true;
+        Ok(())
+    }
+
+    #[getter]
+    fn ssthresh(&self) -> PyResult<f64> {
+        self.view().map(|_| self.ssthresh)
+    }
+
+    #[setter]
+    fn set_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.may_set("ssthresh")?;
+        self.ssthresh = number(value, "ssthresh", "a number above zero", |n| n > 0.0)?;
+        self.windows_set = true;
+        Ok(())
+    }
+
+    /// Multiplies the retransmission timeout.
+    fn rescale_rto(&mut self, factor: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.may_set("rescale_rto")?;
+        self.rto_factor = Some(number(factor, "factor", "a finite number above zero", |n| n.is_finite() && n > 0.0)?);
+        Ok(())
+    }
+
+    /// Stops, and probes every so many seconds.
+    fn freeze(&mut self, probe: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.may_freeze("freeze")?;
+        self.probe = Some(span(number(probe, "probe", "seconds, at least 1e-9", |n| n.is_finite() && n >= 1e-9)?));
+        Ok(())
+    }
+
+    /// Goes on after a freeze.
+    fn thaw(&mut self) -> PyResult<()> {
+        self.may_freeze("thaw")?;
+        self.thawed = true;
+        Ok(())
+    }
+
+    #[getter(deadline)]
+    fn get_deadline(&self) -> Option<f64> {
+        (self.deadline < Time::NEVER).then(|| self.deadline.seconds())
+    }
+
+    #[setter(deadline)]
+    fn set_deadline(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if value.is_none() {
+            self.deadline = Time::NEVER;
+            return Ok(());
+        }
+        let now = self.view.map_or(Time::ZERO, |view| view.now);
+        let seconds = number(value, "deadline", "a time in seconds, or None", |n| n.is_finite() && n >= 0.0)?;
+        let at = Time::ZERO + span(seconds);
+        if at <= now {
+            let text = format!("deadline must be later than now, {}, not {}", now.seconds(), value.repr()?);
+            return Err(PyValueError::new_err(text));
+        }
+        self.deadline = at;
+        Ok(())
+    }
+
+    #[getter(pacing_gap)]
+    fn get_pacing_gap(&self) -> f64 {
+        self.gap.seconds()
+    }
+
+    #[setter(pacing_gap)]
+    fn set_pacing_gap(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.gap = span(number(value, "pacing_gap", "seconds, zero or more", |n| n.is_finite() && n >= 0.0)?);
+        Ok(())
+    }
+
+    #[getter(bandwidth)]
+    fn get_bandwidth(&self) -> Option<f64> {
+        self.bandwidth
+    }
+
+    #[setter(bandwidth)]
+    fn set_bandwidth(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.bandwidth = if value.is_none() {
+            None
+        } else {
+            let fits = |n: f64| n.is_finite() && n >= 0.0;
+            Some(number(value, "bandwidth", "bytes per second, zero or more, or None", fits)?)
+        };
+        Ok(())
+    }
+
+    #[getter]
+    fn now(&self) -> PyResult<f64> {
+        self.view().map(|view| view.now.seconds())
+    }
+
+    #[getter]
+    fn inflation(&self) -> PyResult<f64> {
+        self.view().map(|view| view.inflation)
+    }
+
+    #[getter]
+    fn advertised(&self) -> PyResult<f64> {
+        self.view().map(|view| view.advertised)
+    }
+
+    #[getter]
+    fn flight(&self) -> PyResult<f64> {
+        self.view().map(|view| view.flight)
+    }
+
+    #[getter]
+    fn pipe(&self) -> PyResult<f64> {
+        self.view().map(|view| view.pipe)
+    }
+
+    #[getter]
+    fn recovering(&self) -> PyResult<bool> {
+        self.view().map(|view| view.recovering)
+    }
+
+    #[getter]
+    fn lost(&self) -> PyResult<f64> {
+        self.view().map(|view| view.lost)
+    }
+
+    #[getter]
+    fn app_limited(&self) -> PyResult<bool> {
+        self.view().map(|view| view.app_limited)
+    }
+
+    #[getter]
+    fn segment_size(&self) -> PyResult<u32> {
+        self.view().map(|view| view.segment)
+    }
+
+    #[getter]
+    fn una(&self) -> PyResult<u64> {
+        self.view().map(|view| view.una)
+    }
+
+    #[getter]
+    fn next_seq(&self) -> PyResult<u64> {
+        self.view().map(|view| view.next)
+    }
+
+    #[getter]
+    fn max_seq(&self) -> PyResult<u64> {
+        self.view().map(|view| view.max)
+    }
+
+    #[getter]
+    fn duplicates(&self) -> PyResult<u32> {
+        self.view().map(|view| view.duplicates)
+    }
+
+    #[getter]
+    fn duplicate_threshold(&self) -> PyResult<u32> {
+        self.view().map(|view| view.duplicate_threshold)
+    }
+
+    #[getter]
+    fn srtt(&self) -> PyResult<Option<f64>> {
+        self.view().map(|view| view.srtt.map(Span::seconds))
+    }
+
+    #[getter]
+    fn rto(&self) -> PyResult<f64> {
+        self.view().map(|view| view.rto.seconds())
+    }
+
+    #[getter]
+    fn hops(&self) -> PyResult<u8> {
+        self.view().map(|view| view.hops)
+    }
+}
+
+/// What an acknowledgement tells of the delivery rate.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct RateSample {
+    delivered: u64,
+    interval: Option<f64>,
+    app_limited: bool,
+    prior_delivered: u64,
+    newly_delivered: u64,
+    newly_lost: u64,
+    total_delivered: u64,
+    prior_pipe: f64,
+    round_trip: Option<f64>,
+    rate: Option<f64>,
+}
+
+impl RateSample {
+    fn new(sample: &congestion::RateSample) -> Self {
+        Self {
+            delivered: sample.delivered,
+            interval: sample.interval.map(Span::seconds),
+            app_limited: sample.app_limited,
+            prior_delivered: sample.prior_delivered,
+            newly_delivered: sample.newly_delivered,
+            newly_lost: sample.newly_lost,
+            total_delivered: sample.total_delivered,
+            prior_pipe: sample.prior_pipe,
+            round_trip: sample.round_trip.map(Span::seconds),
+            rate: sample.rate(),
+        }
+    }
+
+    fn object(sample: Option<&congestion::RateSample>, py: Python<'_>) -> PyResult<Option<Py<Self>>> {
+        sample.map(|sample| Py::new(py, Self::new(sample))).transpose()
+    }
+}
+
+/// New data was acknowledged.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Ack {
+    bytes: u64,
+    delivered: u64,
+    segments: u32,
+    round_trip: Option<f64>,
+    phase: &'static str,
+    duplicates: u32,
+    window_limited: bool,
+    rate: Option<Py<RateSample>>,
+}
+
+impl Ack {
+    pub fn new(py: Python<'_>, ack: &congestion::Ack) -> PyResult<Self> {
+        Ok(Self {
+            bytes: ack.bytes,
+            delivered: ack.delivered,
+            segments: ack.segments,
+            round_trip: ack.round_trip.map(Span::seconds),
+            phase: match ack.phase {
+                Phase::Open => "open",
+                Phase::Partial => "partial",
+                Phase::Recovered => "recovered",
+            },
+            duplicates: ack.duplicates,
+            window_limited: ack.window_limited,
+            rate: RateSample::object(ack.rate.as_ref(), py)?,
+        })
+    }
+}
+
+/// A duplicate acknowledgement.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Duplicate {
+    count: u32,
+    sacked: u64,
+    rate: Option<Py<RateSample>>,
+}
+
+impl Duplicate {
+    pub fn new(py: Python<'_>, duplicate: &congestion::Duplicate) -> PyResult<Self> {
+        let rate = RateSample::object(duplicate.rate.as_ref(), py)?;
+        Ok(Self { count: duplicate.count, sacked: duplicate.sacked, rate })
+    }
+}
+
+/// A loss was found without a timeout.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Loss {
+    sent: f64,
+    transmissions: u32,
+}
+
+impl Loss {
+    pub fn new(loss: &congestion::Loss) -> Self {
+        Self { sent: loss.sent.seconds(), transmissions: loss.transmissions }
+    }
+}
+
+/// The retransmission timer went off.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Timeout {
+    repeated: u32,
+}
+
+impl Timeout {
+    pub fn new(timeout: &congestion::Timeout) -> Self {
+        Self { repeated: timeout.repeated }
+    }
+}
+
+/// A segment was sent.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Sent {
+    seq: u64,
+    length: u32,
+    retransmission: bool,
+}
+
+impl Sent {
+    pub fn new(sent: &congestion::Sent) -> Self {
+        Self { seq: sent.seq, length: sent.len, retransmission: sent.retransmission }
+    }
+}
+
+/// What the network layer tells of the route to the receiver.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Route {
+    kind: &'static str,
+    hops: Option<u8>,
+}
+
+impl Route {
+    pub fn new(event: NetworkEvent) -> Self {
+        match event {
+            NetworkEvent::RouteLost => Self { kind: "lost", hops: None },
+            NetworkEvent::RouteRestored => Self { kind: "restored", hops: None },
+            NetworkEvent::HopCount(hops) => Self { kind: "hops", hops: Some(hops) },
+        }
+    }
+}

@@ -1,0 +1,315 @@
+"""Window rules by name: found, looked at, made, and their exceptions explained.
+
+The core calls this; `hopyard.congestion` has what a user needs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import inspect
+import json
+import keyword
+import linecache
+import math
+import sys
+import traceback
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+from random import Random
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, ClassVar, get_origin
+
+from hopyard.congestion import CongestionControl
+
+EVENTS = (
+    "on_ack",
+    "on_duplicate",
+    "on_loss",
+    "on_timeout",
+    "on_recovered",
+    "on_sent",
+    "on_route",
+    "on_idle",
+    "on_timer",
+)
+REQUIRED = ("on_ack", "on_loss", "on_timeout")
+KINDS: dict[Any, type] = {kind: kind for kind in (bool, int, float, str)} | {
+    kind.__name__: kind for kind in (bool, int, float, str)
+}
+
+#: Classes that a program has put into a scenario, by the name that stands for them there.
+_given: dict[str, type] = {}
+#: Modules that were found beside a scenario: in which folder, and what was in the file.
+_beside: dict[str, tuple[Path, bytes]] = {}
+#: The hash of each class's source, taken when it was first seen.
+_sources: dict[type, str] = {}
+
+
+class RuleError(ValueError):
+    """A rule cannot be used: what is wrong, what was expected, what to do about it."""
+
+    def __init__(self, message: str, expected: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A class of rules, as the core needs it."""
+
+    rule: type[CongestionControl]
+    #: Its parameters with their defaults, as JSON.
+    defaults: str
+    #: The hash of its source.
+    source: str
+    #: The events that it defines.
+    events: list[str]
+
+
+def name_of(rule: type) -> str:
+    """The name that stands for a class in a scenario; from now on it does.
+
+    Of a class that was defined again under its name, the last counts, as everywhere in Python.
+    Classes made in functions have one name for many: they are numbered.
+    """
+    name = f"{rule.__module__}:{rule.__qualname__}"
+    if "<locals>" in name:
+        number, first = 1, name
+        while _given.get(name, rule) is not rule:
+            number += 1
+            name = f"{first}#{number}"
+    _given[name] = rule
+    return name
+
+
+def find(name: str, folder: str | Path) -> Found:
+    """What a name such as "my_module:MyTcp" stands for in a scenario that lies in `folder`.
+
+    Raises:
+        RuleError: when there is no such class, or it is no window rule.
+    """
+    module, _, path = name.partition(":")
+    rule: Any = _given.get(name)
+    if rule is None:
+        rule = _import(module, Path(folder))
+        for step in path.split("."):
+            if not hasattr(rule, step):
+                raise _missing(name, rule, step)
+            rule = getattr(rule, step)
+    if not isinstance(rule, type):
+        raise RuleError(f"`{name}` is {rule!r}, and not a class")
+    if not issubclass(rule, CongestionControl):
+        raise RuleError(
+            f"`{name}` is not a window rule",
+            "a subclass of hopyard.CongestionControl",
+            f"class {rule.__name__}(CongestionControl):",
+        )
+    events = _events(name, rule)
+    return Found(rule, json.dumps(_parameters(name, rule)), _source(rule), events)
+
+
+def make(rule: type[CongestionControl], parameters: str, seed: int) -> CongestionControl:
+    """A rule for one connection of one run; called by the core."""
+    made = rule.__new__(rule)
+    vars(made).update(json.loads(parameters))
+    made.random = Random(seed)
+    made.__init__()  # type: ignore[misc]  # After its parameters are there.
+    return made
+
+
+def explain(error: BaseException, rule: type, during: str) -> str:
+    """What went wrong in an event of a rule, and in which lines, the last one first."""
+    what = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    text = [f"{rule.__qualname__}.{during} raised {what[-1] if what else repr(error)}"]
+    linecache.checkcache()
+    here = Path(__file__)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename) == here:
+            continue
+        text.append(f"  {frame.filename}:{frame.lineno}, in {frame.name}")
+        if frame.line:
+            text.append(f"    {frame.line}")
+    return "\n".join(text)
+
+
+def _import(name: str, folder: Path) -> ModuleType:
+    """A module from sys.path, or else from the scenario's folder or the current directory."""
+    steps = name.split(".")
+    if not all(step.isidentifier() and not keyword.iskeyword(step) for step in steps):
+        raise RuleError(f"`{name}` is not the name of a module", "module:Class")
+    top = steps[0]
+    if name in sys.modules and top not in _beside:
+        return sys.modules[name]
+    folders = list(dict.fromkeys((folder.resolve(), Path.cwd())))
+    try:
+        if PathFinder.find_spec(top) is not None:
+            _forget(top)
+            return importlib.import_module(name)
+        for place in folders:
+            spec = PathFinder.find_spec(top, [str(place)])
+            if spec is not None:
+                content = Path(spec.origin).read_bytes() if spec.origin else b""
+                return _import_beside(name, place, content)
+    except RuleError:
+        raise
+    except SyntaxError as error:
+        at = f"{error.filename}:{error.lineno}"
+        line = (error.text or "").strip()
+        raise RuleError(
+            f"the module `{name}` is not Python: {error.msg}, at {at}", None, line or None
+        ) from error
+    except ModuleNotFoundError as error:
+        hint = f"it, or a module that it imports: {error}"
+        raise RuleError(f"the module `{name}` cannot be imported", None, hint) from error
+    except Exception as error:
+        frames = [
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if "importlib" not in frame.filename and Path(frame.filename) != Path(__file__)
+        ]
+        at = f", at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        what = f"{type(error).__name__}: {error}"
+        raise RuleError(f"the module `{name}` cannot be imported: {what}{at}") from error
+    places = " and ".join(str(place) for place in folders)
+    raise RuleError(
+        f"there is no module `{name}`", None, f"it was looked for on sys.path, in {places}"
+    )
+
+
+def _import_beside(name: str, folder: Path, content: bytes) -> ModuleType:
+    """A module of a folder; anew where its file has changed, or another folder has one, too."""
+    top = name.partition(".")[0]
+    importlib.invalidate_caches()
+    if _beside.get(top) != (folder, content):
+        _forget(top)
+    before = sys.dont_write_bytecode
+    sys.path.append(str(folder))
+    # What was compiled before may be older than the file within the clock's resolution.
+    sys.dont_write_bytecode = True
+    try:
+        module = importlib.import_module(name)
+    except BaseException:
+        _forget(top)
+        raise
+    finally:
+        sys.dont_write_bytecode = before
+        sys.path.remove(str(folder))
+    _beside[top] = (folder, content)
+    return module
+
+
+def _forget(top: str) -> None:
+    """Takes a module and what lies in it out of those that are imported."""
+    _beside.pop(top, None)
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+        del sys.modules[name]
+
+
+def _missing(name: str, where: Any, step: str) -> RuleError:
+    """The error for a module without the class; says which rules it has."""
+    rules = [
+        each
+        for each, value in vars(where).items()
+        if isinstance(value, type)
+        and issubclass(value, CongestionControl)
+        and value is not CongestionControl
+    ]
+    message = f"`{name}` is not there: {getattr(where, '__name__', where)} has no `{step}`"
+    near = difflib.get_close_matches(step, rules, 1)
+    expected = " or ".join(f"`{rule}`" for rule in rules) or None
+    return RuleError(message, expected, f'did you mean "{near[0]}"?' if near else None)
+
+
+def _events(name: str, rule: type) -> list[str]:
+    """The events that a class defines."""
+    for known in dir(rule):
+        if known.startswith("on_") and known not in EVENTS:
+            near = difflib.get_close_matches(known, EVENTS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(EVENTS)}"
+            raise RuleError(f"`{name}` has a method `{known}`, which is no event", None, hint)
+    own = [event for event in EVENTS if getattr(rule, event) is not _base(event)]
+    if missing := [event for event in REQUIRED if event not in own]:
+        raise RuleError(
+            f"`{name}` does not say what happens in {' and '.join(missing)}",
+            f"a method for each of {', '.join(REQUIRED)}",
+        )
+    for event in own:
+        if not callable(getattr(rule, event)):
+            raise RuleError(f"`{event}` of `{name}` is not a method")
+    return own
+
+
+def _base(event: str) -> object:
+    return getattr(CongestionControl, event)
+
+
+def _parameters(name: str, rule: type) -> dict[str, Any]:
+    """The parameters of a class with their defaults: its annotated attributes that have one."""
+    parameters: dict[str, Any] = {}
+    for each in reversed(_own_classes(rule)):
+        for key, annotation in inspect.get_annotations(each).items():
+            if key.startswith("_") or _is_class_variable(annotation) or not hasattr(rule, key):
+                continue
+            if hasattr(CongestionControl, key):
+                raise RuleError(f"`{key}` of `{name}` belongs to every rule: it is no parameter")
+            kind = KINDS.get(annotation.strip() if isinstance(annotation, str) else annotation)
+            if kind is None:
+                raise RuleError(
+                    f"the parameter `{key}` of `{name}` is annotated with {annotation}",
+                    "int, float, bool or str",
+                    "a ClassVar, or a name with a leading underscore, is not a parameter",
+                )
+            parameters[key] = _default(name, key, kind, getattr(rule, key))
+    return parameters
+
+
+def _default(name: str, key: str, kind: type, value: Any) -> Any:
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
+        raise RuleError(
+            f"the parameter `{key}` of `{name}` has the default {value!r}",
+            f"{'a finite ' if kind is float else ''}{kind.__name__}",
+        )
+    return value
+
+
+def _is_class_variable(annotation: object) -> bool:
+    if isinstance(annotation, str):
+        return annotation.strip().removeprefix("typing.").startswith("ClassVar")
+    return annotation is ClassVar or get_origin(annotation) is ClassVar
+
+
+def _own_classes(rule: type) -> list[type]:
+    """A class and those that it stands on, up to `CongestionControl`."""
+    above = CongestionControl.__mro__
+    return [each for each in rule.__mro__ if each not in above]
+
+
+def _source(rule: type) -> str:
+    """The hash of a class's source text, and of that of the classes that it stands on."""
+    if rule not in _sources:
+        digest = hashlib.sha256()
+        for each in _own_classes(rule):
+            try:
+                text = inspect.getsource(each)
+            except (OSError, TypeError):
+                # Typed in, or made by a program: what the functions do stands for it.
+                members = sorted(vars(each).items())
+                functions = [(key, v.__code__) for key, v in members if isinstance(v, FunctionType)]
+                text = repr([(key, _code(code)) for key, code in functions])
+            digest.update(text.encode())
+        _sources[rule] = digest.hexdigest()[:16]
+    return _sources[rule]
+
+
+def _code(code: CodeType) -> tuple[object, ...]:
+    constants = [
+        _code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts
+    ]
+    return code.co_code.hex(), constants, code.co_names, code.co_varnames

@@ -1,0 +1,532 @@
+"""Congestion control written in Python: what it may do, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import hopyard
+import pytest
+from click.testing import CliRunner
+from hopyard import CongestionControl, Scenario, ScenarioError, SimulationError, _core
+from hopyard.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+CHAIN = DOCS / "custom-tcp" / "chain.toml"
+
+WIRE: dict[str, Any] = {
+    "name": "wire",
+    "duration": "20 s",
+    "nodes": {"count": 0, "wired": 2},
+    "routing": {"protocol": "static", "static": {"others": "direct"}},
+    "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "20 ms", "queue_length": 8}],
+    "flow": [{"from": 0, "to": 1}],
+}
+
+GOOD = """
+from hopyard import CongestionControl
+
+class Good(CongestionControl):
+    share: float = 0.5
+    count: int = 3
+    mode: str = "calm"
+    fast: bool = False
+
+    def __init__(self):
+        if not 0 < self.share < 1:
+            raise ValueError(f"share must lie between 0 and 1, not {self.share}")
+
+    def on_ack(self, ack):
+        self.cwnd += 1 / self.cwnd
+
+    def on_loss(self, loss):
+        self.cwnd = self.ssthresh = max(self.cwnd * self.share, 1)
+
+    def on_timeout(self, timeout):
+        self.cwnd = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test works in a folder of its own, and leaves no module behind."""
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]
+
+
+def digests(*cases: Scenario, runs: int | None = None, jobs: int = 1) -> list[int]:
+    batch = _core.Batch([case.core for case in cases], runs, jobs)
+    while batch.poll(1).ended < batch.runs:
+        pass
+    return [digest for *_, digest in batch.digests()]
+
+
+def blocks(language: str) -> list[str]:
+    text = (DOCS / "custom-tcp.md").read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_example_of_the_documentation_runs_as_printed(tmp_path: Path) -> None:
+    (example,) = (each for each in blocks("python") if "class Aimd" in each)
+    assert len(example.splitlines()) == 20
+    assert example == (DOCS / "custom-tcp" / "aimd.py").read_text(encoding="utf-8")
+    (tmp_path / "aimd.py").write_text(example, encoding="utf-8")
+    (tmp_path / "chain.toml").write_text(CHAIN.read_text(encoding="utf-8"), encoding="utf-8")
+    arguments = ["run", "chain.toml", "--set", "flow.tcp=newreno,aimd:Aimd", "--runs", "2"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert "aimd:Aimd" in result.output
+    assert "newreno" in result.output
+
+
+def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
+    (example,) = (each for each in blocks("rust") if "pub struct Aimd" in each)
+    assert example == (DOCS / "custom-tcp" / "aimd.rs").read_text(encoding="utf-8")
+    for settings in ({}, {"profile": "ns2"}, {'tcp."aimd:Aimd".keep': "0.9"}):
+        words = [f"{key}={value}" for key, value in settings.items()]
+        cargo = ["cargo", "run", "--quiet", "--package", "hopyard-scenario", "--example"]
+        command = [*cargo, "own_rule", "--", str(CHAIN), *words]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        rust = [int(line, 16) for line in done.stdout.split()]
+        loaded = Scenario.load(CHAIN)
+        python = digests(*loaded.cases({"flow.tcp": "aimd:Aimd", **settings}))
+        assert len(rust) == 3
+        assert python == rust
+        assert python != digests(*loaded.cases({"flow.tcp": "newreno", **settings}, seed=1)[:1])
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    cases = Scenario.load(CHAIN).cases({"flow.tcp": ["aimd:Aimd", "vegas"]})
+    one, two, eight = (digests(*cases, runs=4, jobs=jobs) for jobs in (1, 2, 8))
+    assert one == two == eight
+    assert len(set(one)) == 8
+
+
+class NewReno(CongestionControl):
+    """RFC 5681 under the profile rfc, as the model of that name has it."""
+
+    recovery = "new_reno"
+
+    def on_ack(self, ack: hopyard.congestion.Ack) -> None:
+        if ack.phase == "open" and ack.window_limited:
+            self.cwnd += 1 if self.cwnd < self.ssthresh else 1 / self.cwnd
+
+    def on_loss(self, loss: hopyard.congestion.Loss) -> None:
+        self.cwnd = self.ssthresh = max(self.flight / 2, 2)
+
+    def on_timeout(self, timeout: hopyard.congestion.Timeout) -> None:
+        if timeout.repeated == 0:
+            self.ssthresh = max(self.flight / 2, 2)
+        self.cwnd = 1
+
+
+def test_a_class_itself_may_stand_in_a_scenario() -> None:
+    scenario = Scenario(WIRE | {"flow": [{"from": 0, "to": 1, "tcp": NewReno}]})
+    assert scenario.flow[0].tcp == f"{__name__}:NewReno"
+    (model,) = scenario.cases({"flow.tcp": "newreno"})
+    assert digests(scenario, runs=2) == digests(model, runs=2)
+    results = hopyard.run(scenario, set={"flow.tcp": [NewReno, "newreno"]}, runs=1)
+    assert set(results.flows["transport"].to_pylist()) == {f"{__name__}:NewReno", "newreno"}
+
+
+def test_classes_made_in_a_function_are_told_apart() -> None:
+    def fixed(size: int) -> type[CongestionControl]:
+        class Fixed(NewReno):
+            def on_ack(self, ack: hopyard.congestion.Ack) -> None:
+                self.cwnd = size
+
+        return Fixed
+
+    small, large = fixed(2), fixed(6)
+    cases = Scenario(WIRE).cases({"flow.tcp": [small, large, small]})
+    first, second, third = (digests(case, runs=1) for case in cases)
+    assert first == third != second
+
+
+class Watching(NewReno):
+    """Notes what it is told."""
+
+    seen: ClassVar[list[tuple[Any, ...]]] = []
+    recovery = "sack"
+    wants_rate = True
+
+    def note(self, name: str, *what: object) -> None:
+        self.seen.append((name, self.now, *what))
+
+    def on_ack(self, ack: hopyard.congestion.Ack) -> None:
+        super().on_ack(ack)
+        self.note("ack", ack.phase, ack.bytes, ack.round_trip, ack.rate and ack.rate.rate)
+
+    def on_duplicate(self, duplicate: hopyard.congestion.Duplicate) -> None:
+        self.note("duplicate", duplicate.count, duplicate.sacked)
+
+    def on_recovered(self) -> None:
+        self.note("recovered", self.recovering)
+
+    def on_sent(self, sent: hopyard.congestion.Sent) -> None:
+        self.note("sent", sent.seq, sent.length, sent.retransmission)
+
+    def on_route(self, route: hopyard.congestion.Route) -> None:
+        self.note("route", route.kind, route.hops)
+
+    def on_idle(self, restart: float) -> None:
+        self.note("idle", restart)
+        self.cwnd = restart
+
+
+def test_a_rule_is_told_every_event() -> None:
+    Watching.seen.clear()
+    # Bursts with long pauses between them; a wire that loses what its queue cannot hold; a route.
+    pauses = {"packet_size": "20000 B", "rate": "400 kbps", "on": "1 s", "off": "4 s"}
+    flow = {"from": 0, "to": 1, "tcp": Watching}
+    bursts = flow | {"traffic": "on_off", "on_off": pauses}
+    hopyard.run(Scenario(WIRE | {"flow": [bursts]}), runs=1)
+    hopyard.run(Scenario(WIRE | {"flow": [flow]}), runs=1)
+    chain = {"nodes": {"count": 3}, "duration": "10 s", "flow": [flow | {"to": 2}]}
+    hopyard.run(Scenario(chain), runs=1)
+    seen: dict[str, list[tuple[Any, ...]]] = {}
+    for name, *rest in Watching.seen:
+        seen.setdefault(name, []).append(tuple(rest))
+    assert seen.keys() == {"ack", "duplicate", "recovered", "sent", "route", "idle"}
+    assert any(phase == "partial" for _, phase, *_ in seen["ack"])
+    assert all(bytes_ > 0 for _, _, bytes_, *_ in seen["ack"])
+    assert any(0.02 < trip < 1 for _, _, _, trip, _ in seen["ack"] if trip)
+    assert any(50_000 < rate < 130_000 for *_, rate in seen["ack"] if rate), "1 Mbps"
+    assert any(sacked > 0 for _, _, sacked in seen["duplicate"])
+    assert any(again for *_, again in seen["sent"])
+    assert all(recovering for _, recovering in seen["recovered"])
+    assert ("restored", None) in [each[1:] for each in seen["route"]]
+    assert ("hops", 2) in [each[1:] for each in seen["route"]]
+
+
+class Paced(NewReno):
+    """Sends a segment each 50 ms, and a tick of its own each second."""
+
+    ticks: ClassVar[list[float]] = []
+
+    def __init__(self) -> None:
+        self.pacing_gap = 0.05
+        self.deadline = 1.0
+
+    def on_timer(self) -> None:
+        assert self.deadline is None
+        self.ticks.append(self.now)
+        self.deadline = self.now + 1
+
+
+def test_a_rule_paces_and_has_a_timer() -> None:
+    Paced.ticks.clear()
+    flow = hopyard.run(Scenario(WIRE), set={"flow.tcp": Paced}, runs=1).flows.to_pylist()[0]
+    assert Paced.ticks == [float(second) for second in range(1, 21)]
+    # One segment of 1460 bytes each 50 ms is 233.6 kbit/s.
+    assert flow["goodput_kbps"] == pytest.approx(233.6, rel=0.02)
+    assert flow["retransmissions"] == 0
+
+
+class Patient(NewReno):
+    """Freezes while there is no route, and sends a probe every three seconds."""
+
+    sent: ClassVar[list[float]] = []
+    windows: ClassVar[list[float]] = []
+
+    def on_route(self, route: hopyard.congestion.Route) -> None:
+        if route.kind == "lost":
+            self.windows.append(self.cwnd)
+            self.freeze(3)
+        elif route.kind == "restored" and self.windows:
+            self.thaw()
+            self.deadline = self.now + 1e-6
+
+    def on_timer(self) -> None:
+        self.windows.append(self.cwnd)
+
+    def on_sent(self, sent: hopyard.congestion.Sent) -> None:
+        self.sent.append(self.now)
+
+
+def test_a_rule_freezes_and_thaws() -> None:
+    Patient.sent.clear()
+    Patient.windows.clear()
+    places = [(0, 200), (10, 200), (10.1, 900), (30, 900), (30.1, 200)]
+    track = [{"at": f"{time} s", "x": f"{x} m", "y": "0 m"} for time, x in places]
+    moved = {"nodes": [1], "model": "waypoints", "waypoints": {"track": track}}
+    scenario = Scenario(
+        duration="40 s",
+        nodes={"count": 2, "spacing": "200 m"},
+        movement=[moved],
+        flow=[{"from": 0, "to": 1, "tcp": Patient}],
+    )
+    hopyard.run(scenario, runs=1)
+    gone = [time for time in Patient.sent if 12 < time < 29.5]
+    gaps = [round(b - a, 6) for a, b in itertools.pairwise(gone)]
+    assert len(gaps) >= 5
+    assert set(gaps) == {3.0}, "probes and nothing else"
+    assert max(Patient.sent) > 39, "it goes on"
+    before, after = Patient.windows
+    assert before == after > 2
+
+
+class Dice(NewReno):
+    """Draws what it keeps."""
+
+    drawn: ClassVar[list[float]] = []
+
+    def on_loss(self, loss: hopyard.congestion.Loss) -> None:
+        share = self.random.uniform(0.3, 0.8)
+        self.drawn.append(share)
+        self.cwnd = self.ssthresh = max(self.flight * share, 2)
+
+
+def test_random_numbers_repeat_with_the_seed() -> None:
+    def drawn(seed: int) -> list[float]:
+        Dice.drawn.clear()
+        hopyard.run(Scenario(WIRE), set={"flow.tcp": Dice}, runs=2, seed=seed, jobs=1)
+        return list(Dice.drawn)
+
+    first = drawn(1)
+    assert len(first) > 4
+    assert first == drawn(1) != drawn(2)
+    assert len(set(first)) == len(first), "runs differ"
+
+
+def test_parameters_come_from_the_scenario(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
+    flow = {"from": 0, "to": 1, "tcp": "good:Good"}
+    base = Scenario(WIRE | {"flow": [flow]}, base=tmp_path)
+    assert base.tcp["good:Good"] == {"share": 0.5, "count": 3, "mode": "calm", "fast": False}
+    other = base.copy()
+    other.tcp["good:Good"].share = 0.8
+    assert other.tcp["good:Good"].share == 0.8
+    assert other.hash != base.hash
+    assert digests(other, runs=1) != digests(base, runs=1)
+    own = Scenario(WIRE | {"flow": [flow | {"good:Good": {"share": 0.8}}]}, base=tmp_path)
+    assert digests(own, runs=1) == digests(other, runs=1)
+    (again,) = other.cases({'tcp."good:Good".share': 0.5})
+    assert again.hash == base.hash
+    assert Scenario.parse(other.to_toml(), base=tmp_path).hash == other.hash
+
+
+def test_changed_code_is_another_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "good.py"
+    file.write_text(GOOD, encoding="utf-8")
+    flow = {"flow": [{"from": 0, "to": 1, "tcp": "good:Good"}]}
+    before = Scenario(WIRE | flow, base=tmp_path)
+    assert Scenario(WIRE | flow, base=tmp_path).hash == before.hash
+    file.write_text(GOOD.replace("+= 1 /", "+= 2 /"), encoding="utf-8")
+    after = Scenario(WIRE | flow, base=tmp_path)
+    assert after.hash != before.hash
+    assert digests(after, runs=1) != digests(before, runs=1)
+
+
+def test_modules_are_looked_for_beside_the_scenario_and_in_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, share in ((here, "0.5"), (there, "0.9")):
+        folder.mkdir()
+        text = GOOD.replace("share: float = 0.5", f"share: float = {share}")
+        (folder / "good.py").write_text(text, encoding="utf-8")
+        text = Scenario(WIRE).to_toml()
+        (folder / "wire.toml").write_text(text, encoding="utf-8")
+    shares = []
+    for folder in (here, there, here):
+        (case,) = Scenario.load(folder / "wire.toml").cases({"flow.tcp": "good:Good"})
+        shares.append(case.tcp["good:Good"].share)
+    assert shares == [0.5, 0.9, 0.5]
+    monkeypatch.chdir(there)
+    (case,) = Scenario(WIRE, base=tmp_path).cases({"flow.tcp": "good:Good"})
+    assert case.tcp["good:Good"].share == 0.9
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+BAD = {
+    "no_module:X": ("there is no module `no_module`", "sys.path"),
+    "bad:Absent": ("bad has no `Absent`", "`Good`"),
+    "bad:Goood": ("bad has no `Goood`", 'did you mean "Good"?'),
+    "bad:NUMBER": ("`bad:NUMBER` is 3, and not a class",),
+    "bad:NotARule": ("`bad:NotARule` is not a window rule", "hopyard.CongestionControl"),
+    "bad:Incomplete": ("does not say what happens in on_loss and on_timeout", "on_ack"),
+    "bad:Typo": ("a method `on_timout`, which is no event", "did you mean `on_timeout`?"),
+    "bad:WrongKind": ("`table` of `bad:WrongKind` is annotated with", "int, float, bool or str"),
+    "bad:WrongDefault": ("`size` of `bad:WrongDefault` has the default 1.5", "expected int"),
+    "bad:Reserved": ("`cwnd` of `bad:Reserved` belongs to every rule",),
+    "bad:Raises": ("Raises.__init__ raised ValueError: share", "bad.py:", "raise ValueError"),
+    "bad:Windows": ("cwnd can be used in events only",),
+    "bad:Recovery": ("recovery is `magic`", "`new_reno`"),
+    "syntax:X": ("the module `syntax` is not Python", "syntax.py:2"),
+    "fails:X": ("cannot be imported: ZeroDivisionError", "fails.py:1"),
+    "not a module:X": ("is not the name of a module",),
+}
+
+BAD_MODULE = (
+    GOOD
+    + """
+NUMBER = 3
+
+class NotARule:
+    pass
+
+class Incomplete(CongestionControl):
+    def on_ack(self, ack):
+        pass
+
+class Typo(Good):
+    def on_timout(self, timeout):
+        pass
+
+class WrongKind(Good):
+    table: dict = {}
+
+class WrongDefault(Good):
+    size: int = 1.5
+
+class Reserved(Good):
+    cwnd: float = 3.0
+
+class Raises(Good):
+    share: float = 2.0
+
+class Windows(Good):
+    def __init__(self):
+        self.cwnd = 3
+
+class Recovery(Good):
+    recovery = "magic"
+"""
+)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_rule_that_cannot_be_used_is_reported_before_the_run(tmp_path: Path, name: str) -> None:
+    (tmp_path / "bad.py").write_text(BAD_MODULE, encoding="utf-8")
+    (tmp_path / "syntax.py").write_text("x = 1\nclass\n", encoding="utf-8")
+    (tmp_path / "fails.py").write_text("x = 1 / 0\n", encoding="utf-8")
+    text = Scenario(WIRE).to_toml().replace('tcp = "newreno"', f'tcp = "{name}"')
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(text, name="wire.toml", base=tmp_path)
+    (problem,) = caught.value.problems
+    assert problem.path == "flow.0.tcp"
+    assert (problem.file, problem.text) == ("wire.toml", f'tcp = "{name}"')
+    for words in BAD[name]:
+        assert words in str(caught.value)
+
+
+def test_parameters_that_do_not_fit_are_reported_with_their_line(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
+    text = Scenario(WIRE).to_toml().replace('tcp = "newreno"', 'tcp = "good:Good"')
+    more = '\n[tcp."good:Good"]\nshar = 0.3\ncount = 1.5\nmode = 3\nfast = "yes"\n'
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.parse(text + more, name="wire.toml", base=tmp_path)
+    shown = {problem.text: problem for problem in caught.value.problems}
+    assert shown["shar = 0.3"].hint == "did you mean `share`?"
+    assert shown["count = 1.5"].expected == "a whole number"
+    assert shown["mode = 3"].expected == "text in quotes"
+    assert shown['fast = "yes"'].expected == "true or false"
+    with pytest.raises(ScenarioError, match=r"share must lie between 0 and 1, not 1.5"):
+        Scenario.parse(f'{text}\n[tcp."good:Good"]\nshare = 1.5\n', base=tmp_path)
+
+
+FAILING = """
+from hopyard import CongestionControl
+
+class Base(CongestionControl):
+    def on_ack(self, ack):
+        if self.now > 5:
+            self.fail()
+        self.cwnd += 1 / self.cwnd
+
+    def on_loss(self, loss):
+        self.cwnd = 2
+
+    def on_timeout(self, timeout):
+        self.cwnd = 1
+"""
+
+FAILURES = {
+    "1 / 0": "ZeroDivisionError: division by zero",
+    'self.cwnd = float("nan")': "ValueError: cwnd must be a finite number above zero, not nan",
+    "self.cwnd = 0": "ValueError: cwnd must be a finite number above zero, not 0",
+    "self.cwnd = -2": "ValueError: cwnd must be a finite number above zero, not -2",
+    'self.cwnd = "many"': "ValueError: cwnd must be a finite number above zero, not 'many'",
+    "self.ssthresh = 0": "ValueError: ssthresh must be a number above zero, not 0",
+    "self.pacing_gap = -1": "ValueError: pacing_gap must be seconds, zero or more, not -1",
+    "self.deadline = self.now": "ValueError: deadline must be later than now",
+    "self.freeze(0)": "ValueError: probe must be seconds, at least 1e-9, not 0",
+    "self.rescale_rto(-1)": "ValueError: factor must be a finite number above zero, not -1",
+    "self.thaw(); self.cwnd = 3": "RuntimeError: cwnd cannot be set in an event that freezes",
+    "self.cwnd = 3; self.freeze(1)": "RuntimeError: freeze goes with nothing else in one event",
+    "self.flight = 3": "AttributeError:",
+}
+
+
+@pytest.mark.parametrize("line", FAILURES)
+def test_an_exception_names_the_line_and_the_simulated_time(tmp_path: Path, line: str) -> None:
+    text = f"{FAILING}\n    def fail(self):\n        {line}\n"
+    (tmp_path / "failing.py").write_text(text, encoding="utf-8")
+    scenario = Scenario(WIRE | {"flow": [{"from": 0, "to": 1, "tcp": "failing:Base"}]})
+    with pytest.raises(SimulationError) as caught:
+        hopyard.run(scenario, runs=1, seed=7)
+    shown = str(caught.value)
+    number = text.splitlines().index(f"        {line}") + 1
+    assert "run 0 of wire with seed 7 failed: flow 0 at 5.0" in shown
+    assert f"Base.on_ack raised {FAILURES[line]}" in shown
+    assert f"{tmp_path}/failing.py:{number}, in fail\n    {line}" in shown
+    assert "in on_ack\n    self.fail()" in shown
+
+
+def test_an_event_gives_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gives.py").write_text(
+        GOOD.replace("self.cwnd += 1 / self.cwnd", "return self.cwnd + 1"), encoding="utf-8"
+    )
+    scenario = Scenario(WIRE | {"flow": [{"from": 0, "to": 1, "tcp": "gives:Good"}]})
+    with pytest.raises(SimulationError, match=r"an event gives None, not \d+\.\d+"):
+        hopyard.run(scenario, runs=1)
+
+
+def test_windows_cannot_be_set_when_a_segment_is_sent() -> None:
+    class Late(NewReno):
+        def on_sent(self, sent: hopyard.congestion.Sent) -> None:
+            self.cwnd = 3
+
+    with pytest.raises(SimulationError, match="cwnd cannot be used in on_sent"):
+        hopyard.run(Scenario(WIRE), set={"flow.tcp": Late}, runs=1)
+
+
+def test_the_finished_runs_of_others_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(
+        f"{FAILING}\n    def fail(self):\n        1 / 0\n", encoding="utf-8"
+    )
+    settings = {"flow.tcp": ["newreno", "failing:Base"]}
+    with pytest.raises(SimulationError) as caught:
+        hopyard.run(Scenario(WIRE), set=settings, runs=2, jobs=1)
+    results = caught.value.results
+    assert results is not None
+    assert not results.complete
+    assert results.flows["flow.tcp"].to_pylist() == ["newreno", "newreno"]
+    (tmp_path / "wire.toml").write_text(Scenario(WIRE).to_toml(), encoding="utf-8")
+    arguments = ["run", "wire.toml", "--set", "flow.tcp=newreno,failing:Base", "--runs", "2"]
+    result = CliRunner().invoke(main, [*arguments, "--jobs", "1", "--out", "kept"])
+    assert result.exit_code == 1
+    assert "ZeroDivisionError" in result.output
+    assert (tmp_path / "kept" / "flows.parquet").exists()
+
+
+def test_events_that_a_class_leaves_out_are_not_called() -> None:
+    from hopyard.rules import find
+
+    assert find(f"{__name__}:NewReno", ".").events == ["on_ack", "on_loss", "on_timeout"]
+    assert "on_timer" in find(f"{__name__}:Paced", ".").events
