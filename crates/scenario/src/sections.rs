@@ -411,7 +411,7 @@ pub struct Measure {
     /// From when on flows are measured.
     pub from: Span,
     /// The quantities of each flow that are sampled: "cwnd", "ssthresh", "rtt", "rto", "throughput", "hops",
-    /// "bandwidth" (where the congestion control estimates it).
+    /// "bandwidth" (where the congestion control estimates it), "pacing_gap" (where it paces).
     pub series: Vec<Quantity>,
     /// How often they are sampled.
     pub interval: Span,

@@ -168,7 +168,9 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
     let (transport, name, segment) = match &flow.transport {
         Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, Cow::Borrowed("udp"), 0),
         Transport::Tcp { config, acking } => {
-            let sender = TcpSender::new(config, stream("tcp"));
+            let mut sender = TcpSender::new(config, stream("tcp"));
+            let mac::Config::Dcf(mac) = &spec.mac;
+            sender.set_link_rate(mac.rate);
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
             let name = Cow::Owned(config.congestion.name().to_owned());

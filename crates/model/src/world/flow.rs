@@ -207,7 +207,7 @@ impl World {
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {
             Body::Tcp(header) if to_sink => self.on_data(flow, &packet, &header),
-            Body::Tcp(header) => self.on_acknowledgement(flow, &header),
+            Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
             Body::Arp(_) | Body::Routing(_) => {}
         }
@@ -231,9 +231,10 @@ impl World {
         self.pump_receiver(flow);
     }
 
-    fn on_acknowledgement(&mut self, flow: usize, header: &TcpHeader) {
+    fn on_acknowledgement(&mut self, flow: usize, packet: &Packet, header: &TcpHeader) {
         let now = self.cx.now;
         if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+            sender.set_ack_hops(packet.hops);
             sender.on_segment(header, now);
         }
         self.pump_sender(flow);
@@ -333,6 +334,9 @@ impl World {
             Quantity::Throughput => {
                 let bits = (it.meter.total_delivered() - it.sampled_bytes) as f64 * 8.0;
                 Some(bits / self.sample_interval.seconds() / 1e3)
+            }
+            Quantity::PacingGap => {
+                state.map(|state| state.pacing_gap).filter(|gap| !gap.is_zero()).map(|gap| gap.seconds() * 1e3)
             }
             Quantity::Bandwidth => state.and_then(|state| state.bandwidth).map(|rate| rate * 8.0 / 1e3),
             Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to).map(|(_, hops)| f64::from(hops)),

@@ -128,12 +128,22 @@ pub enum Quantity {
     Hops,
     /// The bandwidth that the congestion control estimates, in kbit/s of payload.
     Bandwidth,
+    /// The least time between two segments of a congestion control that paces, in milliseconds.
+    PacingGap,
 }
 
 impl Quantity {
     /// Every quantity.
-    pub const ALL: [Self; 7] =
-        [Self::Cwnd, Self::Ssthresh, Self::Rtt, Self::Rto, Self::Throughput, Self::Hops, Self::Bandwidth];
+    pub const ALL: [Self; 8] = [
+        Self::Cwnd,
+        Self::Ssthresh,
+        Self::Rtt,
+        Self::Rto,
+        Self::Throughput,
+        Self::Hops,
+        Self::Bandwidth,
+        Self::PacingGap,
+    ];
 
     /// Its name in scenarios and tables.
     #[must_use]
@@ -146,6 +156,7 @@ impl Quantity {
             Self::Throughput => "throughput",
             Self::Hops => "hops",
             Self::Bandwidth => "bandwidth",
+            Self::PacingGap => "pacing_gap",
         }
     }
 
@@ -157,6 +168,7 @@ impl Quantity {
             Self::Rtt | Self::Rto => "s",
             Self::Throughput | Self::Bandwidth => "kbit/s",
             Self::Hops => "hops",
+            Self::PacingGap => "ms",
         }
     }
 }

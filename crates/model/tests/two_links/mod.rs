@@ -314,6 +314,7 @@ pub fn read_reference(text: &str) -> Vec<Case> {
             duplicate_acks: 0,
             frozen: false,
             bandwidth: None,
+            pacing_gap: Span::ZERO,
         };
         let event = Event {
             time: Time::ZERO + Span::from_secs_f64(number(4)),

@@ -22,6 +22,7 @@ pub mod westwood_plus;
 #[cfg(test)]
 mod testing;
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::recovery;
@@ -69,6 +70,10 @@ pub struct View {
     pub rto: Span,
     /// Which hop count the network layer reported last; 0 when it did not.
     pub hops: u8,
+    /// Hops that the latest acknowledgement took; 0 before the first.
+    pub ack_hops: u8,
+    /// The rate of data frames on the network's radios, where the world has told it.
+    pub link_rate: Option<Rate>,
 }
 
 impl View {
@@ -248,6 +253,15 @@ pub struct Decision {
     pub last: Option<Span>,
 }
 
+/// What a thaw brings back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restore {
+    /// Windows, timeout and round-trip estimate as they were when the freeze began.
+    AtFreeze,
+    /// As they were before the first timeout since the last new acknowledgement, if there was one; otherwise as `AtFreeze`.
+    BeforeTimeout,
+}
+
 /// What a variant wants done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
@@ -269,13 +283,16 @@ pub enum Answer {
         /// The factor.
         rto: f64,
     },
-    /// Stop: keep windows, timeout and round-trip estimate as they are, stop the retransmission timer, and send nothing but
-    /// the first unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`.
+    /// Stop: keep windows, timeout and round-trip estimate, stop the retransmission timer, and send nothing but the first
+    /// unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`. A sender that is
+    /// frozen already stays as it is.
     Freeze {
         /// Time between probes.
         probe: Span,
+        /// What the thaw brings back.
+        restore: Restore,
     },
-    /// End the freeze: all is restored as it was, and the retransmission timer starts anew.
+    /// End the freeze: all is restored, and the retransmission timer starts anew.
     Thaw,
 }
 
@@ -305,7 +322,8 @@ pub trait CongestionControl {
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &Sent, _view: &View) {}
 
-    /// The route to the receiver was lost, restored, or changed its length.
+    /// The route to the receiver was lost, restored, or changed its length; or a segment could not be delivered, where
+    /// [`wants_notices`](Self::wants_notices).
     fn on_network(&mut self, _event: NetworkEvent, _view: &View) -> Answer {
         Answer::Keep
     }
@@ -362,6 +380,11 @@ pub trait CongestionControl {
     /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate reduction
     /// then keeps out of it.
     fn governs_recovery(&self) -> bool {
+        false
+    }
+
+    /// Whether nodes that cannot pass a segment on shall tell: only then does [`NetworkEvent::Unreachable`] come.
+    fn wants_notices(&self) -> bool {
         false
     }
 
@@ -505,6 +528,10 @@ impl CongestionControl for Controller {
 
     fn governs_recovery(&self) -> bool {
         forward!(self, rule => rule.governs_recovery())
+    }
+
+    fn wants_notices(&self) -> bool {
+        forward!(self, rule => rule.wants_notices())
     }
 
     fn recovery(&self) -> recovery::Choice {

@@ -1,5 +1,6 @@
 //! What a sender and its recovery share: the segments, the windows, the timers.
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::params::{Params, RecoveryExit};
@@ -9,7 +10,7 @@ use super::scoreboard::Board;
 use super::sender::SenderCounters;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{
-    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, RateSample, View,
+    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, RateSample, Restore, View,
 };
 use crate::transport::recovery::{Arrival, Prr};
 
@@ -34,16 +35,23 @@ pub struct Judged {
     pub decision: Decision,
 }
 
+/// What a thaw brings back.
+#[derive(Clone, Debug)]
+struct Kept {
+    cwnd: f64,
+    ssthresh: f64,
+    inflation: f64,
+    /// Smoothed round trip, its deviation, timeout and back-off.
+    rtt: Estimator,
+}
+
 /// What is kept while a sender is frozen.
 #[derive(Clone, Debug)]
 pub(crate) struct Frozen {
     probe: Span,
     /// When the next probe goes out.
     pub next: Time,
-    cwnd: f64,
-    ssthresh: f64,
-    inflation: f64,
-    rtt: Estimator,
+    kept: Kept,
 }
 
 /// What a sender and its recovery share.
@@ -68,6 +76,8 @@ pub struct Core {
     pub(crate) rto: Time,
     /// Timeouts since the last new acknowledgement.
     pub(crate) timeouts_in_row: u32,
+    /// The state before the first of them.
+    before_timeout: Option<Kept>,
     /// The end of the segment being timed, and when it was sent.
     timed: Option<(u64, Time)>,
     /// The timestamp that the acknowledgement at hand echoes.
@@ -104,6 +114,8 @@ pub struct Core {
     /// The application's data ends before this sequence number.
     pub(crate) app_end: u64,
     pub(crate) hops: u8,
+    pub(crate) ack_hops: u8,
+    pub(crate) link_rate: Option<Rate>,
     pub(crate) counters: SenderCounters,
     /// Losses judged and not yet asked for.
     pub(crate) judged: Vec<Judged>,
@@ -124,6 +136,7 @@ impl Core {
             rtt: Estimator::new(params, rng),
             rto: Time::NEVER,
             timeouts_in_row: 0,
+            before_timeout: None,
             timed: None,
             echo: None,
             round_trip: None,
@@ -144,6 +157,8 @@ impl Core {
             frozen: None,
             app_end: 0,
             hops: 0,
+            ack_hops: 0,
+            link_rate: None,
             counters: SenderCounters::default(),
             judged: Vec::new(),
             mss: params.mss(),
@@ -318,6 +333,8 @@ impl Core {
             srtt: self.rtt.srtt(),
             rto: self.rtt.timeout(),
             hops: self.hops,
+            ack_hops: self.ack_hops,
+            link_rate: self.link_rate,
         }
     }
 
@@ -336,32 +353,44 @@ impl Core {
                 self.set_window(cwnd, ssthresh);
                 self.rtt.rescale(rto);
             }
-            Answer::Freeze { probe } => self.freeze(probe),
+            Answer::Freeze { probe, restore } => self.freeze(probe, restore),
             Answer::Thaw => self.thaw(),
         }
     }
 
-    fn freeze(&mut self, probe: Span) {
+    fn kept(&self) -> Kept {
+        Kept { cwnd: self.cwnd, ssthresh: self.ssthresh, inflation: self.inflation, rtt: self.rtt.clone() }
+    }
+
+    /// Notes the state before a timeout, if it is the first since the last new acknowledgement. What recovery had added to the
+    /// window is not of it: the timeout ends the recovery for good.
+    pub(crate) fn before_timeout(&mut self) {
+        if self.timeouts_in_row == 0 {
+            self.before_timeout = Some(Kept { inflation: 0.0, ..self.kept() });
+        }
+    }
+
+    fn freeze(&mut self, probe: Span, restore: Restore) {
         if self.frozen.is_none() {
-            self.frozen = Some(Frozen {
-                probe,
-                next: self.now + probe,
-                cwnd: self.cwnd,
-                ssthresh: self.ssthresh,
-                inflation: self.inflation,
-                rtt: self.rtt.clone(),
-            });
+            let before = match restore {
+                Restore::BeforeTimeout if self.timeouts_in_row > 0 => self.before_timeout.take(),
+                Restore::BeforeTimeout | Restore::AtFreeze => None,
+            };
+            let kept = before.unwrap_or_else(|| self.kept());
+            self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
             self.rto = Time::NEVER;
+            // The outage would be taken for a round trip.
+            self.stop_timing();
         }
     }
 
     /// Ends a freeze: all is as it was.
     pub(crate) fn thaw(&mut self) {
-        if let Some(frozen) = self.frozen.take() {
-            self.cwnd = frozen.cwnd;
-            self.ssthresh = frozen.ssthresh;
-            self.inflation = frozen.inflation;
-            self.rtt = frozen.rtt;
+        if let Some(Frozen { kept, .. }) = self.frozen.take() {
+            self.cwnd = kept.cwnd;
+            self.ssthresh = kept.ssthresh;
+            self.inflation = kept.inflation;
+            self.rtt = kept.rtt;
             if !self.board.is_empty() {
                 self.arm_timer();
             }

@@ -50,6 +50,12 @@ pub enum NetworkEvent {
     RouteRestored,
     /// The route to the receiver now has this many hops.
     HopCount(u8),
+    /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only to
+    /// variants that ask for it.
+    Unreachable {
+        /// The segment's first sequence number.
+        seq: u64,
+    },
 }
 
 /// The duplicate that an acknowledgement reports (RFC 2883 §4): its first block lies below what it acknowledges, or within the

@@ -1,5 +1,6 @@
 //! TCP's sending end.
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::core::{Core, Judged, milliseconds};
@@ -61,6 +62,8 @@ pub struct SenderState {
     pub frozen: bool,
     /// The bandwidth that the congestion control estimates, in bytes per second, if it does.
     pub bandwidth: Option<f64>,
+    /// The least time between two segments; zero for a sender that does not pace.
+    pub pacing_gap: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +141,22 @@ impl TcpSender {
     #[must_use]
     pub fn wants_sack(&self) -> bool {
         self.recovery.wants_sack()
+    }
+
+    /// Whether the sender wants to be told of segments that a node could not pass on.
+    #[must_use]
+    pub fn wants_notices(&self) -> bool {
+        self.control.wants_notices()
+    }
+
+    /// Tells the rate of data frames on the network's radios.
+    pub const fn set_link_rate(&mut self, rate: Rate) {
+        self.core.link_rate = Some(rate);
+    }
+
+    /// Tells how many hops the acknowledgement took that comes next.
+    pub const fn set_ack_hops(&mut self, hops: u8) {
+        self.core.ack_hops = hops;
     }
 
     /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
@@ -287,8 +306,11 @@ impl TcpSender {
     /// The network layer tells of the route to the receiver.
     pub fn on_network(&mut self, event: NetworkEvent, now: Time) {
         self.begin(now);
-        if let NetworkEvent::HopCount(hops) = event {
-            self.core.hops = hops;
+        match event {
+            NetworkEvent::HopCount(hops) => self.core.hops = hops,
+            // Until the connection is open there is nothing to be kept; the opening segment has its own timer.
+            NetworkEvent::Unreachable { .. } if self.stage != Stage::Open => return,
+            _ => {}
         }
         let answer = self.control.on_network(event, &self.core.view());
         self.core.apply(answer);
@@ -318,6 +340,7 @@ impl TcpSender {
         }
         let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
         let mut rescaled = false;
+        core.before_timeout();
         core.inflation = 0.0;
         core.forced = None;
         core.tail_probe = false;
@@ -383,7 +406,10 @@ impl TcpSender {
             return None;
         };
         let gap = self.control.pacing_gap();
-        if !gap.is_zero() {
+        if gap.is_zero() {
+            // A rule that begins to pace again begins with a segment at once.
+            self.slot = now;
+        } else {
             if now < self.slot {
                 self.paced = self.slot;
                 return None;
@@ -503,6 +529,7 @@ impl TcpSender {
             duplicate_acks: core.duplicates,
             frozen: core.frozen.is_some(),
             bandwidth: self.control.bandwidth(),
+            pacing_gap: self.control.pacing_gap(),
         }
     }
 

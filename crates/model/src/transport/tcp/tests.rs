@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Streams, Time};
 use super::{Connect, NetworkEvent, Params, TcpReceiver, TcpSender};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
-use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Controller, Loss, Timeout, View};
+use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Controller, Loss, Restore, Timeout, View};
 use crate::transport::{acking, recovery};
 
 mod rate;
@@ -348,9 +348,9 @@ impl CongestionControl for Scripted {
     }
     fn on_network(&mut self, event: NetworkEvent, _view: &View) -> Answer {
         match event {
-            NetworkEvent::RouteLost => Answer::Freeze { probe: Span::from_secs(2) },
+            NetworkEvent::RouteLost => Answer::Freeze { probe: Span::from_secs(2), restore: Restore::AtFreeze },
             NetworkEvent::RouteRestored => Answer::Thaw,
-            NetworkEvent::HopCount(_) => Answer::Keep,
+            NetworkEvent::HopCount(_) | NetworkEvent::Unreachable { .. } => Answer::Keep,
         }
     }
     fn pacing_gap(&self) -> Span {
