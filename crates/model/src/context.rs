@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use hopyard_engine::{Digest, Time};
 
 pub use self::losses::{Break, LossLog, Lost};
-use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, RoutingMessage};
+use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// Why a packet was lost. There is no other way for a packet to be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +128,13 @@ pub enum Action {
         /// The next hop.
         next_hop: NodeId,
     },
+    /// A segment cannot be passed on: its source is to be told, if it wants to know.
+    Unreachable {
+        /// Where.
+        node: NodeId,
+        /// Of which segment.
+        quote: Quote,
+    },
     /// A route changed.
     RouteChanged {
         /// Where.
@@ -239,6 +246,14 @@ impl Context {
     #[inline]
     pub fn act(&mut self, action: Action) {
         self.actions.push_back(action);
+    }
+
+    /// Routing cannot pass a packet on, because a link is broken or there is no route: says so to the packet's source, if it is a
+    /// segment with payload. To be called before the packet is dropped and before the route error is sent.
+    pub fn unreachable(&mut self, node: NodeId, packet: PacketId) {
+        if let Some(quote) = self.packets[packet].quote() {
+            self.act(Action::Unreachable { node, quote });
+        }
     }
 
     /// Brings a packet into being.

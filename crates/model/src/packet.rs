@@ -71,6 +71,8 @@ pub const IP_HEADER: u32 = 20;
 pub const TCP_HEADER: u32 = 20;
 /// The bytes of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
+/// The bytes of a notice of unreachability: an IP header, ICMP's, and its quote, an IP header and eight bytes (RFC 792).
+pub const UNREACHABLE: u32 = IP_HEADER + 8 + IP_HEADER + 8;
 
 /// A packet of the network layer, or an address resolution message.
 #[derive(Clone, Debug)]
@@ -104,6 +106,21 @@ pub enum Body {
     Arp(ArpMessage),
     /// A message of a routing protocol.
     Routing(RoutingMessage),
+    /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
+    Icmp(Quote),
+}
+
+/// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// The flow, which addresses and ports name on the wire.
+    pub flow: FlowId,
+    /// Who sent the segment.
+    pub source: NodeId,
+    /// Whom it was for.
+    pub destination: NodeId,
+    /// Its sequence number.
+    pub seq: u64,
 }
 
 /// The header of a UDP datagram.
@@ -259,6 +276,23 @@ impl Packet {
         matches!(self.body, Body::Routing(_))
     }
 
+    /// Whether this is an ICMP error: nothing is told of its own loss (RFC 1122 §3.2.2), and no route is looked for to carry it.
+    #[must_use]
+    pub const fn is_error(&self) -> bool {
+        matches!(self.body, Body::Icmp(_))
+    }
+
+    /// What an error about this packet quotes; nothing unless it is a TCP segment with payload.
+    #[must_use]
+    pub const fn quote(&self) -> Option<Quote> {
+        match &self.body {
+            Body::Tcp(header) if header.len > 0 => {
+                Some(Quote { flow: self.flow, source: self.source, destination: self.destination, seq: header.seq })
+            }
+            _ => None,
+        }
+    }
+
     /// What kind of packet this is, for counters and traces.
     #[must_use]
     pub fn kind(&self) -> PacketKind {
@@ -268,6 +302,7 @@ impl Packet {
             Body::Udp(_) => PacketKind::Data,
             Body::Arp(_) => PacketKind::Arp,
             Body::Routing(_) => PacketKind::Routing,
+            Body::Icmp(_) => PacketKind::Icmp,
         }
     }
 }
@@ -283,11 +318,13 @@ pub enum PacketKind {
     Routing,
     /// An address resolution message.
     Arp,
+    /// An ICMP error.
+    Icmp,
 }
 
 impl PacketKind {
     /// Every kind, in order of its place in arrays.
-    pub const ALL: [Self; 4] = [Self::Data, Self::Ack, Self::Routing, Self::Arp];
+    pub const ALL: [Self; 5] = [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp];
 
     /// The kind's name in tables.
     #[must_use]
@@ -297,6 +334,7 @@ impl PacketKind {
             Self::Ack => "ack",
             Self::Routing => "routing",
             Self::Arp => "arp",
+            Self::Icmp => "icmp",
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use hopyard_engine::Span;
+use hopyard_engine::{Span, Streams};
 use hopyard_model::mobility::movement_file;
+use hopyard_model::routing;
+use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use serde_json::Value;
 
 use crate::files::FileError;
 use crate::placement;
-use crate::resolve::{Chosen, Resolved, Resolver};
+use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, Variant};
 use crate::sections::{Flow, Placement, Until};
 
 /// Models of movement that have a start of their own.
@@ -215,6 +217,7 @@ impl Resolver<'_> {
             }
             self.check_stop(&path("stop"), flow.start, flow.stop, duration);
             self.check_carrier(&path("traffic"), kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_notices(&path("tcp"), resolved, kind);
         }
         if let Some((flows, kind)) = &resolved.random_flows {
             if flows.start[1] >= duration {
@@ -223,6 +226,7 @@ impl Resolver<'_> {
             }
             self.check_stop("flows.stop", flows.start[1], flows.stop, duration);
             self.check_carrier("flows.traffic", kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_notices("flows.tcp", resolved, kind);
         }
         if resolved.flows.is_empty() && resolved.random_flows.as_ref().is_none_or(|(flows, _)| flows.random == 0) {
             self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
@@ -249,6 +253,26 @@ impl Resolver<'_> {
             let problem = self.problem(path, format!("`{traffic}` sends as fast as TCP lets it, and there is no TCP"));
             problem.expected = Some("`cbr` or `on_off` over UDP".to_owned());
         }
+    }
+
+    /// A TCP that waits to be told of broken routes, under a routing protocol that tells of none.
+    fn check_notices(&mut self, path: &str, resolved: &Resolved, kind: &FlowKind) {
+        let Some((_, Variant::Model(variant), _)) = &kind.tcp else { return };
+        let routing = resolved.routing.model.name;
+        let profile = &resolved.head.profile;
+        let reports = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.reports_breaks());
+        let wants = congestion::Config::read(variant.model.name, &Value::Object(variant.values.clone()))
+            .is_ok_and(|config| Controller::new(&config, Streams::new(0, 0).stream("check")).wants_notices());
+        if !wants || reports(routing) {
+            return;
+        }
+        let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| reports(name)).collect();
+        let name = variant.model.name;
+        let problem =
+            self.problem(path, format!("`{name}` waits to be told of broken routes, and `{routing}` tells of none"));
+        problem.expected = Some(format!("routing by one of {}", able.join(", ")));
+        problem.hint =
+            Some(format!("choose another `protocol` in [routing], or a TCP that needs no notice in place of `{name}`"));
     }
 
     /// A flow whose packets cannot arrive by routes that are written.

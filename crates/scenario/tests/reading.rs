@@ -412,3 +412,18 @@ fn random_flows_take_the_area_and_their_own_keys() {
     assert_eq!(value["flows"]["window"], 9);
     assert_eq!(value["nodes"]["placement"], "mobility");
 }
+
+#[test]
+fn a_tcp_that_waits_for_notices_needs_routing_that_gives_them() {
+    let text = |routing: &str, flow: &str| {
+        format!("[nodes]\ncount = 3\nplacement = \"chain\"\n[routing]\nprotocol = \"{routing}\"\n{flow}")
+    };
+    let one = "[[flow]]\nfrom = 0\nto = 2\ntcp = \"elfn\"";
+    let wanted = ["`elfn` waits to be told of broken routes, and `static` tells of none", "aodv", "dsdv", "oracle"];
+    assert_problem(&text("static", one), 9, &wanted);
+    assert_problem(&text("static", "[flows]\nrandom = 1\ntcp = \"elfn\""), 8, &wanted);
+    for routing in ["aodv", "dsdv", "oracle"] {
+        assert!(load(&text(routing, one)).is_ok(), "{routing}");
+    }
+    assert!(load(&text("static", &one.replace("elfn", "newreno"))).is_ok());
+}

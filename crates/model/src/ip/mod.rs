@@ -1,8 +1,10 @@
 //! The network layer: what a node does with a packet that arrived.
 //!
-//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL). Left out: fragmentation (frames carry any packet), options, and the checksum,
-//! which the simulated channel never breaks unnoticed.
+//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1 (host unreachable, which the world sends where
+//! routing says that a packet cannot be passed on). Left out: fragmentation (frames carry any packet), options, the other ICMP
+//! messages, and the checksum, which the simulated channel never breaks unnoticed.
 
+use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +17,16 @@ use crate::params::{self, Fault};
 pub struct Params {
     /// Time to live of data packets, in hops.
     pub ttl: u8,
+    /// Least time between two ICMP errors of a node about segments of one flow (RFC 1812 §4.3.2.8). They are sent to TCP variants
+    /// that ask for them. Both: 100 ms.
+    pub unreachable_interval: Span,
 }
 
 impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
 
     fn of_profile(profile: &str) -> Self {
-        Self { ttl: if profile == params::NS2 { 32 } else { 64 } }
+        Self { ttl: if profile == params::NS2 { 32 } else { 64 }, unreachable_interval: Span::from_millis(100) }
     }
 
     fn check(&self) -> Result<(), Fault> {

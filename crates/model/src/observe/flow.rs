@@ -25,6 +25,10 @@ pub struct FlowMeter {
     pub first_arrival: Option<Time>,
     /// When the last packet arrived.
     pub last_arrival: Option<Time>,
+    /// When payload was first sent that had never been sent before.
+    pub first_new: Option<Time>,
+    /// When the application first got payload.
+    pub first_delivery: Option<Time>,
     /// How often the source's route changed in next hop or length.
     pub route_changes: u64,
     total_delivered: u64,
@@ -58,6 +62,8 @@ impl FlowMeter {
             hops: 0,
             first_arrival: None,
             last_arrival: None,
+            first_new: None,
+            first_delivery: None,
             route_changes: 0,
             total_delivered: 0,
             delay_sum: 0,
@@ -77,6 +83,9 @@ impl FlowMeter {
         }
         if now >= self.from {
             self.sent += 1;
+            if new > 0 {
+                self.first_new.get_or_insert(now);
+            }
         }
     }
 
@@ -108,8 +117,9 @@ impl FlowMeter {
                 self.application_delays += 1;
             }
         }
-        if now >= self.from {
+        if now >= self.from && bytes > 0 {
             self.delivered += bytes;
+            self.first_delivery.get_or_insert(now);
         }
     }
 
@@ -181,6 +191,12 @@ mod tests {
         meter.on_arrival(1040, 1, ms(0), true, ms(10));
         meter.on_delivered(1000, ms(10));
         assert_eq!((meter.sent, meter.arrived, meter.delivered), (0, 0, 0));
-        assert_eq!(meter.mean_delay(), None);
+        assert_eq!((meter.mean_delay(), meter.first_new, meter.first_delivery), (None, None, None));
+        // What is sent again is not new, and what the application gets late counts from the window's beginning.
+        meter.on_sent(0, ms(60));
+        meter.on_sent(1000, ms(61));
+        meter.on_delivered(0, ms(70));
+        meter.on_delivered(1000, ms(80));
+        assert_eq!((meter.first_new, meter.first_delivery), (Some(ms(61)), Some(ms(80))));
     }
 }

@@ -89,8 +89,16 @@ pub struct FlowRow {
     pub hops: Option<f64>,
     /// How often the source's route changed.
     pub route_changes: u64,
+    /// Notices that a segment could not be passed on, as they reached the source.
+    pub notices: u64,
+    /// Segments sent as probes while the sender was frozen.
+    pub probes: u64,
     /// When the first data packet arrived, in seconds.
     pub first_arrival_s: Option<f64>,
+    /// When the source first sent payload that it had never sent before, in seconds.
+    pub first_new_s: Option<f64>,
+    /// When the application first got payload, in seconds.
+    pub first_delivery_s: Option<f64>,
     /// Payload bytes that the application got in order.
     pub delivered_bytes: u64,
     /// Time-weighted mean of the congestion window, in segments.
@@ -136,6 +144,8 @@ pub struct NodeRow {
     pub queue_max: u64,
     /// Packets dropped here.
     pub dropped: u64,
+    /// ICMP errors made here.
+    pub icmp_errors: u64,
 }
 
 /// How many packets of a kind a node lost for a reason.
@@ -143,7 +153,7 @@ pub struct NodeRow {
 pub struct DropRow {
     /// The node's number.
     pub node: u32,
-    /// The kind of packet: data, ack, routing, arp.
+    /// The kind of packet: data, ack, routing, arp, icmp.
     pub kind: &'static str,
     /// The reason.
     pub reason: &'static str,

@@ -22,6 +22,10 @@ pub use connectivity::Connectivity;
 
 /// A routing protocol at one node.
 pub trait Routing {
+    /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot pass on, at the node that finds the link
+    /// broken or at the source that has no route. Ask [`Config::reports_breaks`].
+    const REPORTS_BREAKS: bool = false;
+
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
@@ -77,6 +81,12 @@ macro_rules! protocols {
         }
 
         impl Config {
+            /// Whether a TCP that stops when it is told of a break can be told under this protocol.
+            #[must_use]
+            pub const fn reports_breaks(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Routing>::REPORTS_BREAKS,)+ }
+            }
+
             /// The protocol at `node`, one of `nodes`; `rng` is its own stream.
             #[must_use]
             pub fn build(&self, node: NodeId, nodes: usize, rng: Rng) -> Model {

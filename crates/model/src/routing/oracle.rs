@@ -91,12 +91,19 @@ impl Oracle {
 }
 
 impl Routing for Oracle {
+    const REPORTS_BREAKS: bool = true;
+
     fn start(&mut self, _cx: &mut Context) {}
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         match self.path(cx.packets[packet].destination, cx) {
             Some((next_hop, _)) => cx.act(Action::Send { node: self.node, packet, next_hop }),
-            None => cx.drop_packet(self.node, packet, DropReason::NoRoute),
+            None => {
+                if cx.packets[packet].source == self.node {
+                    cx.unreachable(self.node, packet);
+                }
+                cx.drop_packet(self.node, packet, DropReason::NoRoute);
+            }
         }
     }
 

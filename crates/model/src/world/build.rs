@@ -94,6 +94,7 @@ impl World {
                 forwarded: 0,
                 routing_packets: 0,
                 routing_bytes: 0,
+                icmp_errors: 0,
             });
         }
         let mut wires = Vec::with_capacity(spec.wires.len());
@@ -133,6 +134,7 @@ impl World {
             wires,
             flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
             ttl: spec.ip.ttl,
+            unreachable_interval: spec.ip.unreachable_interval,
             connectivity: Arc::new(Connectivity::new(vec![Vec::new(); count])),
             connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
             quantities: spec.observe.series.clone(),
@@ -188,6 +190,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         sink_wakeup: Wakeup::default(),
         meter: FlowMeter::new(spec.measure_from),
         route: None,
+        errors: Vec::new(),
         sampled_bytes: 0,
         cwnd_area: 0.0,
         cwnd_since: Time::ZERO,

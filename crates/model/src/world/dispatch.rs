@@ -117,6 +117,7 @@ impl World {
                     }
                     self.arm_routing(node.index());
                 }
+                Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::Arrived { node, packet, from } => self.arrived(node, packet, from),
                 Action::Receive { node, packet, from } => self.receive(node, packet, from),

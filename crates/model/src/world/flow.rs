@@ -7,7 +7,9 @@ use hopyard_engine::{Time, Wakeup};
 use super::{Event, Quantity, RuleFailure, World};
 use crate::context::DropReason;
 use crate::observe::{FlowMeter, SeriesRow};
-use crate::packet::{Body, FlowId, IP_HEADER, NodeId, Packet, PacketId, TcpHeader, UDP_HEADER, UdpHeader};
+use crate::packet::{
+    Body, FlowId, IP_HEADER, NodeId, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader,
+};
 use crate::routing::Routing;
 use crate::traffic::{Offer, Source, Traffic};
 use crate::transport::tcp::{NetworkEvent, TcpReceiver, TcpSender};
@@ -32,6 +34,8 @@ pub(super) struct Flow {
     pub opened: bool,
     /// The next hop and the length of the source's route, as last announced.
     pub route: Option<(NodeId, u8)>,
+    /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
+    pub errors: Vec<(NodeId, Time)>,
     /// Payload delivered up to the last sample.
     pub sampled_bytes: u64,
     /// The congestion window integrated over time, in segment-seconds, up to `cwnd_since`.
@@ -49,6 +53,8 @@ pub(super) struct Counts {
     pub timeouts: u64,
     pub fast_retransmits: u64,
     pub dropped: u64,
+    pub notices: u64,
+    pub probes: u64,
 }
 
 /// The two ends of a flow.
@@ -209,7 +215,60 @@ impl World {
             Body::Tcp(header) if to_sink => self.on_data(flow, &packet, &header),
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
-            Body::Arp(_) | Body::Routing(_) => {}
+            Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
+            Body::Arp(_) | Body::Routing(_) | Body::Icmp(_) => {}
+        }
+    }
+
+    /// A node cannot pass a segment on. Its source is told, if it wants to know: directly where that is the node itself, otherwise
+    /// by an ICMP error along the route that there is; none is looked for, and the error is not repeated (RFC 1122 §3.2.2).
+    pub(super) fn tell_unreachable(&mut self, node: NodeId, quote: Quote) {
+        let now = self.cx.now;
+        let flow = quote.flow.index();
+        let Some(it) = self.flows.get_mut(flow) else { return };
+        if !matches!(&it.transport, Endpoints::Tcp { sender, .. } if sender.wants_notices()) {
+            return;
+        }
+        if node == quote.source {
+            self.on_unreachable(flow, quote.seq);
+            return;
+        }
+        // A break throws a queue full of segments back: one error tells of all.
+        match it.errors.iter_mut().find(|(other, _)| *other == node) {
+            Some((_, last)) if now.since(*last) < self.unreachable_interval => return,
+            Some((_, last)) => *last = now,
+            None => it.errors.push((node, now)),
+        }
+        let packet = self.cx.originate(Packet {
+            created: now,
+            source: node,
+            destination: quote.source,
+            flow: quote.flow,
+            size: UNREACHABLE,
+            ttl: self.ttl,
+            hops: 0,
+            body: Body::Icmp(quote),
+        });
+        let it = &mut self.nodes[node.index()];
+        it.icmp_errors += 1;
+        if it.routing.lookup(quote.source).is_none() {
+            self.cx.drop_packet(node, packet, DropReason::NoRoute);
+            return;
+        }
+        // It goes down before the route error, which waits among the actions already.
+        let pending = self.cx.actions.len();
+        it.routing.route(packet, &mut self.cx);
+        let asked = self.cx.actions.len() - pending;
+        self.cx.actions.rotate_right(asked);
+        self.arm_routing(node.index());
+    }
+
+    /// The source of a flow learns that one of its segments could not be passed on.
+    fn on_unreachable(&mut self, flow: usize, seq: u64) {
+        let now = self.cx.now;
+        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+            sender.on_network(NetworkEvent::Unreachable { seq }, now);
+            self.pump_sender(flow);
         }
     }
 
@@ -287,6 +346,8 @@ impl World {
                     timeouts: counters.timeouts,
                     fast_retransmits: counters.fast_retransmits,
                     dropped,
+                    notices: counters.notices,
+                    probes: counters.probes,
                 }
             }
         }

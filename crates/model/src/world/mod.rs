@@ -80,6 +80,7 @@ struct Node {
     forwarded: u64,
     routing_packets: u64,
     routing_bytes: u64,
+    icmp_errors: u64,
 }
 
 /// A wire and its wake-up.
@@ -107,6 +108,7 @@ pub struct World {
     wires: Vec<WiredLink>,
     flows: Vec<Flow>,
     ttl: u8,
+    unreachable_interval: Span,
     connectivity: Arc<Connectivity>,
     connectivity_interval: Span,
     quantities: Vec<Quantity>,

@@ -58,6 +58,7 @@ impl World {
         let retransmissions = all.retransmissions - before.retransmissions;
         let timeouts = all.timeouts - before.timeouts;
         let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
+        let (notices, probes) = (all.notices - before.notices, all.probes - before.probes);
         let dropped = all.dropped - before.dropped;
         let ran = self.cx.now.seconds();
         FlowRow {
@@ -88,7 +89,11 @@ impl World {
             loss_ns2_percent: percent(dropped + left.queued, self.numbered()),
             hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
             route_changes: meter.route_changes,
+            notices,
+            probes,
             first_arrival_s: meter.first_arrival.map(Time::seconds),
+            first_new_s: meter.first_new.map(Time::seconds),
+            first_delivery_s: meter.first_delivery.map(Time::seconds),
             delivered_bytes: meter.delivered,
             cwnd_mean: (flow.segment > 0 && ran > 0.0)
                 .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
@@ -135,6 +140,7 @@ impl World {
             queue_mean: queue.mean,
             queue_max: queue.max as u64,
             dropped,
+            icmp_errors: node.icmp_errors,
         }
     }
 

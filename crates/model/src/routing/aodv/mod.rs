@@ -37,7 +37,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::Routing;
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, NodeId, PacketId, RoutingMessage};
+use crate::packet::{Body, NodeId, PacketId, Quote, RoutingMessage};
 use buffer::Buffer;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 pub use params::{Auto, LinkDetection, Params, RepairTimer, Rules};
@@ -133,6 +133,9 @@ pub struct Aodv {
     awaited_acks: Vec<(NodeId, Time)>,
     /// Neighbours that do not hear this node, each with the time until which their requests are ignored.
     blacklist: Vec<(NodeId, Time)>,
+    /// Without feedback of the link layer: the last segment of each flow that failed to reach a neighbour, and when. Once the
+    /// neighbour is found lost, these are what the break is told with.
+    failed: Vec<(NodeId, Quote, Time)>,
     /// When this node last broadcast a message.
     last_broadcast: Time,
     /// Until when the node is part of an active route.
@@ -169,6 +172,7 @@ impl Aodv {
             next_loss: Time::NEVER,
             awaited_acks: Vec::new(),
             blacklist: Vec::new(),
+            failed: Vec::new(),
             last_broadcast: Time::ZERO,
             active_until: Time::ZERO,
             hello_at: Time::NEVER,
@@ -267,6 +271,8 @@ impl Aodv {
     /// Loses the packets that have waited for a route in vain.
     fn give_up(&mut self, destination: NodeId, cx: &mut Context) {
         for packet in self.buffer.take(destination, cx) {
+            // RFC 3561 §6.3: after the last search the destination counts as unreachable.
+            cx.unreachable(self.node, packet);
             cx.drop_packet(self.node, packet, DropReason::DiscoveryFailed);
         }
     }
@@ -340,6 +346,26 @@ impl Aodv {
         }
     }
 
+    /// The link layer has given a packet up, which under HELLO messages alone says nothing of the link yet.
+    fn note_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &Context) {
+        if let Some(quote) = cx.packets[packet].quote() {
+            self.failed.retain(|(_, other, _)| other.flow != quote.flow);
+            self.failed.push((next_hop, quote, cx.now));
+        }
+    }
+
+    /// A neighbour whose HELLO messages stay away is lost: tells the sources of what has failed since it was heard last.
+    fn report_failures(&mut self, lost: NodeId, cx: &mut Context) {
+        // A look for lost neighbours comes up to an interval late.
+        let silence = self.params.neighbour_expiry() + self.params.hello_interval;
+        for &(next_hop, quote, at) in &self.failed {
+            if next_hop == lost && cx.now.since(at) <= silence {
+                cx.act(Action::Unreachable { node: self.node, quote });
+            }
+        }
+        self.failed.retain(|&(next_hop, ..)| next_hop != lost);
+    }
+
     /// Takes the neighbours out that are lost by now.
     fn lost_neighbours(&mut self, now: Time) -> Vec<NodeId> {
         let lost = self.neighbours.iter().filter(|&&(_, at)| at <= now).map(|&(node, _)| node).collect();
@@ -350,6 +376,8 @@ impl Aodv {
 }
 
 impl Routing for Aodv {
+    const REPORTS_BREAKS: bool = true;
+
     fn start(&mut self, cx: &mut Context) {
         if self.is_ns2() && self.params.by_hello() {
             self.hello_at = cx.now;
@@ -371,6 +399,8 @@ impl Routing for Aodv {
         }
         if self.table.up(it.destination).is_some() {
             self.send_along(packet, Span::ZERO, cx);
+        } else if it.source == self.node && it.is_error() {
+            cx.drop_packet(self.node, packet, DropReason::NoRoute);
         } else if self.is_ns2() {
             self.ns2_route_lacking(packet, cx);
         } else {
@@ -409,7 +439,10 @@ impl Routing for Aodv {
 
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
         match self.rules {
-            _ if !self.params.by_link_layer() => cx.drop_packet(self.node, packet, DropReason::RetryLimit),
+            _ if !self.params.by_link_layer() => {
+                self.note_failure(packet, next_hop, cx);
+                cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            }
             Rules::Rfc3561 => self.rfc_on_link_failure(packet, next_hop, cx),
             Rules::Ns2 => self.ns2_on_link_failure(packet, next_hop, cx),
         }
@@ -419,7 +452,10 @@ impl Routing for Aodv {
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
         match self.rules {
             Rules::Rfc3561 => self.rfc_on_taken_back(packet, cx),
-            Rules::Ns2 => cx.drop_packet(self.node, packet, DropReason::BrokenLink),
+            Rules::Ns2 => {
+                cx.unreachable(self.node, packet);
+                cx.drop_packet(self.node, packet, DropReason::BrokenLink);
+            }
         }
         self.find_deadline();
     }

@@ -35,6 +35,7 @@ impl Aodv {
             self.buffer.push(packet, cx);
             self.ns2_find_next_search();
         } else {
+            cx.unreachable(self.node, packet);
             self.ns2_send_error(vec![(destination, sequence)], Span::ZERO, cx);
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
         }
@@ -307,6 +308,7 @@ impl Aodv {
             self.repairs.push(Reverse((give_up, destination)));
             return;
         }
+        cx.unreachable(self.node, packet);
         cx.drop_packet(self.node, packet, DropReason::RetryLimit);
         cx.act(Action::TakeBack { node: self.node, next_hop });
         self.ns2_lose_neighbour(next_hop, cx);
@@ -357,6 +359,7 @@ impl Aodv {
         }
         if tick_from(self.next_loss, self.params.hello_interval) <= cx.now {
             for neighbour in self.lost_neighbours(cx.now) {
+                self.report_failures(neighbour, cx);
                 self.ns2_lose_neighbour(neighbour, cx);
             }
         }
@@ -375,6 +378,7 @@ impl Aodv {
         let sequence = route.sequence;
         self.take_down(destination, true, Time::NEVER, cx);
         if self.params.repair_timer == RepairTimer::Intended {
+            // `give_up` tells the sources first.
             self.give_up(destination, cx);
             self.ns2_send_error(vec![(destination, sequence)], Span::ZERO, cx);
             self.ns2_find_next_search();

@@ -324,6 +324,10 @@ impl Dsdv {
             cx.act(Action::Send { node: self.node, packet, next_hop });
             return;
         }
+        if cx.packets[packet].source == self.node {
+            // The news of a break has reached the source, or the break is its own.
+            cx.unreachable(self.node, packet);
+        }
         if self.table.get(destination).is_none() {
             self.table.put(Entry::new(destination, infinity, self.params.initial_settling_time, cx.now));
         }
@@ -364,6 +368,8 @@ impl Dsdv {
 }
 
 impl Routing for Dsdv {
+    const REPORTS_BREAKS: bool = true;
+
     fn start(&mut self, cx: &mut Context) {
         self.table.put(Entry { advertise_metric: true, ..self.own_entry(cx.now) });
         self.sequence = 2;

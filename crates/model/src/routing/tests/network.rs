@@ -10,7 +10,9 @@ use hopyard_engine::wakeup::Fired;
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, RoutingMessage, UdpHeader};
+use crate::packet::{
+    Body, FlowId, NodeId, Packet, PacketId, PacketKind, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
+};
 use crate::routing::{Config, Model, Routing};
 
 #[derive(Clone, Copy)]
@@ -129,6 +131,41 @@ impl Network {
         sequence
     }
 
+    /// Sends a TCP segment with payload now; its number.
+    pub fn send_segment(&mut self, source: u32, destination: u32) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let packet = self.cx.originate(Packet {
+            created: self.cx.now,
+            source: NodeId(source),
+            destination: NodeId(destination),
+            flow: FlowId(0),
+            size: 552,
+            ttl: 64,
+            hops: 0,
+            body: Body::Tcp(TcpHeader { seq: sequence, len: 512, ..TcpHeader::default() }),
+        });
+        self.ways.insert(sequence, vec![NodeId(source)]);
+        self.call(NodeId(source), |router, cx| router.route(packet, cx));
+        sequence
+    }
+
+    /// Sends an ICMP error now.
+    pub fn send_error(&mut self, source: u32, destination: u32) {
+        let quote = Quote { flow: FlowId(0), source: NodeId(destination), destination: NodeId(source), seq: 0 };
+        let packet = self.cx.originate(Packet {
+            created: self.cx.now,
+            source: NodeId(source),
+            destination: NodeId(destination),
+            flow: quote.flow,
+            size: UNREACHABLE,
+            ttl: 64,
+            hops: 0,
+            body: Body::Icmp(quote),
+        });
+        self.call(NodeId(source), |router, cx| router.route(packet, cx));
+    }
+
     /// Gives a router a message as if a neighbour had sent it.
     pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
         let packet = self.cx.originate_routing(NodeId(from), NodeId(to), ttl, 52, message);
@@ -222,6 +259,10 @@ impl Network {
                         self.nodes[node.index()].router.on_taken_back(packet, next_hop, &mut self.cx);
                     }
                 }
+                Action::Unreachable { node, quote } => {
+                    let millis = self.cx.now.nanos() / 1_000_000;
+                    self.talk.push(format!("{millis} {node} cannot pass on segment {} of {}", quote.seq, quote.source));
+                }
                 Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node, change)),
                 other => panic!("a router asked for {other:?}"),
             }
@@ -300,8 +341,8 @@ impl Network {
         let destination = it.destination;
         match &it.body {
             Body::Routing(_) => self.call(node, |router, cx| router.on_message(packet, from, cx)),
-            Body::Udp(header) => {
-                let sequence = header.sequence;
+            Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => {
+                let sequence = *sequence;
                 self.ways.entry(sequence).or_default().push(node);
                 it.ttl -= 1;
                 let ttl = it.ttl;

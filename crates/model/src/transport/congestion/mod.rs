@@ -7,6 +7,7 @@
 
 pub mod cubic;
 pub mod custom;
+pub mod elfn;
 pub mod hystart;
 pub mod illinois;
 pub mod newreno;
@@ -447,6 +448,7 @@ variants! {
     "reno" => reno::Reno, "Reno: half the window after a fast retransmission (RFC 5681).";
     "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
     "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
+    "elfn" => elfn::Elfn, "ELFN: NewReno that stops when it is told of a broken route, and goes on as it was (Holland and Vaidya 1999).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
     "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
     "westwood" => westwood::Westwood, "Westwood: the window follows a bandwidth estimated from each acknowledgement (Mascolo et al. 2001).";

@@ -26,6 +26,8 @@ pub fn view(cwnd: f64) -> View {
         srtt: Some(Span::from_millis(100)),
         rto: Span::from_secs(1),
         hops: 0,
+        ack_hops: 0,
+        link_rate: None,
     }
 }
 

@@ -7,7 +7,7 @@ use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
 use proptest::prelude::*;
 
-use super::{Config, Connect, Params, TcpReceiver, TcpSender};
+use super::{Config, Connect, NetworkEvent, Params, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
 use crate::transport::recovery::{Choice, Proportional};
@@ -45,6 +45,17 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
+/// What the network layer tells the sender, and after how many milliseconds.
+fn news() -> impl Strategy<Value = (u16, NetworkEvent)> {
+    let event = prop_oneof![
+        Just(NetworkEvent::RouteLost),
+        Just(NetworkEvent::RouteRestored),
+        any::<u8>().prop_map(NetworkEvent::HopCount),
+        (0_u64..200_000).prop_map(|seq| NetworkEvent::Unreachable { seq }),
+    ];
+    (0_u16..20_000, event)
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     profile: &'static str,
@@ -58,6 +69,7 @@ struct Case {
     window: u32,
     writes: Vec<u64>,
     fates: Vec<Fate>,
+    news: Vec<(u16, NetworkEvent)>,
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -74,8 +86,13 @@ fn case() -> impl Strategy<Value = Case> {
         any::<bool>(),
         1_u32..40,
     );
-    (choices, prop::collection::vec(1_u64..60_000, 1..4), prop::collection::vec(fate(), 0..150)).prop_map(
-        |((profile, variant, acking, recovery, connect, timestamps, prr, dsack, window), writes, fates)| Case {
+    let lists = (
+        prop::collection::vec(1_u64..60_000, 1..4),
+        prop::collection::vec(fate(), 0..150),
+        prop::collection::vec(news(), 0..8),
+    );
+    (choices, lists).prop_map(
+        |((profile, variant, acking, recovery, connect, timestamps, prr, dsack, window), (writes, fates, news))| Case {
             profile,
             variant,
             acking,
@@ -87,6 +104,7 @@ fn case() -> impl Strategy<Value = Case> {
             window,
             writes,
             fates,
+            news,
         },
     )
 }
@@ -96,6 +114,7 @@ enum Wake {
     Ack(TcpHeader),
     Timer,
     Write(u64),
+    News(NetworkEvent),
 }
 
 /// Carries a transfer through a network that does as `case.fates` say.
@@ -126,6 +145,9 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
     for (index, bytes) in case.writes.iter().enumerate() {
         schedule(&mut wakes, Time::ZERO + Span::from_millis(700 * index as u64), Wake::Write(*bytes));
     }
+    for &(millis, event) in &case.news {
+        schedule(&mut wakes, Time::ZERO + Span::from_millis(millis.into()), Wake::News(event));
+    }
     // A timeout is at most a minute, and every one of the fates may lose a packet.
     let limit = Time::ZERO + Span::from_secs(60) * (case.fates.len() as u64 + 10);
     let mut highest = 0;
@@ -134,6 +156,7 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         prop_assert!(now <= limit, "stalled at {now}: {:?}, {} of {total} bytes", sender.state(), receiver.delivered());
         match wake {
             Wake::Write(bytes) => sender.write(bytes, now),
+            Wake::News(event) => sender.on_network(event, now),
             Wake::Data(header) => receiver.on_segment(&header, now),
             Wake::Ack(header) => sender.on_segment(&header, now),
             Wake::Timer => {

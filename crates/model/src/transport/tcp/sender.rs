@@ -37,6 +37,8 @@ pub struct SenderCounters {
     pub tail_loss_probes: u64,
     /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made a copy.
     pub reported_duplicates: u64,
+    /// Notices of segments that could not be passed on.
+    pub notices: u64,
 }
 
 /// A sender's state, to be sampled.
@@ -308,9 +310,14 @@ impl TcpSender {
         self.begin(now);
         match event {
             NetworkEvent::HopCount(hops) => self.core.hops = hops,
-            // Until the connection is open there is nothing to be kept; the opening segment has its own timer.
-            NetworkEvent::Unreachable { .. } if self.stage != Stage::Open => return,
-            _ => {}
+            NetworkEvent::Unreachable { .. } => {
+                self.core.counters.notices += 1;
+                // Until the connection is open there is nothing to be kept; the opening segment has its own timer.
+                if self.stage != Stage::Open {
+                    return;
+                }
+            }
+            NetworkEvent::RouteLost | NetworkEvent::RouteRestored => {}
         }
         let answer = self.control.on_network(event, &self.core.view());
         self.core.apply(answer);

@@ -128,8 +128,9 @@ impl Aodv {
         let mut outcry = Outcry::default();
         let sequence = self.table.entry(destination).sequence;
         self.rfc_invalidate(destination, sequence, &mut outcry, cx);
-        self.rfc_send_error(outcry, false, cx);
+        // The sources of the packets that waited are told before the routes' users.
         self.give_up(destination, cx);
+        self.rfc_send_error(outcry, false, cx);
     }
 
     /// Makes a route valid; packets that waited for it go, and a search for it is over.

@@ -73,6 +73,7 @@ impl Aodv {
             self.buffer.push(packet, cx);
             self.rfc_repair(destination, source, cx);
         } else {
+            cx.unreachable(self.node, packet);
             self.rfc_report_lacking(source, destination, cx);
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
         }
@@ -141,6 +142,10 @@ impl Aodv {
                 .table
                 .up(destination)
                 .is_some_and(|route| route.next_hop == next_hop && route.hops <= self.params.max_repair_ttl());
+        let elsewhere = self.table.up(destination).is_some_and(|route| route.next_hop != next_hop);
+        if !repair && !elsewhere {
+            cx.unreachable(self.node, packet);
+        }
         self.rfc_break(next_hop, if repair { destination } else { NodeId::BROADCAST }, cx);
         if repair {
             self.buffer.push(packet, cx);
@@ -161,16 +166,22 @@ impl Aodv {
     /// A packet that could not be sent is sent another way if there is one, or waits for one to be found; else it is lost.
     fn rfc_recover(&mut self, packet: PacketId, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
-        let (source, destination) = (it.source, it.destination);
+        let (source, destination, error) = (it.source, it.destination, it.is_error());
         let route = self.table.get(destination);
         if route.is_some_and(|route| route.state == State::Up) {
             self.send_along(packet, Span::ZERO, cx);
-        } else if source == self.node {
+        } else if source == self.node && !error {
+            if reason == DropReason::BrokenLink {
+                cx.unreachable(self.node, packet);
+            }
             self.buffer.push(packet, cx);
             self.rfc_look_for(destination, cx);
         } else if route.is_some_and(|route| route.state == State::InRepair) {
             self.buffer.push(packet, cx);
         } else {
+            if reason == DropReason::BrokenLink {
+                cx.unreachable(self.node, packet);
+            }
             cx.drop_packet(self.node, packet, reason);
         }
     }
@@ -290,6 +301,7 @@ impl Aodv {
         }
         if self.next_loss <= cx.now {
             for neighbour in self.lost_neighbours(cx.now) {
+                self.report_failures(neighbour, cx);
                 cx.act(Action::TakeBack { node: self.node, next_hop: neighbour });
                 self.rfc_break(neighbour, NodeId::BROADCAST, cx);
             }

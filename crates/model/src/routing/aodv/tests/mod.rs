@@ -1,5 +1,6 @@
 //! Conversations between AODV routers.
 
+mod notices;
 mod ns2;
 mod rfc;
 
