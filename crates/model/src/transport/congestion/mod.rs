@@ -5,6 +5,7 @@
 //!
 //! Adding a variant is one file here and one line in the list below.
 
+pub mod adaptive_pacing;
 pub mod cubic;
 pub mod custom;
 pub mod elfn;
@@ -449,6 +450,7 @@ variants! {
     "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
     "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
     "elfn" => elfn::Elfn, "ELFN: NewReno that stops when it is told of a broken route, and goes on as it was (Holland and Vaidya 1999).";
+    "adaptive_pacing" => adaptive_pacing::AdaptivePacing, "Adaptive Pacing (TCP-AP): NewReno that spaces its segments by the delay of four hops (ElRakabawy et al. 2005).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
     "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
     "westwood" => westwood::Westwood, "Westwood: the window follows a bandwidth estimated from each acknowledgement (Mascolo et al. 2001).";
