@@ -266,12 +266,16 @@ class Sent:
 class Route:
     """What the network layer tells of the route to the receiver."""
 
-    #: It is lost, restored, or now has `hops` hops.
+    #: It is lost, restored, or now has `hops` hops; or the segment that begins with `seq` could not
+    #: be passed on, which is told to built-in rules that ask for it only.
     @property
-    def kind(self) -> Literal["lost", "restored", "hops"]: ...
+    def kind(self) -> Literal["lost", "restored", "hops", "unreachable"]: ...
     #: Its hops, with the kind "hops".
     @property
     def hops(self) -> int | None: ...
+    #: The segment's first sequence number, with the kind "unreachable".
+    @property
+    def seq(self) -> int | None: ...
 
 @final
 class RateSample:

@@ -2,7 +2,7 @@
 //! `hopyard.CongestionControl`. What an event is told stands in plain objects.
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::transport::congestion::{self, Answer, Phase, View};
+use hopyard_model::transport::congestion::{self, Answer, Phase, Restore, View};
 use hopyard_model::transport::tcp::NetworkEvent;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ impl WindowRule {
         self.stage = Stage::Outside;
         let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
         match (self.probe, self.rto_factor) {
-            (Some(probe), _) => Answer::Freeze { probe },
+            (Some(probe), _) => Answer::Freeze { probe, restore: Restore::AtFreeze },
             (None, Some(rto)) => Answer::Rescale { cwnd, ssthresh, rto },
             (None, None) if self.thawed => Answer::Thaw,
             (None, None) if self.windows_set => Answer::Set { cwnd, ssthresh },
@@ -447,14 +447,16 @@ impl Sent {
 pub struct Route {
     kind: &'static str,
     hops: Option<u8>,
+    seq: Option<u64>,
 }
 
 impl Route {
     pub fn new(event: NetworkEvent) -> Self {
         match event {
-            NetworkEvent::RouteLost => Self { kind: "lost", hops: None },
-            NetworkEvent::RouteRestored => Self { kind: "restored", hops: None },
-            NetworkEvent::HopCount(hops) => Self { kind: "hops", hops: Some(hops) },
+            NetworkEvent::RouteLost => Self { kind: "lost", hops: None, seq: None },
+            NetworkEvent::RouteRestored => Self { kind: "restored", hops: None, seq: None },
+            NetworkEvent::HopCount(hops) => Self { kind: "hops", hops: Some(hops), seq: None },
+            NetworkEvent::Unreachable { seq } => Self { kind: "unreachable", hops: None, seq: Some(seq) },
         }
     }
 }
