@@ -3,6 +3,7 @@
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,14 @@ def test_commands_that_show_text_import_nothing_heavy(arguments: list[str]) -> N
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not _imported("import hopyard") & (HEAVY | {"click"})
+
+
+def test_a_run_imports_what_its_table_needs_and_no_more() -> None:
+    scenario = Path(__file__).parent.parent / "examples" / "chain.toml"
+    arguments = ["run", str(scenario), "--runs", "2", "--set", "duration=20 s"]
+    code = f"from hopyard.cli import main\nmain({arguments!r}, standalone_mode=False)"
+    # What these cost would be most of what a short run costs.
+    assert not _imported(code) & {"matplotlib", "pandas", "polars", "scipy"}
 
 
 def test_the_command_starts_in_a_fifth_of_a_second() -> None:

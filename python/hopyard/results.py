@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hopyard import store
 from hopyard.confusion import confusion
-from hopyard.measures import MEASURES, SHOWN
+from hopyard.measures import MEASURES, SHOWN, integers
 from hopyard.stats import estimate, paired_difference
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ class Results:
     def cases(self) -> list[Case]:
         """The configurations of which runs are here, in the order of the comparison."""
         head = ["case", "scenario", *self.settings, "config"]
-        cases = self.nodes.select(head).group_by(head, use_threads=False).aggregate([]).to_pylist()
+        _, firsts = np.unique(integers(self.nodes, "case"), return_index=True)
+        rows = self.nodes.select(head)
+        cases = [rows.slice(int(first), 1).to_pylist()[0] for first in firsts]
         return [
             Case(
                 case["case"],
@@ -78,7 +80,7 @@ class Results:
                 {key: case[key] for key in self.settings},
                 case["config"],
             )
-            for case in sorted(cases, key=lambda case: int(case["case"]))
+            for case in cases
         ]
 
     @cached_property
@@ -94,11 +96,12 @@ class Results:
     def rows(self, table: str, case: Case) -> pa.Table:
         """A case's rows of a table."""
         rows: pa.Table = getattr(self, table)
-        return rows.filter(pc.field("case") == case.number)
+        # A mask: an expression would import the engine of queries, which takes longer than a run.
+        return rows.filter(pc.equal(rows["case"], case.number))
 
     def runs_of(self, case: Case) -> Integers:
         """The numbers of a case's runs, in order."""
-        return np.unique(self.rows("nodes", case)["run"].to_numpy().astype(np.int64))
+        return np.unique(integers(self.rows("nodes", case), "run"))
 
     @staticmethod
     def measure(name: str) -> Measure:
@@ -115,7 +118,7 @@ class Results:
         """A measure of a case, one value a run, in the measure's unit; NaN where a run has none."""
         chosen = self.measure(measure)
         rows, runs = self.rows(chosen.table, case), self.runs_of(case)
-        group = np.searchsorted(runs, rows["run"].to_numpy().astype(np.int64))
+        group = np.searchsorted(runs, integers(rows, "run"))
         return chosen.of_runs(rows, group, len(runs))
 
     def estimate(self, measure: str, case: Case) -> Estimate:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from contextlib import nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from hopyard import _core
 from hopyard.errors import SimulationError
 from hopyard.progress import Progress, watcher
-from hopyard.results import Results
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hopyard.progress import Watch
+    from hopyard.results import Results
     from hopyard.scenario import Value
 
 # Seconds between two looks: soon enough for Ctrl-C and for the eye, too seldom to cost anything.
@@ -70,6 +69,8 @@ def run(
     watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
     with watch as tell:
         try:
+            # The runs are under way: what their results will need is imported meanwhile.
+            importlib.import_module("hopyard.results")
             _look_on(batch, tell)
         except KeyboardInterrupt:
             batch.cancel()
@@ -102,5 +103,13 @@ def _look_on(batch: _core.Batch, tell: Watch | None) -> None:
 
 
 def _results(batch: _core.Batch, *, complete: bool) -> Results:
-    flows, nodes, drops, series, decisions = (pa.table(table) for table in batch.tables())
+    import pyarrow as pa
+
+    from hopyard.results import Results
+
+    # `pa.table` does the same, but first imports pandas, where there is one, to ask it about the
+    # table.
+    flows, nodes, drops, series, decisions = (
+        pa.RecordBatchReader.from_stream(table).read_all() for table in batch.tables()
+    )
     return Results(flows, nodes, drops, series, decisions, complete)

@@ -13,6 +13,7 @@ mod table;
 mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
+    use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
     #[pymodule_export]
     use crate::batch::{Batch, State};
@@ -38,6 +39,17 @@ mod _core {
             None => hopyard_scenario::models(),
         };
         serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The value that a variable of Student's t distribution stays below with this probability.
+    #[pyfunction]
+    fn student_t_quantile(probability: f64, degrees: f64) -> PyResult<f64> {
+        let distribution = StudentsT::new(0.0, 1.0, degrees).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        if probability > 0.0 && probability < 1.0 {
+            Ok(distribution.inverse_cdf(probability))
+        } else {
+            Err(PyValueError::new_err(format!("expected a probability between 0 and 1, found {probability}")))
+        }
     }
 
     /// The JSON schema of scenario files.
