@@ -21,6 +21,8 @@ pub enum Halve {
     Flight,
     /// The window in use, the threshold in whole segments (ns-2).
     Window,
+    /// What is estimated to be in the network, without what SACK reported and what is lost (ns-3).
+    Pipe,
 }
 
 /// Reno's parameters, which Tahoe, NewReno and SACK share.
@@ -87,6 +89,10 @@ impl Reno {
                 let rest = (view.flight * kept).max(2.0);
                 (rest, rest)
             }
+            Halve::Pipe => {
+                let rest = (view.pipe * kept).max(2.0);
+                (rest, rest)
+            }
             Halve::Window => {
                 let rest = view.usable() * kept;
                 (libm::floor(rest).max(2.0), rest.max(1.0))
@@ -131,7 +137,7 @@ impl CongestionControl for Reno {
 
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         // RFC 5681 §3.1: a segment that times out again leaves the threshold as it is.
-        let hold = timeout.repeated > 0 && self.params.halve == Halve::Flight;
+        let hold = timeout.repeated > 0 && self.params.halve != Halve::Window;
         let ssthresh = if hold { view.ssthresh } else { self.halved(view).0 };
         Answer::Set { cwnd: 1.0, ssthresh }
     }

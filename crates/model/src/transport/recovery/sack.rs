@@ -151,7 +151,7 @@ impl LossRecovery for Sack {
         let phase = if std::mem::take(&mut self.recovering) {
             self.finish_reduction(core);
             core.end_recovery(control);
-            Phase::Recovered
+            core.exit_phase()
         } else {
             Phase::Open
         };

@@ -567,6 +567,11 @@ impl Core {
             }
         }
         self.end_recovery(control);
+        self.exit_phase()
+    }
+
+    /// Where the acknowledgement that ends a recovery falls: in ns-2 and ns-3 the window grows with it.
+    pub(crate) fn exit_phase(&self) -> Phase {
         if self.params.recovery_exit == RecoveryExit::Grow { Phase::Open } else { Phase::Recovered }
     }
 
