@@ -54,7 +54,7 @@ enum Wake {
 pub struct Path {
     pub sender: TcpSender,
     pub receiver: TcpReceiver,
-    links: [Link; 2],
+    pub links: [Link; 2],
     /// When each of the four directions has sent what it was given.
     busy: [Time; 4],
     wakes: BTreeMap<(Time, u64), Wake>,
@@ -62,6 +62,12 @@ pub struct Path {
     timers: [Time; 2],
     /// Data segments that the second link loses, counted from 0 as they reach it.
     drops: Vec<u64>,
+    /// Which part of the segments the second link loses by chance.
+    pub loss: Option<(Rng, f64)>,
+    /// How many segments may wait for the second link, with the one being sent.
+    pub queue_limit: usize,
+    /// Bytes that the links add to each packet.
+    pub framing: u32,
     reached: u64,
     /// Where segments begin: 1 after a SYN.
     origin: u64,
@@ -86,6 +92,9 @@ impl Path {
             order: 0,
             timers: [Time::NEVER; 2],
             drops: drops.to_vec(),
+            loss: None,
+            queue_limit: usize::MAX,
+            framing: 0,
             reached: 0,
             origin: 0,
             segment: config.tcp.segment_size.count(),
@@ -107,7 +116,7 @@ impl Path {
             Hop::BackToRouter => (1, self.receiver.header_bytes(&header)),
             Hop::BackToSender => (0, self.receiver.header_bytes(&header)),
         };
-        let done = self.busy[hop as usize].max(now) + self.links[link].rate.airtime(bytes);
+        let done = self.busy[hop as usize].max(now) + self.links[link].rate.airtime(bytes + self.framing);
         self.busy[hop as usize] = done;
         if matches!(hop, Hop::ToReceiver) {
             self.waiting.push_back(done);
@@ -127,6 +136,12 @@ impl Path {
             self.waiting.pop_front();
         }
         self.waiting.len()
+    }
+
+    /// Whether the segment that has just reached the second link is lost there.
+    fn is_lost(&mut self, now: Time) -> bool {
+        let by_chance = self.loss.as_mut().is_some_and(|(rng, part)| rng.uniform() < *part);
+        by_chance || self.drops.contains(&(self.reached - 1)) || self.queued(now) >= self.queue_limit
     }
 
     fn number(&self, seq: u64) -> i64 {
@@ -174,7 +189,7 @@ impl Path {
             match self.wakes.remove(&(now, order)).expect("it was just seen") {
                 Wake::Arrive(Hop::ToRouter, header) => {
                     self.reached += 1;
-                    if !self.drops.contains(&(self.reached - 1)) {
+                    if !self.is_lost(now) {
                         self.transmit(now, Hop::ToReceiver, header);
                     }
                 }

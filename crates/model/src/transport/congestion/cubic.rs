@@ -1,10 +1,10 @@
 //! CUBIC: the window follows a cubic function of the time since the last loss, flat around the window at which that happened.
 //!
-//! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for `growth = "ns3"`, ns-3.37's `TcpCubic`.
+//! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for the profile `ns3`, ns-3.37's `TcpCubic`.
 //! Implemented of RFC 9438: §4.2 (function, target and its bounds), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave and convex
 //! regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do not count).
 //! Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
-//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN.
+//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN. Of ns-3, its hybrid slow start.
 //! Validated against the closed forms of §4.2 and §4.3 (tests below) and beside ns-3.37 (`docs/validation.md`).
 
 use hopyard_engine::{Span, Time};
@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::hystart::{self, HyStart};
 use super::{Ack, Answer, CongestionControl, Loss, Phase, Sent, Timeout, View};
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, RFC};
 use crate::transport::recovery;
+
+const NS3: &str = "ns3";
 
 /// What a loss cuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +34,7 @@ pub enum Reduce {
 pub enum Growth {
     /// RFC 9438 §4.2 to §4.5.
     Rfc9438,
-    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the shortest round trip; no
+    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the least smoothed round trip; no
     /// Reno-friendly region; thresholds in whole segments; growth with the acknowledgement that ends a recovery.
     Ns3,
 }
@@ -41,27 +43,27 @@ pub enum Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The constant C of the cubic function, in segments per cubic second: 0.4 (RFC 9438 §5).
+    /// The constant C of the cubic function, in segments per cubic second. Both: 0.4 (RFC 9438 §5).
     pub c: f64,
-    /// What a loss leaves of the window: 0.7 (RFC 9438 §4.6).
+    /// What a loss leaves of the window. Both: 0.7 (RFC 9438 §4.6).
     pub beta: f64,
-    /// Whether a flow that lost earlier than the time before gives up more (RFC 9438 §4.7).
+    /// Whether a flow that lost earlier than the time before gives up more (RFC 9438 §4.7). Both: on.
     pub fast_convergence: bool,
-    /// Whether the window is at least Reno's (RFC 9438 §4.3).
+    /// Whether the window is at least Reno's (RFC 9438 §4.3); only with growth by RFC 9438. rfc: on; ns3: off.
     pub reno_friendly: bool,
-    /// What a loss cuts.
+    /// What a loss cuts. rfc: flight; ns3: window.
     pub reduce: Reduce,
-    /// How the window follows the cubic function.
+    /// How the window follows the cubic function. rfc: rfc9438; ns3: ns3.
     pub growth: Growth,
     /// Whether growth above the threshold counts acknowledged segments; otherwise each acknowledgement counts as one, so that
-    /// delayed acknowledgements slow it down (RFC 9438 §4.4).
+    /// delayed acknowledgements slow it down (RFC 9438 §4.4). rfc: off; ns3: on.
     pub count_bytes: bool,
-    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many: 1 is
-    /// RFC 5681 eq. 2.
+    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many. rfc: 1
+    /// (RFC 5681 eq. 2); ns3: 65535.
     pub slow_start_limit: u32,
-    /// Whether the window grows only while it holds the sender back (RFC 9438 §5.8).
+    /// Whether the window grows only while it holds the sender back (RFC 9438 §5.8). rfc: on; ns3: off.
     pub grow_only_when_limited: bool,
-    /// Whether round trips end the first slow start (RFC 9406).
+    /// Whether round trips end the first slow start (RFC 9406). rfc: plus_plus; ns3: off.
     pub hystart: hystart::Choice,
     /// `MIN_RTT_THRESH`: a smaller growth of the round trip says nothing (RFC 9406 §4.3).
     pub hystart_min_threshold: Span,
@@ -95,19 +97,22 @@ impl Params {
 }
 
 impl params::Params for Params {
-    fn of_profile(_profile: &str) -> Self {
+    const PROFILES: &'static [&'static str] = &[RFC, NS3];
+
+    fn of_profile(profile: &str) -> Self {
         let hystart = hystart::Params::default();
+        let ns3 = profile == NS3;
         Self {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
-            reno_friendly: true,
-            reduce: Reduce::Flight,
-            growth: Growth::Rfc9438,
-            count_bytes: false,
-            slow_start_limit: 1,
-            grow_only_when_limited: true,
-            hystart: hystart.choice,
+            reno_friendly: !ns3,
+            reduce: if ns3 { Reduce::Window } else { Reduce::Flight },
+            growth: if ns3 { Growth::Ns3 } else { Growth::Rfc9438 },
+            count_bytes: ns3,
+            slow_start_limit: if ns3 { 65_535 } else { 1 },
+            grow_only_when_limited: !ns3,
+            hystart: if ns3 { hystart::Choice::Off } else { hystart.choice },
             hystart_min_threshold: hystart.min_threshold,
             hystart_max_threshold: hystart.max_threshold,
             hystart_divisor: hystart.divisor,
@@ -167,7 +172,7 @@ pub struct Cubic {
     /// The window when the threshold was set last.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    /// For `growth = "ns3"`: the shortest round trip, and acknowledged segments that did not count yet.
+    /// For `growth = "ns3"`: the least smoothed round trip, and acknowledged segments that did not count yet.
     shortest: Option<Span>,
     credit: f64,
 }
@@ -281,8 +286,8 @@ impl Cubic {
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         let ns3 = self.params.growth == Growth::Ns3;
-        if ns3 && let Some(sample) = ack.round_trip {
-            self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));
+        if ns3 && let Some(srtt) = view.srtt {
+            self.shortest = Some(self.shortest.map_or(srtt, |shortest| shortest.min(srtt)));
         }
         let grows = match ack.phase {
             Phase::Open => true,

@@ -6,6 +6,7 @@
 //! Adding a variant is one file here and one line in the list below.
 
 pub mod adaptive_pacing;
+pub mod bbr;
 pub mod cubic;
 pub mod custom;
 pub mod elfn;
@@ -302,6 +303,9 @@ pub enum Answer {
 ///
 /// Every method but `on_ack`, `on_loss` and `on_timeout` has a default that does nothing.
 pub trait CongestionControl {
+    /// The sender's own random stream, given before anything happens; a rule that draws keeps it.
+    fn seed(&mut self, _rng: Rng) {}
+
     /// New data was acknowledged. Most variants leave the window alone during recovery.
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer;
 
@@ -429,7 +433,11 @@ macro_rules! variants {
             #[must_use]
             pub fn new(config: &Config, rng: Rng) -> Self {
                 match config {
-                    $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+
+                    $(Config::$variant(params) => {
+                        let mut rule = $module::$variant::new(params);
+                        rule.seed(rng);
+                        Self::$variant(rule)
+                    })+
                     Config::Custom(rule) => Self::Custom(rule.build(rng)),
                 }
             }
@@ -452,6 +460,7 @@ variants! {
     "elfn" => elfn::Elfn, "ELFN: NewReno that stops when it is told of a broken route, and goes on as it was (Holland and Vaidya 1999).";
     "adaptive_pacing" => adaptive_pacing::AdaptivePacing, "Adaptive Pacing (TCP-AP): NewReno that spaces its segments by the delay of four hops (ElRakabawy et al. 2005).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
+    "bbr" => bbr::Bbr, "BBR version 1: paces at the rate at which the network delivers (Cardwell et al. 2016).";
     "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
     "westwood" => westwood::Westwood, "Westwood: the window follows a bandwidth estimated from each acknowledgement (Mascolo et al. 2001).";
     "westwood_plus" => westwood_plus::WestwoodPlus, "Westwood+: Westwood with one bandwidth sample a round trip (Grieco and Mascolo 2004).";

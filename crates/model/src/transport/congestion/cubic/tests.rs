@@ -211,11 +211,7 @@ fn growth_counts_acknowledgements_or_segments() {
 
 #[test]
 fn as_ns3_it_grows_by_whole_segments() {
-    let ns3 = |params: &mut Params| {
-        params.growth = Growth::Ns3;
-        params.reduce = Reduce::Window;
-    };
-    let mut flow = Flow::new(cubic(ns3), 21.0, Span::from_millis(220));
+    let mut flow = Flow::new(Cubic::new(&Params::of_profile(NS3)), 21.0, Span::from_millis(220));
     flow.lose();
     assert_eq!(flow.view.cwnd, 14.0, "0.7 of 21, cut");
     let windows = flow.run(Span::from_secs(3), &ACK);

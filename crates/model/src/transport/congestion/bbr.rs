@@ -1,0 +1,593 @@
+//! BBR version 1: sends at the rate at which the network has been seen to deliver, with about one product of that rate and the
+//! shortest round trip outstanding.
+//!
+//! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
+//! 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below); Linux's `tcp_bbr`, for what came
+//! after them: long-term sampling (policers), compensation for aggregated acknowledgements, margin of the pacing rate, even windows.
+//! The models of the path: the bandwidth is the largest delivery rate of ten round trips, the propagation delay the shortest round trip
+//! of ten seconds. A loss changes neither; while losses are repaired, the window keeps to what is delivered, then is restored.
+//! Left out: pacing in bursts of a millisecond (each segment is paced by itself, so its quantum only widens the window), and the
+//! reset when a loss turns out to have been none.
+//! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`docs/validation.md`).
+
+mod model;
+
+use hopyard_engine::{Rng, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::model::{Aggregation, LongTerm, MaxFilter};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, Sent, Timeout, View};
+use crate::params::{self, Fault, RFC};
+use crate::transport::recovery;
+
+const NS3: &str = "ns3";
+
+/// The gains of one cycle of PROBE_BW (§4.3.4.1): probe for more, drain what that queued, then cruise.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Growth of the bandwidth in a round below which STARTUP may be over, and how many such rounds end it (§4.3.2.2).
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+
+/// BBR's parameters. Windows count segments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Gain of pacing rate and window in STARTUP: about 2/ln 2, the least that lets the rate double in each round trip.
+    /// DRAIN paces by its inverse. rfc: 2.885; ns3: 2.89.
+    pub high_gain: f64,
+    /// Gain of the window in PROBE_BW, for acknowledgements that are delayed. Both: 2.
+    pub cwnd_gain: f64,
+    /// How many round trips the bandwidth is remembered. Both: 10.
+    pub bandwidth_rounds: u32,
+    /// How long the shortest round trip is remembered; after that PROBE_RTT looks for it. Both: 10 s.
+    pub min_rtt_window: Span,
+    /// The least time that PROBE_RTT keeps the window at its smallest. Both: 200 ms.
+    pub probe_rtt_time: Span,
+    /// The smallest window, so that a receiver that acknowledges every second segment never stalls. Both: 4.
+    pub min_window: u32,
+    /// By which part the pacing rate stays below the bandwidth, so that no queue stands. rfc: 0.01 (Linux); ns3: 0.
+    pub pacing_margin: f64,
+    /// Whether windows are whole, even numbers of segments, for receivers that acknowledge every second. rfc: on (Linux);
+    /// ns3: off.
+    pub whole_segments: bool,
+    /// Whether a constant bandwidth under much loss is taken for that of a policer. rfc: on (Linux); ns3: off.
+    pub long_term: bool,
+    /// Whether the window makes room for acknowledgements that come in bursts. Both: on (Linux).
+    pub aggregation: bool,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS3];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns3 = profile == NS3;
+        Self {
+            high_gain: if ns3 { 2.89 } else { 2.885 },
+            cwnd_gain: 2.0,
+            bandwidth_rounds: 10,
+            min_rtt_window: Span::from_secs(10),
+            probe_rtt_time: Span::from_millis(200),
+            min_window: 4,
+            pacing_margin: if ns3 { 0.0 } else { 0.01 },
+            whole_segments: !ns3,
+            long_term: !ns3,
+            aggregation: true,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (name, gain) in [("high_gain", self.high_gain), ("cwnd_gain", self.cwnd_gain)] {
+            if !(gain > 1.0 && gain.is_finite()) {
+                return Err(Fault::new(name, format!("expected a number above 1, found {gain}")));
+            }
+        }
+        if !(0.0..0.5).contains(&self.pacing_margin) {
+            let problem = format!("expected at least 0 and less than 0.5, found {}", self.pacing_margin);
+            return Err(Fault::new("pacing_margin", problem));
+        }
+        if self.min_rtt_window.is_zero() {
+            return Err(Fault::new("min_rtt_window", "expected more than 0 s"));
+        }
+        for (name, count) in [("bandwidth_rounds", self.bandwidth_rounds), ("min_window", self.min_window)] {
+            if count == 0 {
+                return Err(Fault::new(name, "expected at least 1, found 0"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What BBR is about (§3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Doubles its rate in each round trip, to find the bandwidth.
+    Startup,
+    /// Drains the queue that STARTUP has made.
+    Drain,
+    /// Cruises, and probes for more bandwidth in each cycle.
+    ProbeBandwidth,
+    /// Sends next to nothing, to see the path without a queue.
+    ProbeRtt,
+}
+
+/// Whether losses are being repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    Not,
+    /// Found by acknowledgements.
+    Recovery,
+    /// Found by a timeout; over when this is acknowledged.
+    Timeout(u64),
+}
+
+/// BBR's rule. Rates are bytes of payload per second.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    params: Params,
+    rng: Option<Rng>,
+    mode: Mode,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// The bandwidth, by rounds.
+    bandwidth: MaxFilter,
+    long_term: LongTerm,
+    aggregation: Aggregation,
+    /// Round trips so far, whether this acknowledgement begins one, and what must have been delivered when a segment was sent
+    /// that ends it (§4.1.1.1).
+    rounds: u64,
+    round_start: bool,
+    round_end: u64,
+    min_rtt: Option<Span>,
+    min_rtt_at: Time,
+    /// The bandwidth that STARTUP has reached, rounds in which it grew little, and whether the pipe is full.
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    /// Place in the cycle of PROBE_BW, and since when.
+    phase: usize,
+    phase_at: Time,
+    /// When PROBE_RTT may end, once the window is drained, and whether a round has passed since.
+    probe_done: Option<Time>,
+    probe_round_done: bool,
+    /// The pacing rate, and the time between segments that it gives.
+    rate: f64,
+    gap: Span,
+    seen_rtt: bool,
+    /// When the last segment was sent.
+    sent: Time,
+    repair: Repair,
+    /// Send what is delivered, no more: the first round of a recovery.
+    conservation: bool,
+    /// The window before losses or PROBE_RTT made it small.
+    prior_cwnd: f64,
+    /// Segments delivered by the last acknowledgement, and bytes in all.
+    acked: f64,
+    delivered: u64,
+    /// The application had nothing more to send; it restarts after a pause.
+    drained: bool,
+    idle_restart: bool,
+}
+
+impl Bbr {
+    /// The rule with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self {
+            rng: None,
+            mode: Mode::Startup,
+            pacing_gain: params.high_gain,
+            cwnd_gain: params.high_gain,
+            bandwidth: MaxFilter::new(u64::from(params.bandwidth_rounds)),
+            long_term: LongTerm::default(),
+            aggregation: Aggregation::default(),
+            rounds: 0,
+            round_start: false,
+            round_end: 0,
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            phase: 0,
+            phase_at: Time::ZERO,
+            probe_done: None,
+            probe_round_done: false,
+            rate: 0.0,
+            gap: Span::ZERO,
+            seen_rtt: false,
+            sent: Time::ZERO,
+            repair: Repair::Not,
+            conservation: false,
+            prior_cwnd: 0.0,
+            acked: 0.0,
+            delivered: 0,
+            drained: false,
+            idle_restart: false,
+            params: params.clone(),
+        }
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The bandwidth it goes by: the policer's, if it has found one.
+    fn estimate(&self) -> f64 {
+        self.long_term.rate().unwrap_or_else(|| self.bandwidth.max())
+    }
+
+    fn pace(&mut self, rate: f64, view: &View) {
+        self.rate = rate;
+        self.gap = if rate > 0.0 { Span::from_secs_f64(f64::from(view.segment) / rate) } else { Span::ZERO };
+    }
+
+    /// The rate before any sample: the window in a round trip, or in a millisecond (§4.2.1).
+    fn pace_at_first(&mut self, view: &View) {
+        self.seen_rtt = view.srtt.is_some();
+        let round_trip = view.srtt.unwrap_or(Span::from_millis(1)).seconds().max(1e-6);
+        let rate = self.params.high_gain * view.cwnd * f64::from(view.segment) / round_trip;
+        self.pace(rate * (1.0 - self.params.pacing_margin), view);
+    }
+
+    /// §4.2.1: before the pipe is full the rate only rises.
+    fn set_pacing_rate(&mut self, gain: f64, view: &View) {
+        if !self.seen_rtt && view.srtt.is_some() {
+            self.pace_at_first(view);
+        }
+        let rate = gain * self.estimate() * (1.0 - self.params.pacing_margin);
+        if self.full || rate > self.rate {
+            self.pace(rate, view);
+        }
+    }
+
+    /// Segments that leave at once (§4.2.2); each is paced by itself here, but receivers are to have as many on their way.
+    fn quantum(&self, view: &View) -> f64 {
+        let least = if self.rate < 1_200_000.0 / 8.0 { 1.0 } else { 2.0 };
+        libm::floor(self.rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0)
+    }
+
+    /// `gain` times bandwidth times shortest round trip, in segments (§4.2.3.2).
+    fn product(&self, bandwidth: f64, gain: f64, view: &View) -> f64 {
+        let Some(min_rtt) = self.min_rtt else { return model::INITIAL_WINDOW };
+        let product = gain * bandwidth * min_rtt.seconds() / f64::from(view.segment);
+        if self.params.whole_segments { libm::ceil(product) } else { product }
+    }
+
+    /// What else the window holds: three quanta for sender, network and receiver, and room to probe.
+    fn with_quanta(&self, window: f64, view: &View) -> f64 {
+        let mut window = window + 3.0 * self.quantum(view);
+        if self.params.whole_segments {
+            window = 2.0 * libm::ceil(window / 2.0);
+        }
+        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { window + 2.0 } else { window }
+    }
+
+    fn target_in_flight(&self, gain: f64, view: &View) -> f64 {
+        self.with_quanta(self.product(self.bandwidth.max(), gain, view), view)
+    }
+
+    /// How many of `in_flight` segments will be in the network when the next one may leave.
+    fn at_next_departure(&self, in_flight: f64, view: &View) -> f64 {
+        let departs = self.sent + self.gap;
+        let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
+        let leaving = if self.pacing_gain > 1.0 { self.quantum(view) } else { 0.0 };
+        (in_flight + leaving - libm::floor(delivered)).max(0.0)
+    }
+
+    /// §4.1.1.1 and §4.1.1.3.
+    fn update_bandwidth(&mut self, sample: &RateSample, view: &View) {
+        self.round_start = false;
+        let Some(rate) = sample.rate() else { return };
+        if sample.prior_delivered >= self.round_end {
+            self.round_end = sample.total_delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.conservation = false;
+        }
+        if self.params.long_term {
+            self.sample_long_term(sample.newly_lost > 0, sample.app_limited, sample.total_delivered, view);
+        }
+        // What the application held back says nothing of the path, unless it is more than was known.
+        if !sample.app_limited || rate >= self.bandwidth.max() {
+            self.bandwidth.update(self.rounds, rate);
+        }
+    }
+
+    fn sample_long_term(&mut self, loss: bool, app_limited: bool, delivered: u64, view: &View) {
+        let event = model::Round {
+            now: view.now,
+            start: self.round_start,
+            cruising: self.mode == Mode::ProbeBandwidth,
+            loss,
+            app_limited,
+            lost: view.lost * f64::from(view.segment),
+            delivered: delivered as f64,
+        };
+        match self.long_term.update(&event) {
+            model::Verdict::Nothing => {}
+            model::Verdict::Policed => self.pacing_gain = 1.0,
+            model::Verdict::Expired => self.enter_probe_bandwidth(view),
+        }
+    }
+
+    fn enter_probe_bandwidth(&mut self, view: &View) {
+        self.mode = Mode::ProbeBandwidth;
+        // Any phase but the one that drains (§4.3.4.3).
+        let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
+        self.phase = (CYCLE.len() - back) % CYCLE.len();
+        self.phase_at = view.now;
+    }
+
+    fn leave_probe_rtt(&mut self, view: &View) {
+        if self.full {
+            self.enter_probe_bandwidth(view);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// §4.3.4.3.
+    fn update_cycle(&mut self, sample: &RateSample, view: &View) {
+        if self.mode != Mode::ProbeBandwidth {
+            return;
+        }
+        let whole = self.min_rtt.is_none_or(|min_rtt| view.now.since(self.phase_at) > min_rtt);
+        let in_flight = self.at_next_departure(sample.prior_pipe, view);
+        let over = if self.pacing_gain > 1.0 {
+            whole && (sample.newly_lost > 0 || in_flight >= self.target_in_flight(self.pacing_gain, view))
+        } else if self.pacing_gain < 1.0 {
+            whole || in_flight <= self.target_in_flight(1.0, view)
+        } else {
+            whole
+        };
+        if over {
+            self.phase = (self.phase + 1) % CYCLE.len();
+            self.phase_at = view.now;
+        }
+    }
+
+    /// §4.3.2.2.
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full || !self.round_start || sample.app_limited {
+            return;
+        }
+        if self.bandwidth.max() >= self.full_bandwidth * FULL_GROWTH {
+            self.full_bandwidth = self.bandwidth.max();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// §4.3.3; returns the threshold to show when STARTUP is over.
+    fn check_drain(&mut self, view: &View) -> f64 {
+        let mut ssthresh = view.ssthresh;
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            ssthresh = self.target_in_flight(1.0, view);
+        }
+        if self.mode == Mode::Drain && self.at_next_departure(view.pipe, view) <= self.target_in_flight(1.0, view) {
+            self.enter_probe_bandwidth(view);
+        }
+        ssthresh
+    }
+
+    /// §4.1.2.3 and §4.3.5; `cwnd` is restored when PROBE_RTT ends.
+    fn update_min_rtt(&mut self, sample: &RateSample, cwnd: &mut f64, view: &View) {
+        let expired = view.now.since(self.min_rtt_at) > self.params.min_rtt_window;
+        if let Some(round_trip) = sample.round_trip
+            && (expired || self.min_rtt.is_none_or(|least| round_trip <= least))
+        {
+            self.min_rtt = Some(round_trip);
+            self.min_rtt_at = view.now;
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_cwnd(view);
+            self.probe_done = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            match self.probe_done {
+                None if view.pipe <= f64::from(self.params.min_window) => {
+                    self.probe_done = Some(view.now + self.params.probe_rtt_time);
+                    self.probe_round_done = false;
+                    self.round_end = sample.total_delivered;
+                }
+                None => {}
+                Some(_) => {
+                    self.probe_round_done |= self.round_start;
+                    self.end_probe_rtt(cwnd, view);
+                }
+            }
+        }
+        if sample.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    fn end_probe_rtt(&mut self, cwnd: &mut f64, view: &View) {
+        if self.probe_round_done && self.probe_done.is_some_and(|done| view.now > done) {
+            self.min_rtt_at = view.now;
+            *cwnd = cwnd.max(self.prior_cwnd);
+            self.leave_probe_rtt(view);
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (self.params.high_gain, self.params.high_gain),
+            Mode::Drain => (1.0 / self.params.high_gain, self.params.high_gain),
+            Mode::ProbeBandwidth if self.long_term.rate().is_some() => (1.0, self.params.cwnd_gain),
+            Mode::ProbeBandwidth => (CYCLE[self.phase], self.params.cwnd_gain),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// Remembers a window that was good; one that losses or PROBE_RTT have cut is not (§4.2.3.4).
+    fn save_cwnd(&mut self, view: &View) {
+        let good = self.repair == Repair::Not && self.mode != Mode::ProbeRtt;
+        self.prior_cwnd = if good { view.cwnd } else { self.prior_cwnd.max(view.cwnd) };
+    }
+
+    /// §4.2.3: the window after an acknowledgement that delivers something.
+    fn next_window(&self, mut cwnd: f64, sample: &RateSample, view: &View) -> f64 {
+        let segment = f64::from(view.segment);
+        let least = f64::from(self.params.min_window);
+        cwnd = (cwnd - sample.newly_lost as f64 / segment).max(1.0);
+        if self.conservation {
+            cwnd = cwnd.max(view.pipe + self.acked);
+        } else {
+            let extra = if self.full && self.params.aggregation {
+                self.aggregation.extra().min(self.estimate() * model::LARGEST_BURST / segment)
+            } else {
+                0.0
+            };
+            let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain, view) + extra, view);
+            if self.full {
+                cwnd = (cwnd + self.acked).min(target);
+            } else if cwnd < target || (sample.total_delivered as f64) < model::INITIAL_WINDOW * segment {
+                cwnd += self.acked;
+            }
+            cwnd = cwnd.max(least);
+        }
+        if self.mode == Mode::ProbeRtt { cwnd.min(least) } else { cwnd }
+    }
+
+    /// Everything on an acknowledgement (§3.3).
+    fn on_sample(&mut self, sample: &RateSample, view: &View) -> Answer {
+        self.acked = sample.newly_delivered as f64 / f64::from(view.segment);
+        self.delivered = sample.total_delivered;
+        self.drained = view.app_limited;
+        let mut cwnd = view.cwnd;
+        if let Repair::Timeout(point) = self.repair
+            && view.una >= point
+        {
+            cwnd = self.restored(view);
+        }
+        self.update_bandwidth(sample, view);
+        if self.params.aggregation && sample.interval.is_some() {
+            let (rate, segment) = (self.estimate(), f64::from(view.segment));
+            self.aggregation.update(view.now, self.round_start, rate / segment, self.acked, view.cwnd);
+        }
+        self.update_cycle(sample, view);
+        self.check_full(sample);
+        let ssthresh = self.check_drain(view);
+        self.update_min_rtt(sample, &mut cwnd, view);
+        self.update_gains();
+        self.set_pacing_rate(self.pacing_gain, view);
+        if self.acked > 0.0 {
+            cwnd = self.next_window(cwnd, sample, view);
+        } else if self.mode == Mode::ProbeRtt {
+            cwnd = cwnd.min(f64::from(self.params.min_window));
+        }
+        Answer::Set { cwnd, ssthresh }
+    }
+
+    /// The window when losses are repaired (§4.2.3.4).
+    fn restored(&mut self, view: &View) -> f64 {
+        self.repair = Repair::Not;
+        self.conservation = false;
+        view.cwnd.max(self.prior_cwnd)
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn seed(&mut self, rng: Rng) {
+        self.rng = Some(rng);
+    }
+
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        ack.rate.map_or(Answer::Keep, |sample| self.on_sample(&sample, view))
+    }
+
+    fn on_duplicate(&mut self, duplicate: &Duplicate, view: &View) -> Answer {
+        duplicate.rate.map_or(Answer::Keep, |sample| self.on_sample(&sample, view))
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        self.save_cwnd(view);
+        self.repair = Repair::Recovery;
+        // A round of packet conservation: what is in the network, and a segment for each that arrived.
+        self.conservation = true;
+        self.round_end = self.delivered;
+        Answer::Set { cwnd: (view.pipe + self.acked).max(1.0), ssthresh: view.ssthresh }
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        Answer::Set { cwnd: self.restored(view), ssthresh: view.ssthresh }
+    }
+
+    fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
+        self.save_cwnd(view);
+        self.repair = Repair::Timeout(view.max);
+        self.conservation = false;
+        // The pipe may have changed: let its fullness show anew. The timeout ends a round.
+        self.full_bandwidth = 0.0;
+        self.round_start = true;
+        if self.params.long_term {
+            self.sample_long_term(true, false, self.delivered, view);
+        }
+        Answer::Set { cwnd: 1.0, ssthresh: view.ssthresh }
+    }
+
+    fn on_idle(&mut self, _restart: f64, _view: &View) -> Answer {
+        // The pacing rate holds after a pause too (§4.3.4.4).
+        Answer::Keep
+    }
+
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        if sent.len == 0 {
+            return;
+        }
+        if self.rate <= 0.0 {
+            self.pace_at_first(view);
+            self.min_rtt_at = view.now;
+        }
+        let first = !sent.retransmission && sent.seq == view.una;
+        if first && std::mem::take(&mut self.drained) {
+            self.idle_restart = true;
+            self.aggregation.restart(view.now);
+            if self.mode == Mode::ProbeBandwidth {
+                self.set_pacing_rate(1.0, view);
+            } else if self.mode == Mode::ProbeRtt
+                && self.probe_round_done
+                && self.probe_done.is_some_and(|done| view.now > done)
+            {
+                self.min_rtt_at = view.now;
+                self.leave_probe_rtt(view);
+            }
+        }
+        self.sent = view.now;
+    }
+
+    fn pacing_gap(&self) -> Span {
+        self.gap
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        Some(self.estimate()).filter(|rate| *rate > 0.0)
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+
+    fn recovery(&self) -> recovery::Choice {
+        recovery::Choice::Sack
+    }
+}
+
+#[cfg(test)]
+mod tests;
