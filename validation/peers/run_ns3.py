@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -22,6 +22,13 @@ EXPERIMENTS = (
         {"contend.csv": ns3_dcf.COLUMNS},
     ),
     Experiment(
+        "drops",
+        "forced drops over a wired bottleneck",
+        ns3_drops.cases,
+        ns3_drops.run,
+        {"forced_drops.csv": ns3_drops.COLUMNS},
+    ),
+    Experiment(
         "hops",
         "NewReno and Vegas over 1 to 8 hops, AODV",
         ns3_tcp.cases,
@@ -33,7 +40,7 @@ EXPERIMENTS = (
 
 def prepare() -> None:
     """Compile before the first run, so that several jobs need not do it at once."""
-    for program in ("dcf", "manet"):
+    for program in ("dcf", "wired", "manet"):
         ns3.build(program)
 
 

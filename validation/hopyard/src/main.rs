@@ -7,6 +7,8 @@
 mod comparison;
 mod experiment;
 mod figures;
+#[path = "../../../crates/model/tests/two_links/ns3.rs"]
+mod ns3;
 mod setup;
 mod statistics;
 #[allow(dead_code, reason = "the tests of the model use more of it")]

@@ -15,6 +15,7 @@ _MODULES = (
     "dsdv",
     "applications",
     "internet",
+    "point-to-point",
     "wifi",
     "mobility",
     "propagation",
@@ -59,11 +60,16 @@ def command(program: str, options: Mapping[str, Option]) -> list[str]:
     return [str(build(program)), *(f"--{name}={value}" for name, value in options.items())]
 
 
-def run(program: str, options: Mapping[str, Option]) -> Result:
-    """Run a program and return what its line of JSON says."""
+def output(program: str, options: Mapping[str, Option]) -> str:
+    """Run a program and return what it prints."""
     words = command(program, options)
     process = subprocess.run(words, capture_output=True, text=True, check=False)
     if process.returncode != 0:
         raise PeerError(f"{' '.join(words)}\n{process.stderr}")
-    result: Result = json.loads(process.stdout)
+    return process.stdout
+
+
+def run(program: str, options: Mapping[str, Option]) -> Result:
+    """Run a program and return what its line of JSON says."""
+    result: Result = json.loads(output(program, options))
     return result

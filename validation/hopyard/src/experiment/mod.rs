@@ -3,6 +3,7 @@
 mod closed_forms;
 mod dcf;
 mod drops;
+mod drops_ns3;
 mod tcp;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     dcf::CONTENTION,
     closed_forms::CLOSED_FORMS,
     drops::DROPS,
+    drops_ns3::DROPS_NS3,
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,

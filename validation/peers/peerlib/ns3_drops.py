@@ -1,0 +1,72 @@
+"""Forced drops over a wired bottleneck: every segment of the sender, from ns-3."""
+
+from dataclasses import dataclass
+
+from peerlib import ns3
+from peerlib.peer import PeerError
+from peerlib.table import Row
+
+SEGMENTS = 300
+# With SACK. BBR has no part in proportional rate reduction.
+VARIANTS = {
+    "classic": ("TcpNewReno", "TcpCubic", "TcpWestwoodPlus", "TcpBbr"),
+    "prr": ("TcpNewReno", "TcpCubic", "TcpWestwoodPlus"),
+}
+# Data packets that the router loses, counted from 1.
+LOSSES = ((), (20,), (20, 23), (20, 23, 26), (20, 23, 26, 29))
+
+COLUMNS = ("tcp", "recovery", "drops", "time", "segment", "again", "cwnd", "ssthresh")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run."""
+
+    variant: str
+    recovery: str
+    losses: tuple[int, ...]
+
+    def name(self) -> str:
+        """For the progress line."""
+        return f"{self.variant} {self.recovery}, {len(self.losses)} lost"
+
+
+def cases() -> list[Case]:
+    """All runs, in the order of the table."""
+    return [
+        Case(variant, recovery, losses)
+        for recovery, variants in VARIANTS.items()
+        for variant in variants
+        for losses in LOSSES
+    ]
+
+
+def run(case: Case) -> dict[str, list[Row]]:
+    """Make one run: its segments. A value that is as in the row before is left out."""
+    drops = " ".join(str(place) for place in case.losses)
+    options = {"variant": case.variant, "recovery": case.recovery, "segments": SEGMENTS}
+    # An option without a value is not understood.
+    listed = drops.replace(" ", ",") or "none"
+    lines = ns3.output("wired", {**options, "drops": listed}).splitlines()
+    if len(lines) < SEGMENTS:
+        raise PeerError(f"{case.name()}: {len(lines)} segments were sent, not {SEGMENTS}")
+    rows: list[Row] = []
+    before = ("", "")
+    for line in lines:
+        time, segment, again, *window = line.split(",")
+        state = (window[0], window[1])
+        first = not rows
+        rows.append(
+            {
+                "tcp": case.variant.removeprefix("Tcp") if first else None,
+                "recovery": case.recovery if first else None,
+                "drops": (drops or "none") if first else None,
+                "time": time,
+                "segment": segment,
+                "again": "1" if again == "1" else None,
+                "cwnd": None if state[0] == before[0] else state[0],
+                "ssthresh": None if state[1] == before[1] else state[1],
+            }
+        )
+        before = state
+    return {"forced_drops.csv": rows}
