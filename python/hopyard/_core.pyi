@@ -131,8 +131,12 @@ class WindowRule:
     def rescale_rto(self, factor: float) -> None:
         """Multiplies the retransmission timeout; after a timeout, in place of doubling it."""
 
-    def freeze(self, probe: float) -> None:
-        """Keeps everything as it is and sends one segment every `probe` seconds, until an ack."""
+    def freeze(self, probe: float, *, before_timeout: bool = ...) -> None:
+        """Keeps everything as it is and sends one segment every `probe` seconds, until an ack.
+
+        With `before_timeout`, a thaw restores what was before the first timeout since the last
+        acknowledgement of new data.
+        """
 
     def thaw(self) -> None:
         """Ends a freeze: everything is restored as it was."""
@@ -187,6 +191,12 @@ class WindowRule:
     #: Hops to the receiver, as the network layer reported last; 0 when it did not.
     @property
     def hops(self) -> int: ...
+    #: Hops that the latest acknowledgement took; 0 before the first.
+    @property
+    def ack_hops(self) -> int: ...
+    #: The rate of data frames on the network's radios in bit/s, where it is known.
+    @property
+    def link_rate(self) -> float | None: ...
 
 @final
 class Ack:
@@ -269,7 +279,7 @@ class Route:
     """What the network layer tells of the route to the receiver."""
 
     #: It is lost, restored, or now has `hops` hops; or the segment that begins with `seq` could not
-    #: be passed on, which is told to built-in rules that ask for it only.
+    #: be passed on, which is told to a rule that `wants_notices`.
     @property
     def kind(self) -> Literal["lost", "restored", "hops", "unreachable"]: ...
     #: Its hops, with the kind "hops".

@@ -64,6 +64,8 @@ class CongestionControl(WindowRule):
     recovery: ClassVar[str] = "new_reno"
     #: Whether acknowledgements carry a sample of the delivery rate, `ack.rate`.
     wants_rate: ClassVar[bool] = False
+    #: Whether nodes that cannot pass a segment on shall tell: `on_route` with kind "unreachable".
+    wants_notices: ClassVar[bool] = False
     #: Whether the rule sets the window during recovery too.
     governs_recovery: ClassVar[bool] = False
 

@@ -1,5 +1,6 @@
 //! The generated part of the documentation: a page for each model, with its parameters in a table.
 
+use crate::events;
 use crate::models::{Model, Parameter, models};
 
 /// Between these two lines a page is generated; what stands around them is written by hand.
@@ -15,7 +16,7 @@ pub struct Page {
     generated: String,
 }
 
-/// Every generated page: one for each model, and one for the sections of scenarios.
+/// Every generated page: one for each model, one for the sections of scenarios, one for what TCP variants answer to events.
 #[must_use]
 pub fn pages() -> Vec<Page> {
     let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");
@@ -25,6 +26,11 @@ pub fn pages() -> Vec<Page> {
         title: "The keys of a scenario".to_owned(),
         generated: reference.join("\n"),
     }];
+    pages.push(Page {
+        path: "tcp-events.md".to_owned(),
+        title: "What TCP variants answer to events".to_owned(),
+        generated: events::page(),
+    });
     pages.extend(models.iter().map(|model| Page {
         path: format!("models/{}.md", model.name),
         title: model.name.to_owned(),
@@ -136,6 +142,6 @@ mod tests {
     fn every_model_has_a_page_of_its_own() {
         let paths: BTreeSet<_> = pages().into_iter().map(|page| page.path).collect();
         let names = models().into_iter().filter(|model| model.room != "scenario").count();
-        assert_eq!(paths.len(), names + 1);
+        assert_eq!(paths.len(), names + 2);
     }
 }

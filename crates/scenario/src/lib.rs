@@ -8,6 +8,7 @@ mod catalogue;
 mod check;
 mod custom;
 pub mod docs;
+mod events;
 mod expand;
 mod files;
 mod merge;

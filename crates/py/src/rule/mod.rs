@@ -184,6 +184,7 @@ impl Rule {
                     class: Arc::clone(&self.class),
                     recovery,
                     wants_rate: made.getattr("wants_rate")?.is_truthy()?,
+                    wants_notices: made.getattr("wants_notices")?.is_truthy()?,
                     governs_recovery: made.getattr("governs_recovery")?.is_truthy()?,
                     rule: made.cast_into::<WindowRule>()?.unbind(),
                     methods,
@@ -252,6 +253,7 @@ struct Instance {
     methods: [Option<Py<PyAny>>; Event::COUNT],
     recovery: recovery::Choice,
     wants_rate: bool,
+    wants_notices: bool,
     governs_recovery: bool,
     /// What the rule has set last, to be read without the interpreter.
     deadline: Time,
@@ -388,6 +390,10 @@ impl CongestionControl for Instance {
 
     fn wants_rate(&self) -> bool {
         self.wants_rate
+    }
+
+    fn wants_notices(&self) -> bool {
+        self.wants_notices
     }
 
     fn limits_itself(&self) -> bool {

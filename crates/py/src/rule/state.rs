@@ -30,7 +30,7 @@ pub struct WindowRule {
     ssthresh: f64,
     windows_set: bool,
     rto_factor: Option<f64>,
-    probe: Option<Span>,
+    probe: Option<(Span, Restore)>,
     thawed: bool,
     pub deadline: Time,
     pub gap: Span,
@@ -55,7 +55,7 @@ impl WindowRule {
         self.stage = Stage::Outside;
         let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
         match (self.probe, self.rto_factor) {
-            (Some(probe), _) => Answer::Freeze { probe, restore: Restore::AtFreeze },
+            (Some((probe, restore)), _) => Answer::Freeze { probe, restore },
             (None, Some(rto)) => Answer::Rescale { cwnd, ssthresh, rto },
             (None, None) if self.thawed => Answer::Thaw,
             (None, None) if self.windows_set => Answer::Set { cwnd, ssthresh },
@@ -165,9 +165,11 @@ impl WindowRule {
     }
 
     /// Stops, and probes every so many seconds.
-    fn freeze(&mut self, probe: &Bound<'_, PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (probe, *, before_timeout=false))]
+    fn freeze(&mut self, probe: &Bound<'_, PyAny>, before_timeout: bool) -> PyResult<()> {
         self.may_freeze("freeze")?;
-        self.probe = Some(span(number(probe, "probe", "seconds, at least 1e-9", |n| n.is_finite() && n >= 1e-9)?));
+        let probe = span(number(probe, "probe", "seconds, at least 1e-9", |n| n.is_finite() && n >= 1e-9)?);
+        self.probe = Some((probe, if before_timeout { Restore::BeforeTimeout } else { Restore::AtFreeze }));
         Ok(())
     }
 
@@ -310,6 +312,16 @@ impl WindowRule {
     #[getter]
     fn hops(&self) -> PyResult<u8> {
         self.view().map(|view| view.hops)
+    }
+
+    #[getter]
+    fn ack_hops(&self) -> PyResult<u8> {
+        self.view().map(|view| view.ack_hops)
+    }
+
+    #[getter]
+    fn link_rate(&self) -> PyResult<Option<f64>> {
+        self.view().map(|view| view.link_rate.map(|rate| rate.bps() as f64))
     }
 }
 
