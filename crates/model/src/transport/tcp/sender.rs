@@ -287,12 +287,14 @@ impl TcpSender {
     fn on_new_ack(&mut self, header: &TcpHeader) {
         self.active = self.core.now;
         self.core.before_ack(header);
-        let first = self.core.una() == 0;
         let opened_with_data = self.await_initial_window && self.control.opens_with_data();
-        if opened_with_data && !first {
-            // ns-2's Vegas looks before it counts this acknowledgement.
+        if opened_with_data && self.core.una() > 0 {
+            // ns-2's Vegas looks before it counts this acknowledgement, and grants the window only if the one before had
+            // covered the first segment alone.
             self.await_initial_window = false;
-            self.core.cwnd = self.initial_window;
+            if self.core.una() == u64::from(self.core.params.mss()) {
+                self.core.cwnd = self.initial_window;
+            }
         }
         let acked = self.core.board.advance(header.ack, self.core.now);
         self.core.round_trip = acked.round_trip.or(self.core.round_trip);

@@ -293,6 +293,32 @@ fn ns2_opens_with_an_empty_segment() {
     assert_eq!(talk.after(100).ack(1), "2 3");
 }
 
+/// ns-2's Vegas grants the initial window with the acknowledgement after that of segment 0; after a lost segment 0 that window is
+/// one segment, and the timeout's two are kept when one acknowledgement covers both.
+#[test]
+fn ns2_vegas_keeps_the_window_of_a_timeout_that_opened_it() {
+    let control = || {
+        let config = Config::of_profile("vegas", NS2).expect("a variant");
+        Controller::new(&config, Streams::new(1, 0).stream("rule"))
+    };
+    let open = || {
+        let mut sender = TcpSender::with_control(&params(NS2), control(), Streams::new(1, 0).stream("talk"));
+        sender.write(u64::MAX, Time::ZERO);
+        let mut talk = Talk { sender, now: Time::ZERO, origin: 0 };
+        assert_eq!(talk.drain(), "0");
+        assert_eq!(talk.timer(), "r0 1");
+        talk
+    };
+    let mut together = open();
+    assert_eq!(together.after(100).ack(2), "2 3");
+    together.after(100).ack(3);
+    assert!(together.window().0 >= 2.0, "{:?}", together.window());
+    let mut apart = open();
+    apart.after(100).ack(1);
+    apart.after(10).ack(2);
+    assert_eq!(apart.window().0, 1.0);
+}
+
 #[test]
 fn nothing_is_sent_after_stop_but_what_was_sent_is_repaired() {
     let (mut talk, _) = Talk::new(RFC, "newreno");
