@@ -153,7 +153,8 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's window rule. Times are in seconds.
+/// Illinois's window rule. Round trips are summed in whole nanoseconds: with a sum that rounds, round trips that are all the same have
+/// an average above their minimum, and a path without any queue a full one.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     params: Params,
@@ -161,10 +162,10 @@ pub struct Illinois {
     alpha: f64,
     beta: f64,
     /// The shortest and the longest round trip.
-    min_rtt: f64,
-    max_rtt: f64,
+    min_rtt: Span,
+    max_rtt: Span,
     /// Sum and number of the round's samples; it ends beyond this sequence number.
-    samples: (f64, u32),
+    samples: (Span, u64),
     round: u64,
     /// The delay was above the low delay since alpha was last at its maximum, and for how many rounds it has been below.
     above: bool,
@@ -180,9 +181,9 @@ impl Illinois {
             reno: Reno::new(&params.reno()),
             alpha: params.alpha_max,
             beta: params.beta_max,
-            min_rtt: f64::INFINITY,
-            max_rtt: 0.0,
-            samples: (0.0, 0),
+            min_rtt: Span::MAX,
+            max_rtt: Span::ZERO,
+            samples: (Span::ZERO, 0),
             round: 0,
             above: false,
             low_rounds: 0,
@@ -190,10 +191,9 @@ impl Illinois {
     }
 
     fn measure(&mut self, round_trip: Span) {
-        let rtt = round_trip.seconds();
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.max_rtt = self.max_rtt.max(rtt);
-        self.samples.0 += rtt;
+        self.min_rtt = self.min_rtt.min(round_trip);
+        self.max_rtt = self.max_rtt.max(round_trip);
+        self.samples.0 += round_trip;
         self.samples.1 += 1;
     }
 
@@ -203,9 +203,8 @@ impl Illinois {
         if view.cwnd < self.params.window_threshold {
             (self.alpha, self.beta) = (1.0, 0.5);
         } else if count > 0 {
-            // Rounding may leave the average below the minimum.
-            let da = (sum / f64::from(count) - self.min_rtt).max(0.0);
-            let dm = self.max_rtt - self.min_rtt;
+            let da = (sum / count - self.min_rtt).seconds();
+            let dm = (self.max_rtt - self.min_rtt).seconds();
             self.adapt_alpha(da, dm);
             self.beta = self.params.beta(da, dm);
         }
@@ -260,7 +259,7 @@ impl CongestionControl for Illinois {
         (self.alpha, self.beta) = (1.0, 0.5);
         self.above = false;
         self.low_rounds = 0;
-        self.samples = (0.0, 0);
+        self.samples = (Span::ZERO, 0);
         self.round = view.next;
         answer
     }

@@ -48,6 +48,21 @@ fn an_empty_queue_grows_by_ten_and_a_loss_takes_an_eighth() {
     assert_eq!(set(newreno.on_loss(&LOSS, &view(0, 40.0))), (20.0, 20.0));
 }
 
+/// Twenty times 47.3 ms do not add up to 946 ms in floating point.
+#[test]
+fn round_trips_that_never_change_are_an_empty_queue() {
+    let mut rule = linux();
+    for _ in 0..10 {
+        let samples = Span::from_micros(47_300);
+        for number in 0..20 {
+            let una = if number == 19 { rule.round + 1 } else { rule.round };
+            let sees = View { una, next: una + 1000, max: una + 1000, ..view(0, 40.0) };
+            rule.on_ack(&Ack { round_trip: Some(samples), ..ack(1, 1) }, &sees);
+        }
+        assert_eq!((rule.alpha, rule.beta), (10.0, 0.125));
+    }
+}
+
 #[test]
 fn a_full_queue_grows_slowly_and_a_loss_takes_half() {
     let mut rule = linux();
