@@ -1,0 +1,310 @@
+"""TCP-WELCOME in the four situations of its paper, and what it takes losses for.
+
+The README says what is compared and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from hopyard.confusion import DECIDED, confusion
+from hopyard.stats import estimate, paired_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hopyard import Estimate, Results
+    from hopyard.measures import Floats
+
+    from studies.common import Lab
+
+#: The two readings of WELCOME's paper, and what this implementation takes unless told otherwise.
+READINGS: dict[str, dict[str, Any]] = {
+    "WELCOME, text": {"tcp.welcome.reading": "text", "tcp.welcome.wireless": "keep"},
+    "WELCOME, pseudo-code": {"tcp.welcome.reading": "pseudocode", "tcp.welcome.wireless": "clamp"},
+    "WELCOME, default": {},
+}
+
+#: The others, those of the paper first.
+OTHERS: dict[str, dict[str, Any]] = {
+    "NewReno": {"tcp": "newreno"},
+    "SACK": {"tcp": "sack"},
+    "Vegas": {"tcp": "vegas"},
+    "Westwood": {"tcp": "westwood"},
+    "Westwood+ (Linux)": {"tcp": "westwood_plus", "tcp.westwood_plus.profile": "linux"},
+}
+
+#: Single parameters of WELCOME, each changed alone from the text's reading.
+CHANGES: dict[str, dict[str, Any]] = {
+    "text": {},
+    "eta = 5": {"tcp.welcome.eta": 5},
+    "growths in a row": {"tcp.welcome.growths": "consecutive"},
+    "average by control limits": {"tcp.welcome.average": "control_limits"},
+    "average of TCP": {"tcp.welcome.average": "smoothed"},
+    "growth = 20 %": {"tcp.welcome.growth": 0.2},
+    "30 round trips, eta = 14": {"tcp.welcome.samples": 30, "tcp.welcome.eta": 14},
+    "after a failure: keep": {"tcp.welcome.after_failure": "keep"},
+    "after a failure: halve": {"tcp.welcome.after_failure": "halve"},
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A scenario, the key that chooses the TCP looked at, its flows, and the paper's figure."""
+
+    title: str
+    file: str
+    key: str
+    flows: int
+    hops: int
+    figure: int
+    #: What of the scenario is otherwise.
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of its files."""
+        return self.title.lower().replace(",", "").replace(" kbit/s", "").replace(" ", "_")
+
+
+SITUATIONS = (
+    Situation("Congestion", "congestion.toml", "flow.tcp", 3, 2, 19),
+    Situation("Interference, 150 kbit/s", "interference.toml", "flow.0.tcp", 1, 2, 21),
+    Situation(
+        "Interference, 300 kbit/s",
+        "interference.toml",
+        "flow.0.tcp",
+        1,
+        2,
+        21,
+        {"flow.1.cbr.rate": "300 kbps"},
+    ),
+    Situation("Link failure", "link_failure.toml", "flow.tcp", 1, 2, 23),
+    Situation("Signal loss", "signal_loss.toml", "flow.tcp", 1, 2, 25),
+)
+
+
+def settings(situation: Situation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A variant's settings, its name under the key of the situation."""
+    rest = {key: value for key, value in given.items() if key != "tcp"}
+    return {situation.key: given.get("tcp", "welcome")} | dict(situation.given) | rest
+
+
+def per_run(results: Results, column: str, flows: int) -> Floats:
+    """The sum of a column over the first flows, one value a run."""
+    table = results.flows.filter(pc.field("flow") < flows)
+    sums = table.group_by("run", use_threads=False).aggregate([(column, "sum")]).sort_by("run")
+    return np.asarray(sums[f"{column}_sum"].to_numpy(), dtype=np.float64)
+
+
+def first_losses(results: Results) -> pa.Table:
+    """Decisions on segments that had been sent once: an outage counts once, not at each timeout."""
+    return results.decisions.filter(pc.field("transmissions") == 1)
+
+
+def capacity(lab: Lab) -> dict[int, Estimate]:
+    """What an undisturbed chain carries, by hops: the best of NewReno and Vegas."""
+    lab.section("What 802.11 carries undisturbed")
+    lab.text(
+        "Goodput in kbit/s over a chain with nothing in its way, 512-byte segments at 2 Mb/s. "
+        "No situation below can give more over as many hops."
+    )
+    best: dict[int, Estimate] = {}
+    rows = []
+    for hops in (1, 2, 3):
+        chain = {"nodes.count": hops + 1, "flow.to": hops}
+        results = lab.run("undisturbed.toml", set=chain | {"flow.tcp": ["newreno", "vegas"]})
+        both = [results.estimate("goodput", case) for case in results.cases]
+        best[hops] = max(both, key=lambda each: each.mean)
+        rows.append([hops, *both])
+    lab.table("undisturbed", ["hops", "NewReno (kbit/s)", "Vegas (kbit/s)"], rows)
+    return best
+
+
+def goodput(lab: Lab, situation: Situation, limit: Estimate) -> dict[str, Results]:
+    """Every variant in a situation: goodput, and how it compares with NewReno run by run."""
+    lab.section(f"{situation.title} (figure {situation.figure})")
+    found = {
+        label: lab.run(situation.file, set=settings(situation, given))
+        for label, given in (OTHERS | READINGS).items()
+    }
+    rates = {
+        label: per_run(results, "goodput_kbps", situation.flows) for label, results in found.items()
+    }
+    rows = []
+    for label, results in found.items():
+        mean = estimate(rates[label])
+        if not mean.mean <= limit.mean * 1.02:
+            raise ValueError(f"{situation.title}: {label} carries {mean} of {limit} kbit/s")
+        counts = [
+            estimate(per_run(results, column, situation.flows))
+            for column in ("timeouts", "fast_retransmits", "retransmissions")
+        ]
+        more = paired_difference(rates[label], rates["NewReno"])
+        rows.append([label, mean, None if label == "NewReno" else more, *counts])
+    header = [
+        "variant",
+        "goodput (kbit/s)",
+        "more than NewReno (kbit/s)",
+        "timeouts",
+        "fast retransmits",
+        "segments sent again",
+    ]
+    lab.table(f"goodput_{situation.name}", header, rows)
+    bars = {situation.title: {label: estimate(values) for label, values in rates.items()}}
+    lab.bars(f"goodput_{situation.name}", bars, "Goodput (kbit/s)")
+    return found
+
+
+def loads(lab: Lab) -> None:
+    """The main connection's goodput by how much the neighbour has to send."""
+    lab.section("The neighbour's load")
+    lab.text(
+        "Goodput in kbit/s of the connection that is disturbed, by how much the neighbour has to "
+        "send: once that is more than it can carry beside the other, it has the channel for itself."
+    )
+    rows = []
+    for rate in (50, 100, 150, 200, 300, None):
+        given = {"flow.1.cbr.rate": f"{rate} kbps"} if rate else {"flow.1.traffic": "ftp"}
+        row: list[Any] = [str(rate or "without end")]
+        for label in ("NewReno", "Vegas", "Westwood", "WELCOME, text"):
+            one = settings(SITUATIONS[1], (OTHERS | READINGS)[label]) | given
+            row.append(estimate(per_run(lab.run("interference.toml", set=one), "goodput_kbps", 1)))
+        rows.append(row)
+    header = ["neighbour (kbit/s)", "NewReno", "Vegas", "Westwood", "WELCOME, text"]
+    lab.table("interference_by_load", header, rows)
+
+
+def routings(lab: Lab) -> None:
+    """Link failure and loss of signal where routing finds its way otherwise."""
+    lab.section("What routing has to do with it")
+    lab.text(
+        "Goodput in kbit/s where routes are AODV's as ns-2 has it (as above), AODV's by RFC 3561, "
+        "and known at once to an oracle: what is left is TCP's own wait."
+    )
+    protocols: dict[str, dict[str, Any]] = {
+        "AODV of ns-2": {},
+        "AODV of RFC 3561": {"routing.aodv.profile": "rfc"},
+        "oracle": {"routing.protocol": "oracle"},
+    }
+    chosen = ("NewReno", "Vegas", "Westwood", "WELCOME, text", "WELCOME, pseudo-code")
+    rows = []
+    for situation in SITUATIONS[3:]:
+        for protocol, given in protocols.items():
+            row: list[Any] = [situation.title, protocol]
+            for label in chosen:
+                one = settings(situation, (OTHERS | READINGS)[label]) | given
+                row.append(estimate(per_run(lab.run(situation.file, set=one), "goodput_kbps", 1)))
+            rows.append(row)
+    lab.table("routing", ["situation", "routing", *chosen], rows)
+
+
+def matrices(lab: Lab, found: Mapping[str, Mapping[str, Results]]) -> None:
+    """What WELCOME took losses for, and what they were."""
+    lab.section("What WELCOME takes losses for")
+    lab.text(
+        "Losses of segments that had been sent once, all runs together: in each row how many of "
+        "them were taken for what. Right is congestion for `congestion`, wireless for "
+        "`interference`, link failure for `link_failure`; nothing is right for `spurious`, where "
+        "nothing was lost."
+    )
+    rows = []
+    for situation, variants in found.items():
+        for label in READINGS:
+            matrix = confusion(first_losses(variants[label]))
+            for cause, counts in zip(matrix.true, matrix.counts.tolist(), strict=True):
+                if sum(counts):
+                    rows.append([situation, label, cause, *counts])
+    lab.table("confusion", ["situation", "reading", "true cause", *DECIDED], rows)
+    lab.text(
+        "How often it is right, of the losses for which a decision can be; and the same with the "
+        "losses of segments sent again, which count an outage once for each timeout."
+    )
+    rows = []
+    for situation, variants in found.items():
+        for label in READINGS:
+            once, every = confusion(first_losses(variants[label])), variants[label].confusion()
+            recalls = [once.recall(decided) for decided in DECIDED]
+            rows.append([situation, label, once.judged, once.accuracy, *recalls, every.accuracy])
+    header = ["situation", "reading", "losses", "right", *(f"{each} found" for each in DECIDED)]
+    lab.table("accuracy", [*header, "right, with repeats"], rows)
+    lab.text(
+        "What the losses were, and how many of the last ten round trips had grown before them "
+        "(the text's reading): what tells a full queue from a frame that was disturbed."
+    )
+    rows = []
+    for situation, variants in found.items():
+        losses = first_losses(variants["WELCOME, text"])
+        keys = ["true_cause", "detected_by", "lost_reason"]
+        groups = losses.group_by(keys, use_threads=False)
+        sums = groups.aggregate([("evidence", "mean"), ("evidence", "count")])
+        for row in sorted(sums.to_pylist(), key=lambda row: -row["evidence_count"]):
+            rows.append(
+                [
+                    situation,
+                    row["true_cause"],
+                    row["detected_by"],
+                    row["lost_reason"],
+                    row["evidence_count"],
+                    row["evidence_mean"],
+                ]
+            )
+    header = ["situation", "true cause", "shown by", "dropped for", "losses", "grown of ten (mean)"]
+    lab.table("evidence", header, rows)
+
+
+def sensitivity(lab: Lab) -> None:
+    """One parameter changed at a time."""
+    lab.section("One parameter at a time")
+    runs = max(lab.runs // 3, 2)
+    lab.text(
+        f"The text's reading with one parameter changed, {runs} runs each: goodput in kbit/s, and "
+        "the share of losses taken for the right thing."
+    )
+    header = ["changed"]
+    header += [f"{each.title}{part}" for each in SITUATIONS for part in (" (kbit/s)", ", right")]
+    rows = []
+    for label, change in CHANGES.items():
+        row: list[Any] = [label]
+        for situation in SITUATIONS:
+            given = settings(situation, READINGS["WELCOME, text"] | change)
+            results = lab.run(situation.file, set=given, runs=runs)
+            row += [
+                estimate(per_run(results, "goodput_kbps", situation.flows)),
+                confusion(first_losses(results)).accuracy,
+            ]
+        rows.append(row)
+    lab.table("sensitivity", header, rows)
+
+
+def windows(lab: Lab) -> None:
+    """The congestion window of one run, before and after a loss of signal of eight seconds."""
+    lab.section("After the signal has come back")
+    lab.text(
+        "The congestion window of the first run around the third loss of signal, from 52 s to 60 s."
+    )
+    lines = {}
+    for label in ("NewReno", "WELCOME, text", "WELCOME, pseudo-code"):
+        given = settings(SITUATIONS[-1], (OTHERS | READINGS)[label])
+        results = lab.run("signal_loss.toml", set=given, series=["cwnd"], runs=1)
+        near = (pc.field("time_s") >= 48) & (pc.field("time_s") <= 68)
+        rows = results.series.filter((pc.field("quantity") == "cwnd") & near)
+        lines[label] = list(zip(rows["time_s"].to_pylist(), rows["value"].to_pylist(), strict=True))
+    lab.lines("window_after_signal_loss", lines, "time (s)", "congestion window (segments)")
+
+
+def run(lab: Lab) -> None:
+    """Makes every table and plot."""
+    limits = capacity(lab)
+    found = {
+        situation.title: goodput(lab, situation, limits[situation.hops]) for situation in SITUATIONS
+    }
+    matrices(lab, found)
+    loads(lab)
+    routings(lab)
+    windows(lab)
+    sensitivity(lab)

@@ -1,0 +1,48 @@
+"""The situations of the TCP-WELCOME study in short: what they bring about, and what is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hopyard
+import pyarrow.compute as pc
+import pytest
+from hopyard.confusion import confusion
+
+STUDY = Path(__file__).parent.parent / "studies" / "tcp_welcome"
+
+
+@pytest.mark.parametrize(
+    ("situation", "cause"),
+    [
+        ("congestion", "congestion"),
+        ("interference", "interference"),
+        ("link_failure", "link_failure"),
+        ("signal_loss", "link_failure"),
+    ],
+)
+def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> None:
+    settings = {"flow.1.cbr.rate": "300 kbps"} if situation == "interference" else {}
+    results = hopyard.run(STUDY / f"{situation}.toml", runs=2, set=settings, progress=False)
+    matrix = results.confusion()
+    # It is the only cause, but for what was late.
+    assert matrix.count(cause) > 0
+    assert matrix.count(cause) + matrix.count("spurious") == matrix.total == len(results.decisions)
+    once = confusion(results.decisions.filter(pc.field("transmissions") == 1))
+    assert 0 < once.total <= matrix.total
+    # Duplicate acknowledgements mean that something arrives: there is a route.
+    duplicates = results.decisions.filter(pc.field("detected_by") == "duplicate_acks")
+    assert "link_failure" not in duplicates["decided"].to_pylist()
+    if situation == "signal_loss":
+        assert once.accuracy == 1
+
+
+def test_a_shorter_wait_pays_when_the_signal_comes_back() -> None:
+    scenario = STUDY / "signal_loss.toml"
+    # An oracle finds the route at once, so that only TCP's own wait is left.
+    settings = {"routing.protocol": "oracle", "flow.tcp": ["newreno", "welcome"]}
+    results = hopyard.run(scenario, runs=2, set=settings, progress=False)
+    newreno, welcome = results.cases
+    more = results.difference("goodput", welcome, newreno)
+    assert more.mean > 0.05 * results.estimate("goodput", newreno).mean
+    assert results.confusion(newreno).total == 0
