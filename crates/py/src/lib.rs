@@ -44,7 +44,8 @@ mod _core {
     /// The value that a variable of Student's t distribution stays below with this probability.
     #[pyfunction]
     fn student_t_quantile(probability: f64, degrees: f64) -> PyResult<f64> {
-        let distribution = StudentsT::new(0.0, 1.0, degrees).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let distribution =
+            StudentsT::new(0.0, 1.0, degrees).map_err(|error| PyValueError::new_err(error.to_string()))?;
         if probability > 0.0 && probability < 1.0 {
             Ok(distribution.inverse_cdf(probability))
         } else {

@@ -199,6 +199,9 @@ impl Path {
                     self.sender.on_segment(&header, now);
                     self.note(now, self.number(header.ack) - 1, Kind::Ack);
                 }
+                // A timer that was moved has left its old time behind.
+                Wake::Sender if self.timers[0] != now => continue,
+                Wake::Receiver if self.timers[1] != now => continue,
                 Wake::Sender => {
                     self.timers[0] = Time::NEVER;
                     self.sender.on_timer(now);

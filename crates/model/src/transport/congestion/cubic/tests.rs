@@ -218,9 +218,11 @@ fn as_ns3_it_grows_by_whole_segments() {
     assert!(windows.iter().all(|(_, window)| window.fract() == 0.0));
     // The acknowledgement that ends a recovery counts too.
     flow.lose();
-    let before = flow.rule.credit;
-    flow.rule.on_ack(&Ack { phase: Phase::Recovered, segments: 7, ..ACK }, &flow.view);
-    assert!(flow.rule.credit != before);
+    let before = flow.view.cwnd;
+    let answer = flow.rule.on_ack(&Ack { phase: Phase::Recovered, segments: 20, ..ACK }, &flow.view);
+    assert_eq!(answer, Answer::Set { cwnd: before + 1.0, ssthresh: before });
+    let answer = flow.rule.on_ack(&Ack { phase: Phase::Partial, segments: 20, ..ACK }, &flow.view);
+    assert_eq!(answer, Answer::Keep);
 }
 
 #[test]
