@@ -71,6 +71,11 @@ def reno_in_theory(share: float) -> dict[float, float]:
     }
 
 
+def mean(value: Estimate | float) -> float:
+    """The mean of an estimate, or the number itself."""
+    return value.mean if isinstance(value, Estimate) else value
+
+
 def losses(lab: Lab) -> None:
     """Goodput of every variant at every loss rate, each with its own recovery and all with SACK."""
     for rate, (kbps, queue) in BOTTLENECKS.items():
@@ -112,6 +117,15 @@ def losses(lab: Lab) -> None:
                 file,
                 ["variant", *(f"{loss:.1%}" for loss in LOSSES)],
                 [[label, *values.values()] for label, values in found.items()],
+            )
+            lab.text("The same as multiples of NewReno's (of the means).")
+            lab.table(
+                f"gain_{kbps // 1000}_mbps_{name}",
+                ["variant", *(f"{loss:.1%}" for loss in LOSSES)],
+                [
+                    [label, *(mean(values[loss]) / mean(found["NewReno"][loss]) for loss in LOSSES)]
+                    for label, values in found.items()
+                ],
             )
             lab.lines(
                 file,
