@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 from hopyard import Estimate
-from hopyard.catalogue import models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,12 +42,6 @@ BOTTLENECKS = {"2 Mbps": (2000, 17), "10 Mbps": (10_000, 85)}
 
 #: Payload of the 1512 bytes that a segment with timestamps takes on the wire.
 PAYLOAD = 1460 / 1512
-
-
-def present() -> dict[str, dict[str, Any]]:
-    """The variants that this build knows."""
-    known = {model["name"] for model in models("congestion")}
-    return {label: given for label, given in VARIANTS.items() if given["flow.tcp"] in known}
 
 
 def throughput(lab: Lab, settings: dict[str, Any]) -> dict[float, Estimate]:
@@ -99,8 +92,8 @@ def losses(lab: Lab) -> None:
             lab.section(f"{rate}, {title}")
             found: dict[str, Mapping[float, Estimate | float]] = {
                 label: throughput(lab, path | settings | more)
-                for label, settings in present().items()
-                # Vegas's and BBR's rules are one with their recovery.
+                for label, settings in VARIANTS.items()
+                # Vegas's rule is one with its recovery; BBR repairs by SACK as it is.
                 if name == "own" or label not in ("Vegas", "BBR", "SACK")
             }
             # No file is faster than the bottleneck; what waits behind a gap at 20 s counts late.
