@@ -34,7 +34,13 @@ protocol = "aodv"
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.
 # Their flows are few: what is compared is the cost of a frame, and a search for a route floods the
 # whole network.
-LARGE = {"rwp1000": (1000, 20, 20), "rwp4000": (4000, 20, 8), "rwp10000": (10000, 20, 4)}
+# The first shows what the same costs among few nodes.
+LARGE = {
+    "random100": (100, 20, 40),
+    "rwp1000": (1000, 20, 20),
+    "rwp4000": (4000, 20, 8),
+    "rwp10000": (10000, 20, 4),
+}
 
 
 def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:

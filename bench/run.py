@@ -4,7 +4,8 @@
 Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating
 system accounts for them. The simulators run in turn, `--repeat` times, and the least CPU time of
 each counts: other load on the machine can only add to it. A peer that is not installed is left out.
-Results go to `bench/results/`.
+A peer that is given less simulated time is compared with the core over that time. Results go to
+`bench/results/`.
 """
 
 import argparse
@@ -22,10 +23,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# Scenarios of the comparison, and simulated seconds that ns-3 is given (its cost grows with them;
-# the rest is scaled).
-COMPARED = {"chain6": 60.0, "rwp50": 40.0, "rwp100": 10.0, "rwp200": 5.0, "rwp400": 2.0}
-ALONE = ("rwp1000", "rwp4000", "rwp10000")
+# Scenarios of the comparison, and simulated seconds that ns-3 is given: all, or what it can do in
+# about ten.
+COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
+# The same density and flows among more and more nodes.
+ALONE = ("random100", "rwp1000", "rwp4000", "rwp10000")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Result:
     peak_mb: float
     goodput_kbps: float
     frames: int | None
+    receptions: int | None = None
 
     @property
     def speed(self) -> float:
@@ -49,6 +52,11 @@ class Result:
     def frame_us(self) -> float | None:
         """CPU microseconds for each frame sent."""
         return 1e6 * self.cpu_s / self.frames if self.frames else None
+
+    @property
+    def reception_us(self) -> float | None:
+        """CPU microseconds for each frame at each radio that sensed it."""
+        return 1e6 * self.cpu_s / self.receptions if self.receptions else None
 
 
 def run(words: Sequence[str]) -> tuple[str, float, float]:
@@ -63,18 +71,21 @@ def run(words: Sequence[str]) -> tuple[str, float, float]:
         return output.read().decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def core(program: Path, scenario: str) -> Result:
+def core(program: Path, scenario: str, duration: float | None = None) -> Result:
     """Hopyard's core, as a plain Rust program."""
-    text, cpu, peak = run([str(program), str(HERE / "scenarios" / f"{scenario}.toml")])
+    settings = [] if duration is None else [f"duration={duration:g} s"]
+    text, cpu, peak = run([str(program), str(HERE / "scenarios" / f"{scenario}.toml"), *settings])
     line = json.loads(text)
     return Result(
         scenario,
         "hopyard",
         line["simulated_s"],
         cpu,
-        peak,
+        # What `wait4` says of a child is never less than what this process had when it began it.
+        line["peak_mb"] or peak,
         line["goodput_kbps"],
         line["frames_sent"],
+        line["receptions"],
     )
 
 
@@ -144,8 +155,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def describe(results: Sequence[Result]) -> str:
-    """The table of all results, with ratios to Hopyard's core."""
+#: The core, by scenario and simulated time.
+Cores = dict[tuple[str, float], Result]
+
+
+def describe(results: Sequence[Result], cores: Cores) -> str:
+    """The table of all results, with ratios to Hopyard's core over the same simulated time."""
     rows = [
         [
             "scenario",
@@ -161,9 +176,8 @@ def describe(results: Sequence[Result]) -> str:
             "goodput kbit/s",
         ]
     ]
-    cores = {result.scenario: result for result in results if result.simulator == "hopyard"}
     for result in results:
-        like = cores[result.scenario]
+        like = cores[result.scenario, result.simulated_s]
         ratio = like.speed / result.speed
         frame_ratio = result.frame_us / like.frame_us if result.frame_us and like.frame_us else None
         rows.append(
@@ -184,6 +198,36 @@ def describe(results: Sequence[Result]) -> str:
     return table(rows)
 
 
+def describe_scaling(results: Sequence[Result]) -> str:
+    """What a frame, and its reception at each radio, cost the core among few nodes and many."""
+    rows = [
+        [
+            "scenario",
+            "frames",
+            "receptions / frame",
+            "us / frame",
+            "times the first's",
+            "us / reception",
+            "times the first's",
+        ]
+    ]
+    alone = [each for each in results if each.scenario in ALONE and each.simulator == "hopyard"]
+    for result in alone:
+        frame, reception = result.frame_us or 0, result.reception_us or 0
+        rows.append(
+            [
+                result.scenario,
+                str(result.frames),
+                f"{frame / reception:.1f}",
+                f"{frame:.2f}",
+                f"{frame / (alone[0].frame_us or 1):.2f}",
+                f"{reception:.3f}",
+                f"{reception / (alone[0].reception_us or 1):.2f}",
+            ]
+        )
+    return table(rows) if len(alone) > 1 else ""
+
+
 def main() -> None:
     """Run everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -196,6 +240,7 @@ def main() -> None:
     skip = set(options.skip.split(","))
     chosen = options.only.split(",") if options.only else [*COMPARED, *ALONE]
     results: list[Result] = []
+    known: Cores = {}
     for scenario in chosen:
         cores: list[Result] = []
         peers: list[Result] = []
@@ -204,6 +249,7 @@ def main() -> None:
             if scenario in COMPARED and "ns2" not in skip:
                 peers += [found] if (found := peer("ns2", scenario, None)) else []
         results.append(best(cores))
+        known[scenario, results[-1].simulated_s] = results[-1]
         if "run" not in skip and options.hopyard.exists():
             results.append(command(scenario, options.hopyard, results[-1]))
         if peers:
@@ -212,9 +258,16 @@ def main() -> None:
             results.append(Result(**{**found.__dict__, "frames": frames}))
         if scenario in COMPARED and "ns3" not in skip:
             found_ns3 = peer("ns3", scenario, COMPARED[scenario])
-            results += [found_ns3] if found_ns3 else []
-        print(describe([r for r in results if r.scenario == scenario]), flush=True)
-    text = describe(results)
+            if found_ns3:
+                results.append(found_ns3)
+                given = found_ns3.simulated_s
+                if (scenario, given) not in known:
+                    shorter = [core(options.core, scenario, given) for _ in range(options.repeat)]
+                    known[scenario, given] = best(shorter)
+        print(describe([r for r in results if r.scenario == scenario], known), flush=True)
+    text = describe(results, known)
+    if scaling := describe_scaling(results):
+        text += f"\nThe same density and flows among more and more nodes:\n\n{scaling}"
     if "run" not in skip and options.hopyard.exists():
         one, two = parallel(options.hopyard)
         text += f"\n30 runs of chain6: {one:.2f} s on one core, {two:.2f} s on two: "
@@ -224,7 +277,10 @@ def main() -> None:
         return
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
-    head = "Made by `make bench`. Peak memory has a floor: that of the measuring process.\n\n"
+    head = (
+        "Made by `make bench`. The peers' peak memory has a floor: that of the measuring process. "
+        "Ratios are to the core over the same simulated time.\n\n"
+    )
     (folder / "speed.md").write_text(head + text)
     with (folder / "speed.csv").open("w", newline="") as file:
         writer = csv.writer(file)

@@ -22,10 +22,21 @@ fn run(path: &Path, settings: &[(String, String)]) -> Result<String, String> {
         "simulated_s": outcome.simulated,
         "goodput_kbps": outcome.flows.iter().map(|flow| flow.payload_kbps).sum::<f64>(),
         "frames_sent": outcome.frames,
+        "receptions": outcome.receptions,
         "events": outcome.events,
+        "peak_mb": peak_mb(),
         "digest": format!("{:016x}", outcome.digest),
     });
     Ok(line.to_string())
+}
+
+/// The most memory that this process has had, in MB: what the system counts for a child begins with what its parent had. Nothing
+/// where the system does not say.
+fn peak_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let words = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = words.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024.0)
 }
 
 fn main() -> ExitCode {

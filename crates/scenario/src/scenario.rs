@@ -165,8 +165,8 @@ impl Scenario {
 
     /// The configuration hash: equal for scenarios that mean the same, on every platform.
     ///
-    /// Besides this hash a run depends on its seed and number only. Name, number of runs and `[simulator]`, which change no
-    /// run, do not count; nor does how a value is written, whether a default is spelled out, or where a movement file lies.
+    /// Besides this hash a run depends on its seed and number only. Name, number of runs, series that are sampled
+    /// and `[simulator]`, which change no run, do not count; nor does how a value is written, whether a default is spelled out, or where a movement file lies.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let resolved = &*self.resolved;
@@ -218,7 +218,7 @@ impl Scenario {
             "flows": flows,
             "random_flows": random,
             "wires": resolved.wires.iter().map(|(wire, link)| json!([wire.between, link])).collect::<Vec<_>>(),
-            "measure": resolved.measure,
+            "measure": resolved.measure.from,
         });
         xxh3_64(sorted(identity).to_string().as_bytes())
     }

@@ -143,6 +143,8 @@ fn the_hash_is_of_what_matters() {
         ("seed", "9"),
         ("mac.dcf.rate", "1000 kbps"),
         ("simulator.exact", "true"),
+        ("measure.series", "[\"cwnd\"]"),
+        ("measure.interval", "1 s"),
         ("flow.1.tcp", "newreno"),
         ("tcp.vegas.alpha", "1.0"),
         ("routing.oracle.interval", "2 s"),

@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Outcome {
     /// The digest of everything that happened.
     pub digest: u64,
-    /// Events taken from the queue, and the edges of all signals; an edge that went through the queue counts as both.
+    /// What happened: beginnings and ends of signals at radios, deadlines, packets on their way up. However the medium is
+    /// walked, it is the same.
     pub events: u64,
     /// Frames sent.
     pub frames: u64,
+    /// Frames as they came to radios that could sense them, decoded or not: each frame counts once at each.
+    pub receptions: u64,
     /// Packets made by transport, routing and address resolution: ns-2's packet ids.
     pub packets: u64,
     /// Simulated time in seconds.

@@ -142,6 +142,7 @@ impl World {
             series: Vec::new(),
             decisions: Vec::new(),
             events: 0,
+            queued_edges: 0,
             edges: 0,
             failure: None,
         };

@@ -42,7 +42,10 @@ impl World {
     #[inline]
     pub(super) fn handle(&mut self, event: Event) {
         match event {
-            Event::Edge(transmission) => return self.walk(transmission),
+            Event::Edge(transmission) => {
+                self.queued_edges += 1;
+                return self.walk(transmission);
+            }
             Event::Mac(node) => {
                 let node = node as usize;
                 if !fired(&mut self.mac_wakeups[node], self.cx.now, &mut self.queue, event) {
@@ -229,7 +232,10 @@ impl World {
             self.cx.now = now;
             self.events += 1;
             match event {
-                Event::Edge(other) => transmission = other,
+                Event::Edge(other) => {
+                    self.queued_edges += 1;
+                    transmission = other;
+                }
                 other => return self.handle(other),
             }
         }

@@ -115,7 +115,11 @@ pub struct World {
     sample_interval: Span,
     series: Vec<SeriesRow>,
     decisions: Vec<DecisionRow>,
+    /// Events taken from the queue, or from the line of packets on their way up.
     events: u64,
+    /// Of these, edges of transmissions.
+    queued_edges: u64,
+    /// Edges of the transmissions that are over.
     edges: u64,
     failure: Option<RuleFailure>,
 }

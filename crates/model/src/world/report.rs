@@ -34,8 +34,9 @@ impl World {
         }
         Outcome {
             digest: self.cx.digest.value(),
-            events: self.events + self.edges,
+            events: self.events - self.queued_edges + self.edges,
             frames: self.medium.count(),
+            receptions: self.edges / 2,
             packets: self.cx.ledger.originated,
             simulated: self.cx.now.seconds(),
             cancelled,
