@@ -30,13 +30,15 @@ pub struct Rising {
 pub struct Upward {
     delay: Span,
     line: VecDeque<Rising>,
+    /// How many in front have been given by [`Upward::coming`].
+    seen: usize,
 }
 
 impl Upward {
     /// An empty line, through which a packet takes `delay`.
     #[must_use]
     pub const fn new(delay: Span) -> Self {
-        Self { delay, line: VecDeque::new() }
+        Self { delay, line: VecDeque::new(), seen: 0 }
     }
 
     /// Whether packets take no time, and need not stand in line.
@@ -59,7 +61,16 @@ impl Upward {
     /// Takes the packet in front, whose time has come.
     #[inline]
     pub fn pop(&mut self) -> Option<Rising> {
+        self.seen = self.seen.saturating_sub(1);
         self.line.pop_front()
+    }
+
+    /// Those that come next: all in line, once the last of those given before has left it; none until then.
+    #[inline]
+    pub fn coming(&mut self) -> impl Iterator<Item = &Rising> {
+        let from = if self.seen == 0 { 0 } else { self.line.len() };
+        self.seen = self.seen.max(self.line.len() - from);
+        self.line.range(from..)
     }
 
     /// The packet in front.
@@ -95,7 +106,9 @@ mod tests {
         assert_eq!(push(100, 1, packets[0]), Some(Time::from_nanos(25_100)), "the first needs an event");
         assert_eq!(push(300, 2, packets[1]), None, "the second does not yet");
         assert_eq!(upward.held().collect::<Vec<_>>(), packets);
+        assert_eq!(upward.coming().count(), 2);
         let first = upward.pop().expect("the first");
+        assert_eq!(upward.coming().count(), 0, "the second was among them");
         assert_eq!((first.node, first.packet, first.from), (NodeId(1), packets[0], NodeId(9)));
         let second = upward.front().expect("the second");
         assert_eq!((second.at, second.node), (Time::from_nanos(25_300), NodeId(2)));

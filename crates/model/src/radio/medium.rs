@@ -19,8 +19,8 @@ use crate::packet::{NodeId, PacketId};
 /// the nearest, and 25 km take less time than the shortest preamble.
 pub(super) const HORIZON: f64 = 25_000.0;
 
-/// The state of as many nodes stays in the cache.
-const CACHED: usize = 500;
+/// The state of as many nodes stays in the cache, so that nothing need be fetched before it is used.
+pub const CACHED: usize = 500;
 
 /// A transmission that is in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

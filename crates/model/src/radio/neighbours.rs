@@ -37,6 +37,8 @@ pub struct Neighbours {
     /// Nodes that are in nobody's list.
     deaf: Vec<bool>,
     lists: Vec<List>,
+    /// The neighbours found last, with their distances.
+    found: Vec<Neighbour>,
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -63,7 +65,8 @@ impl Neighbour {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    neighbours: Vec<Neighbour>,
+    /// In the order of the last search, without the distances: those of all nodes would be more than a cache holds.
+    nodes: Vec<u32>,
     good_until: Time,
 }
 
@@ -82,6 +85,7 @@ impl Neighbours {
         Self {
             lists: vec![List::default(); legs.len()],
             deaf: vec![false; legs.len()],
+            found: Vec::new(),
             legs,
             reach,
             margin,
@@ -138,12 +142,15 @@ impl Neighbours {
             self.refresh(node, now);
         }
         let here = self.legs[node].position(now);
-        let neighbours = &mut self.lists[node].neighbours;
-        for neighbour in neighbours.iter_mut() {
-            let there = self.legs[neighbour.node as usize].position(now);
+        let legs = &self.legs;
+        let nodes = &mut self.lists[node].nodes;
+        let neighbours = &mut self.found;
+        neighbours.clear();
+        neighbours.extend(nodes.iter().map(|&node| {
+            let there = legs[node as usize].position(now);
             let (dx, dy) = (there.x - here.x, there.y - here.y);
-            neighbour.squared = dx * dx + dy * dy;
-        }
+            Neighbour { squared: dx * dx + dy * dy, node }
+        }));
         // The list is in the order of last time: almost sorted, and then this takes one comparison each.
         for i in 1..neighbours.len() {
             let moving = neighbours[i];
@@ -153,6 +160,9 @@ impl Neighbours {
                 at -= 1;
             }
             neighbours[at] = moving;
+        }
+        for (node, neighbour) in nodes.iter_mut().zip(neighbours.iter()) {
+            *node = neighbour.node;
         }
         let reach_squared = self.reach * self.reach;
         let within = neighbours.partition_point(|neighbour| neighbour.squared <= reach_squared);
@@ -175,11 +185,11 @@ impl Neighbours {
             let (dx, dy) = (there.x - here.x, there.y - here.y);
             other as usize != node && dx * dx + dy * dy <= bound && !deaf[other as usize]
         };
-        let neighbours = &mut self.lists[node].neighbours;
-        neighbours.clear();
+        let nodes = &mut self.lists[node].nodes;
+        nodes.clear();
         let mut add = |node: u32| {
             if near(node) {
-                neighbours.push(Neighbour { squared: 0.0, node });
+                nodes.push(node);
             }
         };
         if self.search == Search::Grid {

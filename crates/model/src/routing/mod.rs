@@ -17,7 +17,7 @@ use std::sync::Arc;
 use hopyard_engine::{Rng, Span, Time};
 
 use crate::context::Context;
-use crate::packet::{NodeId, PacketId};
+use crate::packet::{NodeId, Packet, PacketId};
 pub use connectivity::Connectivity;
 
 /// A routing protocol at one node.
@@ -39,6 +39,11 @@ pub trait Routing {
 
     /// A packet of any kind arrived from neighbour `from`: protocols that keep routes alive by use look at it.
     fn on_heard(&mut self, _packet: PacketId, _from: NodeId, _cx: &mut Context) {}
+
+    /// Reads what a packet that is about to arrive will need, so that it is in the cache then; the value means nothing.
+    fn fetch(&self, _packet: &Packet) -> u32 {
+        0
+    }
 
     /// The MAC gave up sending `packet` to `next_hop`. The protocol owns the packet now.
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context);
@@ -110,6 +115,10 @@ macro_rules! protocols {
             #[inline]
             fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
+            }
+            #[inline]
+            fn fetch(&self, packet: &Packet) -> u32 {
+                match self { $(Self::$variant(it) => it.fetch(packet),)+ }
             }
             fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }

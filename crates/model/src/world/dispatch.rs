@@ -14,7 +14,7 @@ use crate::link::upward::Rising;
 use crate::mac::dcf::{Dcf, Timing};
 use crate::mobility::Mobility;
 use crate::packet::{Body, NodeId, PacketId};
-use crate::radio::medium::{Ears, TransmissionId, Walk};
+use crate::radio::medium::{CACHED, Ears, TransmissionId, Walk};
 use crate::radio::reception::{Begin, End, Verdict};
 use crate::routing::{Connectivity, Routing};
 
@@ -256,7 +256,15 @@ impl World {
 
     /// The packet in front has come up, and those behind it for as long as nothing else comes first.
     fn bring_up(&mut self) {
-        while let Some(rising) = self.upward.pop() {
+        loop {
+            if self.nodes.len() > CACHED {
+                // As with the edges of a transmission: the receivers of a broadcast are fetched together.
+                let fetched = self.upward.coming().fold(0, |sum: u32, rising| {
+                    sum.wrapping_add(self.nodes[rising.node.index()].routing.fetch(&self.cx.packets[rising.packet]))
+                });
+                std::hint::black_box(fetched);
+            }
+            let Some(rising) = self.upward.pop() else { return };
             self.receive(rising.node, rising.packet, rising.from);
             self.drain();
             let Some(&Rising { at, order, .. }) = self.upward.front() else { return };

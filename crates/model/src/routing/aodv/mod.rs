@@ -37,7 +37,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::Routing;
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, NodeId, PacketId, Quote, RoutingMessage};
+use crate::packet::{Body, NodeId, Packet, PacketId, Quote, RoutingMessage};
 use buffer::Buffer;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 pub use params::{Auto, LinkDetection, Params, RepairTimer, Rules};
@@ -186,10 +186,14 @@ impl Aodv {
 
     /// Finds when the timer must next be called: to be done after whatever may change it.
     fn find_deadline(&mut self) {
-        self.deadline = match self.rules {
+        self.deadline = self.present_deadline();
+    }
+
+    fn present_deadline(&self) -> Time {
+        match self.rules {
             Rules::Rfc3561 => self.rfc_deadline(),
             Rules::Ns2 => self.ns2_deadline(),
-        };
+        }
     }
 
     /// The delay of a broadcast that many neighbours may be about to make at once.
@@ -437,6 +441,17 @@ impl Routing for Aodv {
         }
     }
 
+    #[inline]
+    fn fetch(&self, packet: &Packet) -> u32 {
+        match &packet.body {
+            Body::Routing(message) => match message.get::<AodvMessage>() {
+                Some(AodvMessage::Request(request)) => self.heard.fetch(request.originator),
+                _ => self.node.0,
+            },
+            _ => self.node.0,
+        }
+    }
+
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
         match self.rules {
             _ if !self.params.by_link_layer() => {
@@ -470,6 +485,7 @@ impl Routing for Aodv {
 
     #[inline]
     fn deadline(&self) -> Time {
+        debug_assert_eq!(self.deadline, self.present_deadline(), "found anew after whatever changed it");
         self.deadline
     }
 

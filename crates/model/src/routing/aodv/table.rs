@@ -241,12 +241,25 @@ impl Requests {
         new
     }
 
+    /// Reads where an originator's requests are noted into the cache; the value means nothing.
+    #[inline]
+    #[must_use]
+    pub fn fetch(&self, originator: NodeId) -> u32 {
+        self.places.get(self.first_place(originator)).map_or(0, |heard| heard.highest)
+    }
+
+    /// Where the search for an originator's place starts.
+    #[inline]
+    fn first_place(&self, originator: NodeId) -> usize {
+        // Multiplied by 2^32 over the golden ratio, numbers in a row come far apart; the high bits are the good ones.
+        (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & self.places.len().wrapping_sub(1)
+    }
+
     /// The place of an originator, or the empty one that it may have.
     #[inline]
     fn find(&self, originator: NodeId) -> usize {
         let mask = self.places.len() - 1;
-        // Multiplied by 2^32 over the golden ratio, numbers in a row come far apart; the high bits are the good ones.
-        let mut place = (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & mask;
+        let mut place = self.first_place(originator);
         while self.places[place].bits != 0 && self.places[place].originator != originator {
             place = (place + 1) & mask;
         }
