@@ -8,7 +8,7 @@
 //! of ten seconds. A loss changes neither; while losses are repaired, the window keeps to what is delivered, then is restored.
 //! Left out: pacing in bursts of a millisecond (each segment is paced by itself, so its quantum only widens the window), and the
 //! reset when a loss turns out to have been none.
-//! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`docs/validation.md`).
+//! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
 
 mod model;
 

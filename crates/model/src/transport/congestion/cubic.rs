@@ -5,7 +5,8 @@
 //! regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do not count).
 //! Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
 //! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN. Of ns-3, its hybrid slow start.
-//! Validated against the closed forms of §4.2 and §4.3 (tests below) and beside ns-3.37 (`docs/validation.md`).
+//! Validated against the closed forms of §4.2 and §4.3 (tests below) and, in the profile `ns3`, by ns-3.37's windows
+//! (`tests/drops_ns3.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
