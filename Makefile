@@ -45,6 +45,7 @@ format: $(VENV)/developer
 bench: $(VENV)/installed
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
+	$(if $(BENCH),,$(BIN)/python bench/segments.py)
 
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
 validate:

@@ -280,6 +280,46 @@ def test_a_rule_freezes_and_thaws() -> None:
     assert before == after > 2
 
 
+class Elfn(NewReno):
+    """The model `elfn` again: stops when a node tells that it could not pass a segment on."""
+
+    wants_notices = True
+    probe_interval: float = 2.0
+    before_timeout: bool = False
+    rates: ClassVar[set[object]] = set()
+
+    def on_ack(self, ack: hopyard.congestion.Ack) -> None:
+        super().on_ack(ack)
+        self.rates.add((self.link_rate, self.ack_hops))
+
+    def on_route(self, route: hopyard.congestion.Route) -> None:
+        if route.kind == "unreachable":
+            assert route.seq is not None
+            assert route.seq <= self.max_seq
+            self.freeze(self.probe_interval, before_timeout=self.before_timeout)
+
+
+@pytest.mark.parametrize("race", ["published", "restore_before_timeout"])
+def test_a_rule_hears_of_unreachable_segments(race: str) -> None:
+    places = [(0, 400), (10, 400), (10.1, 900), (20, 900), (20.1, 400)]
+    track = [{"at": f"{time} s", "x": f"{x} m", "y": "0 m"} for time, x in places]
+    moved = {"nodes": [2], "model": "waypoints", "waypoints": {"track": track}}
+    scenario = Scenario(
+        duration="40 s",
+        nodes={"count": 3, "spacing": "200 m"},
+        movement=[moved],
+        flow=[{"from": 0, "to": 2}],
+    )
+    name = f"{__name__}:Elfn"
+    (rule,) = scenario.cases(
+        {"flow.tcp": Elfn, f'tcp."{name}".before_timeout': race == "restore_before_timeout"}
+    )
+    (model,) = scenario.cases({"flow.tcp": "elfn", "tcp.elfn.race": race})
+    (other,) = scenario.cases({"flow.tcp": "newreno"})
+    assert digests(rule, runs=2) == digests(model, runs=2) != digests(other, runs=2)
+    assert (2e6, 2) in Elfn.rates
+
+
 class Dice(NewReno):
     """Draws what it keeps."""
 
