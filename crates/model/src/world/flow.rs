@@ -96,8 +96,12 @@ impl World {
                 Offer::Last(bytes) => {
                     if bytes > 0 {
                         self.write(flow, bytes);
-                    } else if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
-                        sender.stop(now);
+                    }
+                    if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+                        if bytes == 0 {
+                            sender.stop(now);
+                        }
+                        sender.close(now);
                     }
                 }
             }

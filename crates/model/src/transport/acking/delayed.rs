@@ -57,7 +57,7 @@ impl Delayed {
 
 impl AckPolicy for Delayed {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        if !arrival.in_order || arrival.opening {
+        if !arrival.in_order || arrival.control {
             return Verdict::Now;
         }
         self.waiting += 1;
@@ -86,7 +86,7 @@ mod tests {
     use crate::params::Params as _;
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
-        Arrival { now: Time::ZERO + Span::from_millis(millis), in_order, opening: false }
+        Arrival { now: Time::ZERO + Span::from_millis(millis), in_order, control: false }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A policy decides only whether a segment is acknowledged now or later. What the acknowledgement says is the receiver's business.
 //! Adding a policy is one file here and one line in the list below.
 
+pub mod adaptive;
 pub mod delayed;
 pub mod every;
 
@@ -15,8 +16,8 @@ pub struct Arrival {
     pub now: Time,
     /// It continues what was delivered in order, and nothing beyond it waits.
     pub in_order: bool,
-    /// It opens the connection.
-    pub opening: bool,
+    /// It opens or ends the connection.
+    pub control: bool,
 }
 
 /// What to do about an arrival.
@@ -37,6 +38,9 @@ pub trait AckPolicy {
     fn deadline(&self) -> Time {
         Time::NEVER
     }
+
+    /// The deadline has passed: an acknowledgement goes out because of it.
+    fn on_expired(&mut self) {}
 
     /// An acknowledgement goes out.
     fn on_acknowledged(&mut self) {}
@@ -74,6 +78,10 @@ macro_rules! policies {
                 match self { $(Self::$variant(policy) => policy.deadline(),)+ }
             }
 
+            fn on_expired(&mut self) {
+                match self { $(Self::$variant(policy) => policy.on_expired(),)+ }
+            }
+
             #[inline]
             fn on_acknowledged(&mut self) {
                 match self { $(Self::$variant(policy) => policy.on_acknowledged(),)+ }
@@ -85,4 +93,5 @@ macro_rules! policies {
 policies! {
     "every" => every::Every, "Acknowledges every segment at once (ns-2's TCPSink).";
     "delayed" => delayed::Delayed, "Acknowledges every second segment, or after a while (RFC 5681 §4.2).";
+    "adaptive" => adaptive::Adaptive, "Acknowledges up to four segments at once while the channel is good (TCP-DAA, 2005).";
 }

@@ -3,7 +3,7 @@
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::params::{Params, RecoveryExit};
+use super::params::{Close, Params, RecoveryExit};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
@@ -65,8 +65,10 @@ pub struct Core {
     pub(crate) ssthresh: f64,
     /// Segments that recovery adds to the window for duplicate acknowledgements.
     pub(crate) inflation: f64,
-    /// The receiver's window in bytes.
-    pub(crate) advertised: u64,
+    /// The right edge of the receiver's window: the first sequence number that it has no room for.
+    edge: u64,
+    /// The largest window that the receiver has announced, in bytes.
+    largest_window: u64,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
@@ -113,6 +115,10 @@ pub struct Core {
     pub(crate) frozen: Option<Frozen>,
     /// The application's data ends before this sequence number.
     pub(crate) app_end: u64,
+    /// The application writes no more.
+    pub(crate) closing: bool,
+    /// The FIN was sent.
+    pub(crate) fin_sent: bool,
     pub(crate) hops: u8,
     pub(crate) ack_hops: u8,
     pub(crate) link_rate: Option<Rate>,
@@ -130,7 +136,8 @@ impl Core {
             cwnd: f64::from(params.initial_window),
             ssthresh: params.first_ssthresh(),
             inflation: 0.0,
-            advertised: u64::from(params.window_bytes()),
+            edge: u64::from(params.window_bytes()),
+            largest_window: u64::from(params.window_bytes()),
             duplicates: 0,
             recover: 0,
             rtt: Estimator::new(params, rng),
@@ -156,6 +163,8 @@ impl Core {
             burst: u32::MAX,
             frozen: None,
             app_end: 0,
+            closing: false,
+            fin_sent: false,
             hops: 0,
             ack_hops: 0,
             link_rate: None,
@@ -184,31 +193,77 @@ impl Core {
         (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
     }
 
-    /// The payload of a new segment, or 0 when the application has written nothing more.
+    /// The receiver's window in bytes.
+    #[inline]
+    pub(crate) const fn advertised(&self) -> u64 {
+        self.edge.saturating_sub(self.board.una())
+    }
+
+    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never moves back
+    /// (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
+    #[inline]
+    pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
+        let window = u64::from(header.window.min(self.params.window_bytes()));
+        let before = self.edge;
+        self.edge = before.max(header.ack + window);
+        self.edge > before
+    }
+
+    /// What the application has written and TCP has not sent, in bytes.
+    #[inline]
+    fn unsent(&self) -> u64 {
+        self.app_end.saturating_sub(self.board.max())
+    }
+
+    /// The payload of a new segment, or 0 when there is nothing to send, or not yet.
     #[inline]
     pub(crate) fn new_payload(&self) -> u32 {
         // At most `mss`, so it fits.
-        self.app_end.saturating_sub(self.board.max()).min(u64::from(self.mss)) as u32
+        let payload = self.unsent().min(u64::from(self.mss)) as u32;
+        if !self.board.is_empty() {
+            // RFC 9293 §3.7.4: while something is outstanding, what does not fill a segment waits for more, if more may come.
+            let waits = payload < self.mss && self.params.nagle && !self.closing;
+            return if waits { 0 } else { payload };
+        }
+        // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, part of a segment will do if it fills half of a small window.
+        let advertised = self.advertised();
+        if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
+            advertised as u32
+        } else {
+            payload
+        }
     }
 
-    /// The end of the segment at `index`, or of a new one there; nothing when there is no such data.
+    /// Whether the next new segment, with this payload, says that nothing follows.
+    #[inline]
+    pub(crate) fn ends_with(&self, payload: u32) -> bool {
+        self.closing
+            && self.params.close == Close::Fin
+            && !self.fin_sent
+            && self.unsent() == u64::from(payload)
+            && self.app_end > 0
+    }
+
+    /// The end of the payload of the segment at `index`, or of a new one there; nothing when there is no such segment. A FIN needs no
+    /// room in a window: it costs the receiver no buffer.
     #[inline]
     fn end_of(&self, index: usize) -> Option<u64> {
         if let Some(segment) = self.board.get(index) {
-            return Some(segment.end());
+            return Some(segment.end() - u64::from(segment.fin));
         }
         let payload = self.new_payload();
-        (payload > 0).then(|| self.board.max() + u64::from(payload))
+        (payload > 0 || self.ends_with(0)).then(|| self.board.max() + u64::from(payload))
     }
 
     /// Whether a segment may be outstanding under the receiver's window alone.
     pub(crate) fn fits_advertised(&self, index: usize) -> bool {
-        self.end_of(index).is_some_and(|end| end - self.una() <= self.advertised)
+        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.advertised())
     }
 
     /// Whether a segment may be outstanding with this many segments of window.
     pub(crate) fn fits(&self, index: usize, window: f64) -> bool {
-        self.end_of(index).is_some_and(|end| end - self.una() <= self.bytes(window).min(self.advertised))
+        self.end_of(index)
+            .is_some_and(|end| end.saturating_sub(self.una()) <= self.bytes(window).min(self.advertised()))
     }
 
     /// The next segment in order, if the windows have room for it.
@@ -318,12 +373,12 @@ impl Core {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             inflation: self.inflation,
-            advertised: self.segments(self.advertised),
+            advertised: self.segments(self.advertised()),
             flight: self.flight(),
             pipe: self.in_network(),
             recovering: self.recovering,
             lost: self.segments(self.lost),
-            app_limited: self.board.next() >= self.board.len() && self.new_payload() == 0,
+            app_limited: self.board.next() >= self.board.len() && self.unsent() == 0,
             segment: self.mss,
             una: self.board.una(),
             next: self.board.next_seq(),

@@ -4,10 +4,12 @@
 //! opening exchange the SYN has number 0 and data begins at 1; without one, data begins at 0.
 //!
 //! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675 (SACK),
-//! RFC 7323 (timestamps). Left out: data in both directions, urgent data, closing (FIN), Nagle's rule (an application here
-//! writes what it wants sent), path MTU discovery, ECN.
+//! RFC 7323 (timestamps), RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 2883 (DSACK). The receiver closes its half
+//! as soon as the sender has closed its own, and a connection in TIME-WAIT stays there. Left out: data in both directions,
+//! urgent data, resets, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU discovery, ECN.
 //! The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment (`tests/forced_drops.rs`).
 
+mod buffer;
 mod core;
 mod params;
 mod rate;
@@ -23,7 +25,7 @@ mod tests;
 
 pub(crate) use self::core::milliseconds;
 pub use self::core::{Core, Judged};
-pub use self::params::{Connect, Estimation, IdleRestart, Params, RecoveryExit};
+pub use self::params::{Close, Connect, Estimation, IdleRestart, Params, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::rtt::Estimator;
 pub use self::scoreboard::{Acked, Board, Segment};
@@ -31,6 +33,30 @@ pub use self::sender::{SenderCounters, SenderState, TcpSender};
 
 use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
 use crate::transport::congestion;
+
+/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as far as an end can be in it that only sends or only
+/// receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// No connection yet at the sender, or no more at the receiver.
+    Closed,
+    /// The receiver waits for a connection.
+    Listen,
+    /// The opening segment was sent.
+    SynSent,
+    /// Data flows.
+    Established,
+    /// The sender's FIN is not acknowledged.
+    FinWait1,
+    /// It is; the receiver's has not come.
+    FinWait2,
+    /// The receiver's has come, the sender's is not acknowledged.
+    Closing,
+    /// The receiver has closed its half, and its FIN is not acknowledged.
+    LastAck,
+    /// Both are: the sender stays to answer copies of the receiver's FIN. The state is not left; a flow has one connection.
+    TimeWait,
+}
 
 /// A sender's configuration: TCP's own parameters, and which congestion control with its parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! TCP's own parameters: everything that is neither the window rule's nor the receiver's acknowledging.
 
 use hopyard_engine::Span;
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,16 @@ pub enum Connect {
     Ns2,
     /// SYN, SYN with ACK, ACK with the first data (RFC 9293 §3.5).
     ThreeWay,
+}
+
+/// How a connection ends when the application has no more to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Close {
+    /// Not at all.
+    None,
+    /// A FIN each way, both acknowledged (RFC 9293 §3.6).
+    Fin,
 }
 
 /// How the retransmission timeout is computed.
@@ -73,6 +83,14 @@ pub struct Params {
     pub max_cwnd: u32,
     /// How the connection opens. rfc: three_way; ns2: ns2 (`syn_`, `delay_growth_`).
     pub connect: Connect,
+    /// How it ends when the application has no more to send. rfc: fin; ns2: none.
+    pub close: Close,
+    /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4, Nagle).
+    /// rfc: on; ns2: off.
+    pub nagle: bool,
+    /// At which rate the receiving application reads; 0 bps means as it comes. What it has not read takes room in the receiver's
+    /// window. Both: 0 bps.
+    pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
     pub recovery: recovery::Choice,
     /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to what is delivered (RFC 9937):
@@ -110,6 +128,8 @@ pub struct Params {
     pub min_rto: Span,
     /// The longest timeout. Both: 60 s (RFC 6298 §2.5; `maxrto_`).
     pub max_rto: Span,
+    /// By how much the timeout that round trips give is multiplied, before its bounds apply. Both: 1; TCP-DAA takes 5.
+    pub timeout_factor: f64,
     /// The granularity of the clock that measures round trips. rfc: 1 ms; ns2: 10 ms (`tcpTick_`).
     pub tick: Span,
     /// What the window becomes after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
@@ -152,6 +172,9 @@ impl params::Params for Params {
             initial_ssthresh: 65_535,
             max_cwnd: 0,
             connect: Connect::ThreeWay,
+            close: Close::Fin,
+            nagle: true,
+            read_rate: Rate::from_bps(0),
             recovery: recovery::Choice::Variant,
             prr: recovery::Proportional::Recovery,
             tail_loss_probe: true,
@@ -169,6 +192,7 @@ impl params::Params for Params {
             initial_rto: Span::from_secs(1),
             min_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
+            timeout_factor: 1.0,
             tick: Span::from_millis(1),
             idle_restart: IdleRestart::InitialWindow,
             padded_options: true,
@@ -182,6 +206,8 @@ impl params::Params for Params {
             initial_window: 2,
             initial_ssthresh: 0,
             connect: Connect::Ns2,
+            close: Close::None,
+            nagle: false,
             dsack: false,
             recovery_exit: RecoveryExit::Grow,
             recovery_burst: 2,
@@ -219,6 +245,10 @@ impl params::Params for Params {
         }
         if self.initial_ssthresh == 1 {
             return Err(Fault::new("initial_ssthresh", "expected 0 or at least 2, found 1"));
+        }
+        if !(self.timeout_factor >= 1.0 && self.timeout_factor.is_finite()) {
+            let problem = format!("expected at least 1, found {}", self.timeout_factor);
+            return Err(Fault::new("timeout_factor", problem));
         }
         if self.tick.is_zero() {
             return Err(Fault::new("tick", "expected more than 0 s"));

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use proptest::prelude::*;
 
-use super::{Config, Connect, NetworkEvent, Params, TcpReceiver, TcpSender};
+use super::{Close, Config, Connect, Connection, NetworkEvent, Params, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
 use crate::transport::recovery::{Choice, Proportional};
@@ -66,6 +66,9 @@ struct Case {
     timestamps: bool,
     prr: Proportional,
     dsack: bool,
+    close: Close,
+    nagle: bool,
+    read_rate: u64,
     window: u32,
     writes: Vec<u64>,
     fates: Vec<Fate>,
@@ -75,6 +78,11 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let names: Vec<&'static str> = congestion::MODELS.iter().map(|model| model.name).collect();
     let ackings: Vec<&'static str> = acking::MODELS.iter().map(|model| model.name).collect();
+    let machine = (
+        prop::sample::select(vec![Close::None, Close::Fin]),
+        any::<bool>(),
+        prop_oneof![3 => Just(0), 1 => 20_000_u64..2_000_000],
+    );
     let choices = (
         prop::sample::select(vec!["rfc", "ns2"]),
         prop::sample::select(names),
@@ -91,8 +99,12 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec(fate(), 0..150),
         prop::collection::vec(news(), 0..8),
     );
-    (choices, lists).prop_map(
-        |((profile, variant, acking, recovery, connect, timestamps, prr, dsack, window), (writes, fates, news))| Case {
+    (choices, machine, lists).prop_map(
+        |(
+            (profile, variant, acking, recovery, connect, timestamps, prr, dsack, window),
+            (close, nagle, read_rate),
+            (writes, fates, news),
+        )| Case {
             profile,
             variant,
             acking,
@@ -101,6 +113,9 @@ fn case() -> impl Strategy<Value = Case> {
             timestamps,
             prr,
             dsack,
+            close,
+            nagle,
+            read_rate,
             window,
             writes,
             fates,
@@ -126,6 +141,9 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         timestamps: case.timestamps,
         prr: case.prr,
         dsack: case.dsack,
+        close: case.close,
+        nagle: case.nagle,
+        read_rate: Rate::from_bps(case.read_rate),
         window: case.window,
         ..Params::of_profile(case.profile)
     };
@@ -150,13 +168,20 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
     }
     // A timeout is at most a minute, and every one of the fates may lose a packet.
     let limit = Time::ZERO + Span::from_secs(60) * (case.fates.len() as u64 + 10);
+    let mut writes = case.writes.len();
     let mut highest = 0;
     let mut pending = Time::NEVER;
     while let Some(((now, _), wake)) = wakes.pop_first() {
         prop_assert!(now <= limit, "stalled at {now}: {:?}, {} of {total} bytes", sender.state(), receiver.delivered());
         match wake {
-            Wake::Write(bytes) => sender.write(bytes, now),
             Wake::News(event) => sender.on_network(event, now),
+            Wake::Write(bytes) => {
+                sender.write(bytes, now);
+                writes -= 1;
+                if writes == 0 {
+                    sender.close(now);
+                }
+            }
             Wake::Data(header) => receiver.on_segment(&header, now),
             Wake::Ack(header) => sender.on_segment(&header, now),
             Wake::Timer => {
@@ -168,11 +193,15 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         let mut out = Vec::new();
         while let Some(header) = sender.poll_transmit(now) {
             let (una, max, advertised) = sender.window_edges();
-            let end = header.seq + u64::from(header.len);
-            prop_assert!(end <= una + advertised.max(1), "{end} is beyond {una} + {advertised}");
+            let payload_end = header.seq + u64::from(header.len);
+            let end = payload_end + u64::from(header.flags.fin);
+            prop_assert!(payload_end <= una + advertised.max(1), "{payload_end} is beyond {una} + {advertised}");
             prop_assert!(header.len <= 1000 && max >= end);
-            prop_assert_eq!(header.retransmission, !header.flags.syn && end <= highest);
-            highest = highest.max(end);
+            prop_assert!(!header.flags.fin || case.close == Close::Fin);
+            if end > header.seq {
+                prop_assert_eq!(header.retransmission, end <= highest);
+                highest = highest.max(end);
+            }
             out.push(Wake::Data(header));
             prop_assert!(out.len() < 1000, "sends without end");
         }
@@ -205,6 +234,10 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!(receiver.delivered(), total);
     prop_assert_eq!(receiver.counters().unique_bytes, total);
     prop_assert!(sender.is_finished());
+    if case.close == Close::Fin {
+        prop_assert_eq!((sender.connection(), receiver.connection()), (Connection::TimeWait, Connection::Closed));
+        prop_assert_eq!((sender.deadline(), receiver.deadline()), (Time::NEVER, Time::NEVER));
+    }
     let counters = sender.counters();
     prop_assert_eq!(counters.bytes - counters.retransmitted_bytes, total);
     Ok(())

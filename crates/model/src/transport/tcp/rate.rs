@@ -179,7 +179,7 @@ mod tests {
         fn send(&mut self, now: u64) {
             let index = self.board.len();
             self.sampler.on_sent(index, self.board.is_empty(), ms(now));
-            self.board.push(1000, false, ms(now));
+            self.board.push(1000, false, false, ms(now));
         }
 
         fn ack(&mut self, ack: u64, blocks: &[(u64, u64)], now: u64) -> RateSample {

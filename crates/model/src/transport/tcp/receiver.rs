@@ -1,10 +1,11 @@
 //! TCP's receiving end: puts segments in order, acknowledges, reports by SACK.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
+use super::buffer::Buffer;
 use super::core::milliseconds;
-use super::header_bytes;
 use super::params::{Connect, Params};
+use super::{Connection, header_bytes};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Verdict};
 
@@ -33,8 +34,17 @@ pub struct TcpReceiver {
     params: Params,
     policy: Policy,
     sack: bool,
-    /// The next byte expected.
+    /// The next sequence number expected.
     next: u64,
+    buffer: Buffer,
+    /// The number of the sender's FIN, when it has arrived.
+    fin: Option<u64>,
+    state: Connection,
+    /// The receiver's own FIN is to be sent now; when it is sent again, and how long it waits then.
+    fin_due: bool,
+    fin_sent: bool,
+    fin_again: Time,
+    fin_wait: Span,
     /// Blocks received beyond a gap, the most recently extended first (RFC 2018 §4).
     blocks: Vec<(u64, u64)>,
     /// What arrived twice, to be reported by the next acknowledgement (RFC 2883).
@@ -60,6 +70,13 @@ impl TcpReceiver {
             policy: Policy::new(acking),
             sack,
             next: 0,
+            buffer: Buffer::new(params),
+            fin: None,
+            state: Connection::Listen,
+            fin_due: false,
+            fin_sent: false,
+            fin_again: Time::NEVER,
+            fin_wait: params.initial_rto,
             blocks: Vec::new(),
             duplicate: None,
             echo: None,
@@ -77,36 +94,63 @@ impl TcpReceiver {
         {
             self.echo = Some(value);
         }
+        if self.state == Connection::Listen {
+            self.state = Connection::Established;
+        }
+        if self.state == Connection::LastAck && header.flags.ack && header.ack > self.fin_number() {
+            self.state = Connection::Closed;
+            self.fin_again = Time::NEVER;
+        }
         if header.flags.syn {
             self.next = self.next.max(1);
             self.answer_syn = self.params.connect == Connect::ThreeWay;
             self.arrived(now, false, true);
             return;
         }
-        if header.len == 0 {
+        if header.len == 0 && !header.flags.fin {
+            // A number from before the window, as in a probe, is answered (RFC 9293 §3.10.7.4).
+            self.due |= header.seq < self.next;
             return;
         }
-        let (start, end) = (header.seq, header.seq + u64::from(header.len));
-        self.counters.segments += 1;
-        if end > self.next + u64::from(self.params.window_bytes()) {
+        let (start, payload_end) = (header.seq, header.seq + u64::from(header.len));
+        let end = payload_end + u64::from(header.flags.fin);
+        self.counters.segments += u64::from(header.len > 0);
+        if payload_end > self.buffer.limit(self.next) {
             self.counters.beyond_window += 1;
             self.arrived(now, false, false);
             return;
         }
+        let first_fin = header.flags.fin && self.fin.is_none();
+        if first_fin {
+            self.fin = Some(payload_end);
+        }
         self.note_duplicate(start, end);
+        let delivered = self.counters.delivered_bytes;
         let fresh = self.insert(start, end);
-        self.counters.unique_bytes += fresh;
-        self.counters.duplicate_segments += u64::from(fresh == 0);
-        self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next);
+        self.buffer.fill(self.counters.delivered_bytes - delivered, now);
+        self.counters.unique_bytes += fresh - u64::from(first_fin);
+        self.counters.duplicate_segments += u64::from(fresh == 0 && header.len > 0);
+        self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next && header.len > 0);
         // Disorder: a copy, data beyond a gap, or data before one (RFC 5681 §4.2).
         let in_order = fresh > 0 && self.next == end && self.blocks.is_empty();
-        self.arrived(now, in_order, false);
+        let ended = self.fin.is_some_and(|fin| self.next > fin);
+        self.arrived(now, in_order, ended);
+        if ended && self.state == Connection::Established {
+            // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
+            self.state = Connection::LastAck;
+            self.fin_due = true;
+        }
     }
 
-    fn arrived(&mut self, now: Time, in_order: bool, opening: bool) {
-        if self.policy.on_arrival(&Arrival { now, in_order, opening }) == Verdict::Now {
+    fn arrived(&mut self, now: Time, in_order: bool, control: bool) {
+        if self.policy.on_arrival(&Arrival { now, in_order, control }) == Verdict::Now {
             self.due = true;
         }
+    }
+
+    /// The number of the receiver's own FIN, which follows its SYN if it has sent one.
+    fn fin_number(&self) -> u64 {
+        u64::from(self.params.connect == Connect::ThreeWay)
     }
 
     /// Notes what of a segment was there already: below what is acknowledged, or else within a block (RFC 2883 §4).
@@ -151,7 +195,8 @@ impl TcpReceiver {
     }
 
     fn deliver(&mut self, end: u64) {
-        self.counters.delivered_bytes += end - self.next;
+        let fin = self.fin.is_some_and(|fin| (self.next..end).contains(&fin));
+        self.counters.delivered_bytes += end - self.next - u64::from(fin);
         self.next = end;
     }
 
@@ -159,13 +204,19 @@ impl TcpReceiver {
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.policy.deadline() {
             self.due = true;
+            self.policy.on_expired();
+        }
+        self.due |= now >= self.buffer.deadline();
+        if now >= self.fin_again {
+            self.fin_due = true;
+            self.due = true;
         }
     }
 
     /// When [`on_timer`](Self::on_timer) must next be called.
     #[must_use]
     pub fn deadline(&self) -> Time {
-        self.policy.deadline()
+        self.policy.deadline().min(self.buffer.deadline()).min(self.fin_again)
     }
 
     /// The acknowledgement to send now, if any.
@@ -187,13 +238,22 @@ impl TcpReceiver {
             SackBlocks::default()
         };
         let syn = std::mem::take(&mut self.answer_syn);
+        let fin = std::mem::take(&mut self.fin_due) && !syn;
+        // A SYN has number 0; what is not the FIN again comes after it.
+        let seq = if syn { 0 } else { self.fin_number() + u64::from(self.fin_sent && !fin) };
+        if fin {
+            // There is no round trip to go by: the first timeout, then twice as long each time (RFC 6298 §2.1 and §5.5).
+            self.fin_sent = true;
+            self.fin_again = now + self.fin_wait;
+            self.fin_wait = (self.fin_wait * 2).min(self.params.max_rto);
+        }
         Some(TcpHeader {
-            seq: u64::from(!syn && self.params.connect == Connect::ThreeWay),
+            seq,
             ack: self.next,
-            window: self.params.window_bytes(),
+            window: self.buffer.announce(self.next, now),
             timestamps,
             sack,
-            flags: TcpFlags { syn, ack: true, fin: false },
+            flags: TcpFlags { syn, ack: true, fin },
             ..TcpHeader::default()
         })
     }
@@ -208,6 +268,12 @@ impl TcpReceiver {
     #[must_use]
     pub fn has(&self, seq: u64) -> bool {
         seq < self.next || self.blocks.iter().any(|&(from, to)| (from..to).contains(&seq))
+    }
+
+    /// The state of the connection.
+    #[must_use]
+    pub const fn connection(&self) -> Connection {
+        self.state
     }
 
     /// What was counted.

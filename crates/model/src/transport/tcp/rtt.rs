@@ -11,6 +11,8 @@ pub struct Estimator {
     min: Span,
     max: Span,
     tick: Span,
+    /// By how much the timeout that samples give is multiplied.
+    factor: f64,
     last: Option<Span>,
 }
 
@@ -51,7 +53,14 @@ impl Estimator {
                 phase: params.tick.mul_f64(rng.uniform()),
             },
         };
-        Self { kind, min: params.min_rto, max: params.max_rto, tick: params.tick, last: None }
+        Self {
+            kind,
+            min: params.min_rto,
+            max: params.max_rto,
+            tick: params.tick,
+            factor: params.timeout_factor,
+            last: None,
+        }
     }
 
     /// Sets where in a tick the sender's clock started, to compare with an ns-2 run in which it is known.
@@ -64,7 +73,7 @@ impl Estimator {
     /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the nearest tick.
     pub fn sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
         self.last = Some(round_trip);
-        let (min, max, tick) = (self.min, self.max, self.tick);
+        let (min, max, tick, factor) = (self.min, self.max, self.tick, self.factor);
         match &mut self.kind {
             Kind::Rfc { smoothed, rto } => {
                 // RFC 6298 §2.2 and §2.3.
@@ -76,7 +85,7 @@ impl Estimator {
                     }
                 };
                 *smoothed = Some((srtt, rttvar));
-                *rto = (srtt + tick.max(rttvar * 4)).max(min).min(max);
+                *rto = (srtt + tick.max(rttvar * 4)).mul_f64(factor).max(min).min(max);
             }
             Kind::Ns2 { srtt, rttvar, current, phase, .. } => {
                 let ticks = if exact {
@@ -94,7 +103,7 @@ impl Estimator {
                     *srtt = (*srtt + delta).max(1);
                     *rttvar = (*rttvar + delta.abs() - (*rttvar >> 2)).max(1);
                 }
-                *current = (((*rttvar << 3) + *srtt) >> 3) as f64 * tick.seconds();
+                *current = (((*rttvar << 3) + *srtt) >> 3) as f64 * tick.seconds() * factor;
             }
         }
     }
@@ -205,6 +214,18 @@ mod tests {
         // A valid sample ends the back-off; the minimum is one second.
         (0..40).for_each(|_| sample(&mut e, 20));
         assert_eq!(e.timeout(), Span::from_secs(1));
+    }
+
+    #[test]
+    fn the_timeout_may_be_multiplied() {
+        for (profile, millis) in [("rfc", 6000), ("ns2", 6000)] {
+            let params = Params { timeout_factor: 5.0, ..Params::of_profile(profile) };
+            let mut e = Estimator::new(&params, &mut Streams::new(1, 0).stream("test"));
+            e.set_phase(Span::ZERO);
+            sample(&mut e, 400);
+            // Five times 1200 ms, SRTT and four times RTTVAR.
+            assert_eq!(e.timeout(), Span::from_millis(millis), "{profile}");
+        }
     }
 
     #[test]

@@ -14,10 +14,12 @@ use crate::packet::SackBlocks;
 pub struct Segment {
     /// Its first sequence number.
     pub seq: u64,
-    /// Payload in bytes; 0 for a SYN.
+    /// Payload in bytes; 0 for a SYN or a lone FIN.
     pub len: u32,
     /// Whether it opens the connection and so takes one sequence number.
     pub syn: bool,
+    /// Whether it says that nothing follows and so takes one sequence number after its payload.
+    pub fin: bool,
     /// Whether the receiver reported it (RFC 2018).
     pub sacked: bool,
     /// Whether its last transmission is deemed lost: it is not in the network.
@@ -32,7 +34,7 @@ impl Segment {
     /// The sequence number after it.
     #[must_use]
     pub const fn end(&self) -> u64 {
-        self.seq + self.len as u64 + self.syn as u64
+        self.seq + self.len as u64 + self.syn as u64 + self.fin as u64
     }
 }
 
@@ -117,8 +119,8 @@ impl Board {
     }
 
     /// Adds a segment that is sent for the first time.
-    pub fn push(&mut self, len: u32, syn: bool, now: Time) {
-        let segment = Segment { seq: self.max, len, syn, sacked: false, lost: false, transmissions: 1, sent: now };
+    pub fn push(&mut self, len: u32, syn: bool, fin: bool, now: Time) {
+        let segment = Segment { seq: self.max, len, syn, fin, sacked: false, lost: false, transmissions: 1, sent: now };
         self.max = segment.end();
         self.segments.push_back(segment);
     }
@@ -266,7 +268,7 @@ mod tests {
 
     fn board(segments: u64) -> Board {
         let mut board = Board::default();
-        (0..segments).for_each(|_| board.push(1000, false, Time::ZERO));
+        (0..segments).for_each(|_| board.push(1000, false, false, Time::ZERO));
         board.set_next(segments as usize);
         board
     }

@@ -4,8 +4,8 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::core::{Core, Judged, milliseconds};
-use super::params::{Connect, Estimation, IdleRestart, Params};
-use super::{Config, NetworkEvent, dsack, header_bytes};
+use super::params::{Close, Connect, Estimation, IdleRestart, Params};
+use super::{Config, Connection, NetworkEvent, dsack, header_bytes};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -33,6 +33,8 @@ pub struct SenderCounters {
     pub invalid_acks: u64,
     /// Probes sent while frozen.
     pub probes: u64,
+    /// Probes of a closed window sent (RFC 9293 §3.8.6.1).
+    pub window_probes: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_loss_probes: u64,
     /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made a copy.
@@ -97,6 +99,15 @@ pub struct TcpSender {
     peer_timestamp: u32,
     /// The receiver's next sequence number.
     peer_next: u64,
+    /// The receiver has closed its half.
+    peer_closed: bool,
+    /// The receiver's FIN is to be acknowledged.
+    answer: bool,
+    /// When the receiver's window, in which nothing fits, is probed next, and how long the probe after that waits.
+    persist: Time,
+    persist_wait: Option<Span>,
+    /// A probe of the window is to be sent.
+    probe_window: bool,
 }
 
 impl TcpSender {
@@ -131,6 +142,11 @@ impl TcpSender {
             paced: Time::NEVER,
             peer_timestamp: 0,
             peer_next: 0,
+            peer_closed: false,
+            answer: false,
+            persist: Time::NEVER,
+            persist_wait: None,
+            probe_window: false,
         }
     }
 
@@ -210,6 +226,12 @@ impl TcpSender {
         self.core.app_end = self.core.board.max().max(u64::from(self.stage == Stage::Opening));
     }
 
+    /// The application will write no more: when all it has written is sent, the connection closes, if it is to close.
+    pub fn close(&mut self, now: Time) {
+        self.begin(now);
+        self.core.closing = true;
+    }
+
     /// What every event begins with.
     #[inline]
     fn begin(&mut self, now: Time) {
@@ -244,15 +266,30 @@ impl TcpSender {
             self.on_answer(header);
             return;
         }
-        self.core.advertised = u64::from(header.window.min(self.core.params.window_bytes()));
+        let moved = self.core.update_window(header);
+        if moved {
+            self.persist = Time::NEVER;
+            self.persist_wait = None;
+        }
         if header.ack >= self.core.una() {
             self.recovery.inspect(&mut self.core, &mut self.control, header);
         }
         if header.ack > self.core.una() {
             self.on_new_ack(header);
-        } else if header.ack == self.core.una() && !self.core.board.is_empty() && !header.flags.syn {
+        } else if header.ack == self.core.una()
+            && !self.core.board.is_empty()
+            // RFC 5681 §2: neither SYN nor FIN, nor an announcement of more room; RFC 6675 §2: but SACK may come with one.
+            && !(header.flags.syn || header.flags.fin || (moved && header.sack.is_empty()))
+        {
             self.core.counters.duplicate_acks += 1;
             self.recovery.on_duplicate(&mut self.core, &mut self.control, header);
+        }
+        if header.flags.fin {
+            if header.seq == self.peer_next {
+                self.peer_next += 1;
+                self.peer_closed = true;
+            }
+            self.answer = true;
         }
     }
 
@@ -263,7 +300,7 @@ impl TcpSender {
         }
         self.stage = Stage::Open;
         self.peer_next = u64::from(header.flags.syn);
-        self.core.advertised = u64::from(header.window.min(self.core.params.window_bytes()));
+        self.core.update_window(header);
         if self.core.params.connect == Connect::Ns2 {
             self.on_new_ack(header);
             return;
@@ -336,6 +373,10 @@ impl TcpSender {
         if self.core.frozen.is_none() && now >= self.recovery.deadline() {
             self.recovery.on_timer(&mut self.core, &mut self.control);
         }
+        if now >= self.persist {
+            self.persist = Time::NEVER;
+            self.probe_window = self.core.new_payload() > 0 && !self.core.fits_advertised(0);
+        }
         if now >= self.core.rto {
             self.on_timeout();
         }
@@ -381,13 +422,21 @@ impl TcpSender {
     #[must_use]
     pub fn deadline(&self) -> Time {
         let waiting = self.core.frozen.as_ref().map_or_else(|| self.recovery.deadline(), |frozen| frozen.next);
-        self.core.rto.min(waiting).min(self.control.deadline()).min(self.paced)
+        self.core.rto.min(waiting).min(self.control.deadline()).min(self.paced).min(self.persist)
     }
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
         self.core.now = now;
         self.paced = Time::NEVER;
+        if std::mem::take(&mut self.answer) {
+            return Some(self.bare(self.core.board.max()));
+        }
+        if std::mem::take(&mut self.probe_window) {
+            self.core.counters.window_probes += 1;
+            // A number from before the window, without payload, must be answered (RFC 9293 §3.10.7.4); Linux probes so.
+            return Some(self.bare(self.core.una().saturating_sub(1)));
+        }
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
@@ -431,10 +480,30 @@ impl TcpSender {
         Some(header)
     }
 
-    /// With nothing outstanding and a window without room for a segment, only the timer can go on.
+    /// With nothing outstanding and a window without room for a segment, only a timer can go on.
     fn guard_against_silence(&mut self) {
-        if self.core.board.is_empty() && self.core.rto == Time::NEVER && self.core.new_payload() > 0 {
+        if !self.core.board.is_empty() || self.core.rto != Time::NEVER || self.core.new_payload() == 0 {
+            return;
+        }
+        if self.core.fits_advertised(0) {
             self.core.arm_timer();
+        } else if self.persist == Time::NEVER {
+            // RFC 9293 §3.8.6.1: after a retransmission timeout, then with exponential back-off.
+            let wait = self.persist_wait.unwrap_or(self.core.rtt.timeout());
+            self.persist_wait = Some((wait * 2).min(self.core.params.max_rto));
+            self.persist = self.core.now + wait;
+        }
+    }
+
+    /// A segment without payload, with this sequence number.
+    fn bare(&self, seq: u64) -> TcpHeader {
+        TcpHeader {
+            seq,
+            ack: self.peer_next,
+            window: self.core.params.window_bytes(),
+            timestamps: self.core.params.timestamps.then(|| (milliseconds(self.core.now), self.peer_timestamp)),
+            flags: TcpFlags { syn: false, ack: true, fin: false },
+            ..TcpHeader::default()
         }
     }
 
@@ -465,7 +534,9 @@ impl TcpSender {
         } else {
             let syn = self.stage == Stage::Opening;
             let payload = if syn { 0 } else { core.new_payload() };
-            core.board.push(payload, syn, now);
+            let fin = !syn && core.ends_with(payload);
+            core.board.push(payload, syn, fin, now);
+            core.fin_sent |= fin;
             core.time_segment(core.board.max());
             *core.board.get(index).expect("the segment was just added")
         };
@@ -488,7 +559,7 @@ impl TcpSender {
             len: segment.len,
             window: core.params.window_bytes(),
             timestamps: core.params.timestamps.then(|| (milliseconds(now), self.peer_timestamp)),
-            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: false },
+            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin },
             retransmission: retransmission && !segment.syn,
             ..TcpHeader::default()
         }
@@ -503,7 +574,7 @@ impl TcpSender {
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
-        if self.control.charges_headers() { header_bytes(&self.core.params, header) } else { 0 }
+        if self.control.charges_headers() || header.len == 0 { header_bytes(&self.core.params, header) } else { 0 }
     }
 
     /// Whether the window rule tells causes of loss apart.
@@ -545,12 +616,32 @@ impl TcpSender {
     /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in bytes.
     #[must_use]
     pub const fn window_edges(&self) -> (u64, u64, u64) {
-        (self.core.board.una(), self.core.board.max(), self.core.advertised)
+        (self.core.board.una(), self.core.board.max(), self.core.advertised())
     }
 
-    /// Whether all that the application wrote, or had written when it stopped, is acknowledged.
+    /// The state of the connection.
+    #[must_use]
+    pub const fn connection(&self) -> Connection {
+        let acknowledged = self.core.board.una() == self.core.board.max();
+        match (self.stage, self.core.fin_sent, acknowledged, self.peer_closed) {
+            (Stage::Closed, ..) => Connection::Closed,
+            (Stage::Opening, ..) => Connection::SynSent,
+            (Stage::Open, false, ..) => Connection::Established,
+            (Stage::Open, true, false, false) => Connection::FinWait1,
+            (Stage::Open, true, true, false) => Connection::FinWait2,
+            (Stage::Open, true, false, true) => Connection::Closing,
+            (Stage::Open, true, true, true) => Connection::TimeWait,
+        }
+    }
+
+    /// Whether all that the application wrote, or had written when it stopped, is acknowledged, and the connection is closed if
+    /// it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.stage == Stage::Open && self.core.board.is_empty() && self.core.una() >= self.core.app_end
+        let closes = self.core.closing && self.core.params.close == Close::Fin;
+        self.stage == Stage::Open
+            && self.core.board.is_empty()
+            && self.core.una() >= self.core.app_end
+            && (!closes || self.connection() == Connection::TimeWait)
     }
 }

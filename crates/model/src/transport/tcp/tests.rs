@@ -11,8 +11,11 @@ use crate::params::{NS2, Params as _, RFC};
 use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Controller, Loss, Restore, Timeout, View};
 use crate::transport::{acking, recovery};
 
+mod closing;
 mod rate;
 mod recovery_by_time;
+mod small_segments;
+mod switches;
 
 const SEGMENT: u64 = 1000;
 
@@ -60,10 +63,13 @@ impl Talk {
         let mut sent = Vec::new();
         while let Some(header) = self.sender.poll_transmit(self.now) {
             let number = header.seq.saturating_sub(self.origin) / SEGMENT;
-            sent.push(match (header.flags.syn, header.retransmission) {
+            let again = if header.retransmission { "r" } else { "" };
+            let fin = if header.flags.fin { "fin" } else { "" };
+            sent.push(match (header.flags.syn, header.len) {
                 (true, _) => "syn".to_owned(),
-                (_, true) => format!("r{number}"),
-                (_, false) => number.to_string(),
+                (_, 0) if !header.flags.fin => format!("ack{}", header.ack),
+                (_, 0) => format!("{again}{fin}"),
+                (_, _) => format!("{again}{number}{fin}"),
             });
         }
         sent.join(" ")
