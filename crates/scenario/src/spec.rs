@@ -127,7 +127,7 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
         transport: match &kind.tcp {
             None => Transport::Udp,
             Some((machine, variant, acks)) => Transport::Tcp {
-                config: tcp::Config { tcp: params(machine), congestion: congestion(variant) },
+                config: Box::new(tcp::Config { tcp: params(machine), congestion: congestion(variant) }),
                 acking: config(acking::Config::read, acks),
             },
         },

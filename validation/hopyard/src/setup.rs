@@ -143,7 +143,10 @@ impl Scenario {
             stop: Time::NEVER,
             traffic: traffic::Config::of_profile("ftp", self.profile)?,
             transport: Transport::Tcp {
-                config: tcp::Config { tcp: params, congestion: congestion::Config::of_profile(&name, self.profile)? },
+                config: Box::new(tcp::Config {
+                    tcp: params,
+                    congestion: congestion::Config::of_profile(&name, self.profile)?,
+                }),
                 acking: acking::Config::of_profile("every", self.profile)?,
             },
         });

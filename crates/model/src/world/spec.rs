@@ -96,7 +96,7 @@ pub enum Transport {
     /// A TCP connection.
     Tcp {
         /// The machine and the variant.
-        config: tcp::Config,
+        config: Box<tcp::Config>,
         /// How the receiver acknowledges.
         acking: acking::Config,
     },

@@ -93,10 +93,10 @@ pub fn add_tcp(
         stop: Time::NEVER,
         traffic: traffic::Config::of_profile("ftp", profile).expect("traffic"),
         transport: Transport::Tcp {
-            config: tcp::Config {
+            config: Box::new(tcp::Config {
                 tcp: params,
                 congestion: congestion::Config::of_profile(variant, profile).expect("a TCP variant"),
-            },
+            }),
             acking: acking::Config::of_profile("every", profile).expect("a way of acknowledging"),
         },
     });
