@@ -7,7 +7,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::params::Params;
+use super::params::{Params, Reader};
 
 /// A receive buffer. Sequence numbers throughout.
 #[derive(Clone, Debug)]
@@ -31,7 +31,10 @@ impl Buffer {
         Self {
             size,
             segment: u64::from(params.mss()),
-            rate: params.read_rate.bps() as f64 / 8e9,
+            rate: match params.reader {
+                Reader::AtOnce => 0.0,
+                Reader::Steady => params.read_rate.bps() as f64 / 8e9,
+            },
             unread: 0.0,
             at: Time::ZERO,
             edge: size,
@@ -102,14 +105,15 @@ mod tests {
     use super::*;
     use crate::params::{Params as _, RFC};
 
-    fn buffer(bps: u64) -> Buffer {
+    fn buffer(reader: Reader) -> Buffer {
+        let read_rate = Rate::from_bps(8000);
         let rfc = Params::of_profile(RFC);
-        Buffer::new(&Params { segment_size: Bytes::new(1000), window: 4, read_rate: Rate::from_bps(bps), ..rfc })
+        Buffer::new(&Params { segment_size: Bytes::new(1000), window: 4, reader, read_rate, ..rfc })
     }
 
     #[test]
     fn an_application_that_reads_at_once_leaves_the_window_open() {
-        let mut buffer = buffer(0);
+        let mut buffer = buffer(Reader::AtOnce);
         buffer.fill(4000, Time::ZERO);
         assert_eq!((buffer.announce(4000, Time::ZERO), buffer.limit(4000)), (4000, 8000));
         assert_eq!(buffer.deadline(), Time::NEVER);
@@ -118,7 +122,7 @@ mod tests {
     #[test]
     fn the_window_shrinks_and_opens_by_whole_segments() {
         // A thousand bytes a second.
-        let mut buffer = buffer(8000);
+        let mut buffer = buffer(Reader::Steady);
         buffer.fill(4000, Time::ZERO);
         assert_eq!(buffer.announce(4000, Time::ZERO), 0);
         assert_eq!(buffer.deadline(), Time::ZERO + Span::from_secs(1), "when a segment fits");
@@ -132,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_edge_never_moves_back() {
-        let mut buffer = buffer(8000);
+        let mut buffer = buffer(Reader::Steady);
         assert_eq!(buffer.announce(0, Time::ZERO), 4000);
         buffer.fill(1000, Time::ZERO);
         assert_eq!(buffer.announce(1000, Time::ZERO), 3000);

@@ -25,7 +25,7 @@ mod tests;
 
 pub(crate) use self::core::milliseconds;
 pub use self::core::{Core, Judged};
-pub use self::params::{Close, Connect, Estimation, IdleRestart, Params, RecoveryExit};
+pub use self::params::{Close, Connect, Estimation, IdleRestart, Params, Reader, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::rtt::Estimator;
 pub use self::scoreboard::{Acked, Board, Segment};

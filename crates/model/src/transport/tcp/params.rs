@@ -31,6 +31,16 @@ pub enum Close {
     Fin,
 }
 
+/// How the receiving application reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reader {
+    /// Whatever is in order, as it comes.
+    AtOnce,
+    /// A steady stream at `read_rate`, while there is anything to read.
+    Steady,
+}
+
 /// How the retransmission timeout is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -88,8 +98,10 @@ pub struct Params {
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4, Nagle).
     /// rfc: on; ns2: off.
     pub nagle: bool,
-    /// At which rate the receiving application reads; 0 bps means as it comes. What it has not read takes room in the receiver's
-    /// window. Both: 0 bps.
+    /// How the receiving application reads. What a steady one has not read takes room in the receiver's window.
+    /// Both: at_once.
+    pub reader: Reader,
+    /// At which rate a steady one reads. Both: 1 Mbps.
     pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
     pub recovery: recovery::Choice,
@@ -174,7 +186,8 @@ impl params::Params for Params {
             connect: Connect::ThreeWay,
             close: Close::Fin,
             nagle: true,
-            read_rate: Rate::from_bps(0),
+            reader: Reader::AtOnce,
+            read_rate: Rate::from_bps(1_000_000),
             recovery: recovery::Choice::Variant,
             prr: recovery::Proportional::Recovery,
             tail_loss_probe: true,

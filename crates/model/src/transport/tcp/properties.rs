@@ -7,7 +7,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use proptest::prelude::*;
 
-use super::{Close, Config, Connect, Connection, NetworkEvent, Params, TcpReceiver, TcpSender};
+use super::{Close, Config, Connect, Connection, NetworkEvent, Params, Reader, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
 use crate::transport::recovery::{Choice, Proportional};
@@ -143,6 +143,7 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         dsack: case.dsack,
         close: case.close,
         nagle: case.nagle,
+        reader: if case.read_rate == 0 { Reader::AtOnce } else { Reader::Steady },
         read_rate: Rate::from_bps(case.read_rate),
         window: case.window,
         ..Params::of_profile(case.profile)

@@ -3,6 +3,7 @@
 use hopyard_engine::units::Rate;
 
 use super::*;
+use crate::transport::tcp::Reader;
 
 /// A connection that is open and idle.
 fn idle(params: &Params) -> Talk {
@@ -104,7 +105,13 @@ fn an_announcement_is_no_duplicate() {
 #[test]
 fn a_slow_reader_limits_the_flow() {
     // 8000 bytes a second into a buffer of four segments.
-    let params = Params { connect: Connect::None, window: 4, read_rate: Rate::from_bps(64_000), ..params(RFC) };
+    let params = Params {
+        connect: Connect::None,
+        window: 4,
+        reader: Reader::Steady,
+        read_rate: Rate::from_bps(64_000),
+        ..params(RFC)
+    };
     let config = acking::Config::of_profile("every", RFC).expect("a policy");
     let mut receiver = TcpReceiver::new(&config, &params, false);
     let mut windows = Vec::new();
