@@ -275,7 +275,7 @@ impl LossRecovery for Rack {
             if core.recovering {
                 self.finish_reduction(core);
                 core.end_recovery(control);
-                phase = Phase::Recovered;
+                phase = core.exit_phase();
             }
         }
         core.acknowledge();
