@@ -19,6 +19,8 @@ fn one_loss(variant: &str, window: u32, lost: u64) -> (f64, f64) {
         window: 1000,
         max_cwnd: window,
         initial_ssthresh: window,
+        // The acknowledgement that ends the recovery does not open the window as well.
+        recovery_exit: tcp::RecoveryExit::Ssthresh,
         timestamps: true,
         ..tcp::Params::of_profile("ns2")
     };
