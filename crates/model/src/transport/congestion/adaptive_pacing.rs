@@ -10,7 +10,8 @@
 //! retransmission throws what waits there away, to be repaired as lost; here a segment that waits for its time has not been sent.
 //! When the queue is empty at that moment, the agent's timer stays off until the next loss, and nothing is sent; not so here. Its
 //! timer runs on while nothing waits, so that the next segment keeps to the rhythm; here it goes at once when a gap has passed.
-//! Duplicate acknowledgements give it samples; here only acknowledgements of segments that were sent once do (Karn's rule).
+//! It takes samples by timestamps, of duplicate acknowledgements too; here only an acknowledgement of a segment that was sent once
+//! gives one (Karn's rule), and none between a loss and the acknowledgement of all that was outstanding then.
 //! Repairs on partial acknowledgements and limited transmit are not paced.
 //! Validated by the tests below, against the formula by hand, and over chains (`studies/adaptive_pacing`).
 
@@ -213,6 +214,9 @@ pub struct AdaptivePacing {
     gap: Span,
     /// Not paced until the next acknowledgement.
     paused: bool,
+    /// Below this number an acknowledgement may cover segments that arrived long before, behind a gap that has only now been
+    /// filled: it tells nothing of the round trip.
+    doubtful: u64,
 }
 
 impl AdaptivePacing {
@@ -226,6 +230,7 @@ impl AdaptivePacing {
             history: VecDeque::with_capacity(usize::from(params.samples)),
             gap: params.initial_gap,
             paused: false,
+            doubtful: 0,
             params: params.clone(),
         }
     }
@@ -295,7 +300,10 @@ impl AdaptivePacing {
 impl CongestionControl for AdaptivePacing {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         self.paused = false;
-        if let Some(round_trip) = ack.round_trip {
+        if let Some(round_trip) = ack.round_trip
+            && ack.duplicates == 0
+            && view.una > self.doubtful
+        {
             self.sample(round_trip, view);
         }
         self.reno.on_ack(ack, view)
@@ -308,11 +316,13 @@ impl CongestionControl for AdaptivePacing {
 
     fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
         self.paused = self.params.pause_on_loss;
+        self.doubtful = view.max;
         self.reno.on_loss(loss, view)
     }
 
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         self.paused = self.params.pause_on_loss;
+        self.doubtful = view.max;
         match self.reno.on_timeout(timeout, view) {
             Answer::Set { cwnd, ssthresh } if !self.params.back_off => Answer::Rescale { cwnd, ssthresh, rto: 1.0 },
             answer => answer,

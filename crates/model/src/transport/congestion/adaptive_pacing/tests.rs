@@ -64,6 +64,28 @@ fn the_variation_is_that_of_the_last_fifty_samples() {
 }
 
 #[test]
+fn what_waited_behind_a_gap_is_no_sample() {
+    let loss = Loss { sent: Time::ZERO, transmissions: 1 };
+    for timeout in [false, true] {
+        let mut rule = rule(PAPER);
+        feed(&mut rule, &path(), 80);
+        // Segments up to 11000 are outstanding.
+        if timeout {
+            rule.on_timeout(&Timeout { repeated: 0 }, &path());
+        } else {
+            rule.on_loss(&loss, &path());
+        }
+        feed(&mut rule, &View { una: 11_000, max: 15_000, ..path() }, 20_000);
+        assert_near(rule.pacing_gap(), 28.0);
+        let late = Ack { round_trip: Some(Span::from_secs(20)), duplicates: 3, ..ACK };
+        rule.on_ack(&late, &View { una: 12_000, max: 15_000, ..path() });
+        assert_near(rule.pacing_gap(), 28.0);
+        feed(&mut rule, &View { una: 13_000, max: 15_000, ..path() }, 160);
+        assert!(rule.pacing_gap() > Span::from_millis(28));
+    }
+}
+
+#[test]
 fn hops_come_from_the_route_or_from_the_acknowledgement() {
     let view = View { hops: 8, ack_hops: 4, ..path() };
     let (mut paper, mut agent) = (rule(PAPER), rule(AGENT));
