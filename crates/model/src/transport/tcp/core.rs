@@ -321,6 +321,9 @@ impl Core {
     /// What an acknowledgement tells of the delivery rate, before anything else looks at it.
     #[inline]
     pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
+        if self.sampler.is_none() {
+            return;
+        }
         let pipe = self.in_network();
         if let Some(sampler) = &mut self.sampler {
             self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));

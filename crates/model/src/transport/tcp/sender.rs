@@ -390,13 +390,16 @@ impl TcpSender {
         }
         let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
         let mut rescaled = false;
-        core.before_timeout();
-        core.inflation = 0.0;
         core.forced = None;
         core.tail_probe = false;
         if !opening {
-            core.counters.timeouts += u64::from(!core.board.is_empty());
+            // It gives up a reduction that goes on: the window is then what that was to reach.
             self.recovery.on_timeout(core);
+        }
+        core.before_timeout();
+        core.inflation = 0.0;
+        if !opening {
+            core.counters.timeouts += u64::from(!core.board.is_empty());
             core.recovering = false;
             core.pipe = None;
             core.recover = core.board.max();

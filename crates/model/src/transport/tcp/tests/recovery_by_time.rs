@@ -229,3 +229,38 @@ fn the_receiver_reports_duplicates_first() {
     give(&mut silent, 0);
     assert_eq!(give(&mut silent, 0), Some((1, vec![])));
 }
+
+/// Halves its window of 20, and takes a timeout for an outage.
+struct Halves(Choice);
+
+impl CongestionControl for Halves {
+    fn on_ack(&mut self, _ack: &Ack, _view: &View) -> Answer {
+        Answer::Keep
+    }
+    fn on_loss(&mut self, _loss: &Loss, _view: &View) -> Answer {
+        Answer::Set { cwnd: 10.0, ssthresh: 10.0 }
+    }
+    fn on_timeout(&mut self, _timeout: &Timeout, _view: &View) -> Answer {
+        Answer::Freeze { probe: Span::from_secs(2), restore: Restore::BeforeTimeout }
+    }
+    fn recovery(&self) -> Choice {
+        self.0
+    }
+}
+
+#[test]
+fn what_an_outage_keeps_of_a_reduction_is_the_window_it_was_to_reach() {
+    for recovery in [Choice::Sack, Choice::Rack] {
+        let params = Params { prr: Proportional::On, initial_window: 20, ..params(RFC) };
+        let (mut talk, _) = Talk::begin(&params, Controller::Custom(Box::new(Halves(recovery))));
+        talk.after(100);
+        (2..=6).for_each(|to| drop(talk.sack(0, &[(1, to)])));
+        assert!(talk.window().0 > 15.0, "{recovery:?}: on the way from 20 to 10");
+        while talk.sender.counters().timeouts == 0 {
+            talk.timer();
+        }
+        assert!(talk.sender.state().frozen, "{recovery:?}");
+        talk.after(5000).ack(1);
+        assert_eq!(talk.window(), (10.0, 10.0), "{recovery:?}");
+    }
+}
