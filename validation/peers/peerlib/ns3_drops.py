@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from peerlib import ns3
-from peerlib.peer import PeerError
+from peerlib.peer import Option, PeerError
 from peerlib.table import Row
 
 SEGMENTS = 300
@@ -44,10 +44,14 @@ def cases() -> list[Case]:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run: its segments. A value that is as in the row before is left out."""
     drops = " ".join(str(place) for place in case.losses)
-    options = {"variant": case.variant, "recovery": case.recovery, "segments": SEGMENTS}
-    # An option without a value is not understood.
-    listed = drops.replace(" ", ",") or "none"
-    lines = ns3.output("wired", {**options, "drops": listed}).splitlines()
+    options: dict[str, Option] = {
+        "variant": case.variant,
+        "recovery": case.recovery,
+        "segments": SEGMENTS,
+        # An option without a value is not understood.
+        "drops": drops.replace(" ", ",") or "none",
+    }
+    lines = ns3.output("wired", options).splitlines()
     if len(lines) < SEGMENTS:
         raise PeerError(f"{case.name()}: {len(lines)} segments were sent, not {SEGMENTS}")
     rows: list[Row] = []
