@@ -6,8 +6,7 @@
 //! after them: long-term sampling (policers), compensation for aggregated acknowledgements, margin of the pacing rate, even windows.
 //! The models of the path: the bandwidth is the largest delivery rate of ten round trips, the propagation delay the shortest round trip
 //! of ten seconds. A loss changes neither; while losses are repaired, the window keeps to what is delivered, then is restored.
-//! Left out: pacing in bursts of a millisecond (each segment is paced by itself, so its quantum only widens the window), and the
-//! reset when a loss turns out to have been none.
+//! Left out: the reset when a loss turns out to have been none.
 //! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
 
 mod model;
@@ -48,6 +47,9 @@ pub struct Params {
     pub min_window: u32,
     /// By which part the pacing rate stays below the bandwidth, so that no queue stands. rfc: 0.01 (Linux); ns3: 0.
     pub pacing_margin: f64,
+    /// Whether what the rate carries in about a millisecond leaves together, two segments at least from 1.2 Mb/s on (§4.2.2); otherwise
+    /// each segment is paced by itself. rfc: on (Linux); ns3: off.
+    pub bursts: bool,
     /// Whether windows are whole, even numbers of segments, for receivers that acknowledge every second. rfc: on (Linux);
     /// ns3: off.
     pub whole_segments: bool,
@@ -70,6 +72,7 @@ impl params::Params for Params {
             probe_rtt_time: Span::from_millis(200),
             min_window: 4,
             pacing_margin: if ns3 { 0.0 } else { 0.01 },
+            bursts: !ns3,
             whole_segments: !ns3,
             long_term: !ns3,
             aggregation: true,
@@ -153,6 +156,8 @@ pub struct Bbr {
     /// The pacing rate, and the time between segments that it gives.
     rate: f64,
     gap: Span,
+    /// Segments that leave together.
+    quantum: f64,
     seen_rtt: bool,
     /// When the last segment was sent.
     sent: Time,
@@ -195,6 +200,7 @@ impl Bbr {
             probe_round_done: false,
             rate: 0.0,
             gap: Span::ZERO,
+            quantum: 1.0,
             seen_rtt: false,
             sent: Time::ZERO,
             repair: Repair::Not,
@@ -222,6 +228,8 @@ impl Bbr {
     fn pace(&mut self, rate: f64, view: &View) {
         self.rate = rate;
         self.gap = if rate > 0.0 { Span::from_secs_f64(f64::from(view.segment) / rate) } else { Span::ZERO };
+        let least = if rate < 1_200_000.0 / 8.0 { 1.0 } else { 2.0 };
+        self.quantum = libm::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0);
     }
 
     /// The rate before any sample: the window in a round trip, or in a millisecond (§4.2.1).
@@ -243,12 +251,6 @@ impl Bbr {
         }
     }
 
-    /// Segments that leave at once (§4.2.2); each is paced by itself here, but receivers are to have as many on their way.
-    fn quantum(&self, view: &View) -> f64 {
-        let least = if self.rate < 1_200_000.0 / 8.0 { 1.0 } else { 2.0 };
-        libm::floor(self.rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0)
-    }
-
     /// `gain` times bandwidth times shortest round trip, in segments (§4.2.3.2).
     fn product(&self, bandwidth: f64, gain: f64, view: &View) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return model::INITIAL_WINDOW };
@@ -257,8 +259,8 @@ impl Bbr {
     }
 
     /// What else the window holds: three quanta for sender, network and receiver, and room to probe.
-    fn with_quanta(&self, window: f64, view: &View) -> f64 {
-        let mut window = window + 3.0 * self.quantum(view);
+    fn with_quanta(&self, window: f64) -> f64 {
+        let mut window = window + 3.0 * self.quantum;
         if self.params.whole_segments {
             window = 2.0 * libm::ceil(window / 2.0);
         }
@@ -266,14 +268,14 @@ impl Bbr {
     }
 
     fn target_in_flight(&self, gain: f64, view: &View) -> f64 {
-        self.with_quanta(self.product(self.bandwidth.max(), gain, view), view)
+        self.with_quanta(self.product(self.bandwidth.max(), gain, view))
     }
 
     /// How many of `in_flight` segments will be in the network when the next one may leave.
     fn at_next_departure(&self, in_flight: f64, view: &View) -> f64 {
         let departs = self.sent + self.gap;
         let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
-        let leaving = if self.pacing_gain > 1.0 { self.quantum(view) } else { 0.0 };
+        let leaving = if self.pacing_gain > 1.0 { self.quantum } else { 0.0 };
         (in_flight + leaving - libm::floor(delivered)).max(0.0)
     }
 
@@ -446,7 +448,7 @@ impl Bbr {
             } else {
                 0.0
             };
-            let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain, view) + extra, view);
+            let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain, view) + extra);
             if self.full {
                 cwnd = (cwnd + self.acked).min(target);
             } else if cwnd < target || (sample.total_delivered as f64) < model::INITIAL_WINDOW * segment {
@@ -566,6 +568,11 @@ impl CongestionControl for Bbr {
 
     fn pacing_gap(&self) -> Span {
         self.gap
+    }
+
+    fn pacing_quantum(&self) -> u32 {
+        // At most 127.
+        if self.params.bursts { self.quantum as u32 } else { 1 }
     }
 
     fn bandwidth(&self) -> Option<f64> {

@@ -355,6 +355,11 @@ pub trait CongestionControl {
         Span::ZERO
     }
 
+    /// Segments that leave together when a sender paces; so many gaps pass before the next ones may.
+    fn pacing_quantum(&self) -> u32 {
+        1
+    }
+
     /// The bandwidth that the variant estimates, in bytes per second; nothing when it estimates none, or none yet.
     fn bandwidth(&self) -> Option<f64> {
         None
@@ -516,6 +521,11 @@ impl CongestionControl for Controller {
     #[inline]
     fn pacing_gap(&self) -> Span {
         forward!(self, rule => rule.pacing_gap())
+    }
+
+    #[inline]
+    fn pacing_quantum(&self) -> u32 {
+        forward!(self, rule => rule.pacing_quantum())
     }
 
     fn bandwidth(&self) -> Option<f64> {

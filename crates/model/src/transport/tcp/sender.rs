@@ -93,6 +93,8 @@ pub struct TcpSender {
     active: Time,
     /// Nothing is sent before this time when the window rule paces.
     slot: Time,
+    /// Segments that may still leave before then, because those of a quantum leave together.
+    together: u32,
     /// When pacing lets the next segment out, if one waits.
     paced: Time,
     /// The receiver's latest timestamp.
@@ -139,6 +141,7 @@ impl TcpSender {
             await_initial_window: false,
             active: Time::ZERO,
             slot: Time::ZERO,
+            together: 0,
             paced: Time::NEVER,
             peer_timestamp: 0,
             peer_next: 0,
@@ -470,12 +473,16 @@ impl TcpSender {
         if gap.is_zero() {
             // A rule that begins to pace again begins with a segment at once.
             self.slot = now;
+        } else if now >= self.slot {
+            let quantum = self.control.pacing_quantum().max(1);
+            // A rule that has seen nothing but timeouts would wait for minutes with nothing outstanding.
+            self.slot = now + gap.min(self.core.rtt.timeout()) * u64::from(quantum);
+            self.together = quantum - 1;
+        } else if self.together > 0 {
+            self.together -= 1;
         } else {
-            if now < self.slot {
-                self.paced = self.slot;
-                return None;
-            }
-            self.slot = now + gap;
+            self.paced = self.slot;
+            return None;
         }
         self.core.burst -= 1;
         let header = self.emit_in_order(index);

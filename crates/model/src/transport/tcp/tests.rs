@@ -365,6 +365,7 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
 /// A rule that answers as the variants to come will.
 struct Scripted {
     pace: Span,
+    quantum: u32,
     on_timeout: Answer,
 }
 
@@ -388,13 +389,20 @@ impl CongestionControl for Scripted {
     fn pacing_gap(&self) -> Span {
         self.pace
     }
+    fn pacing_quantum(&self) -> u32 {
+        self.quantum
+    }
     fn recovery(&self) -> recovery::Choice {
         recovery::Choice::NewReno
     }
 }
 
 fn scripted(pace: Span, on_timeout: Answer) -> (Talk, String) {
-    Talk::begin(&params(RFC), Controller::Custom(Box::new(Scripted { pace, on_timeout })))
+    scripted_bursts(pace, 1, on_timeout)
+}
+
+fn scripted_bursts(pace: Span, quantum: u32, on_timeout: Answer) -> (Talk, String) {
+    Talk::begin(&params(RFC), Controller::Custom(Box::new(Scripted { pace, quantum, on_timeout })))
 }
 
 #[test]
@@ -443,6 +451,32 @@ fn pacing_keeps_its_gap() {
         assert_eq!(talk.now, began + Span::from_millis(30 * segment));
     }
     assert_eq!(talk.sender.deadline(), began + Span::from_secs(1), "the window is full: only the timer is left");
+}
+
+#[test]
+fn no_gap_is_longer_than_the_timeout() {
+    let (mut talk, sent) = scripted(Span::from_secs(100), Answer::Keep);
+    assert_eq!(sent, "0");
+    let began = talk.now;
+    assert_eq!(talk.after(100).ack(1), "");
+    assert_eq!(talk.timer(), "1");
+    assert_eq!(talk.now, began + Span::from_secs(1));
+}
+
+#[test]
+fn segments_of_a_quantum_leave_together() {
+    let (mut talk, sent) = scripted_bursts(Span::from_millis(30), 3, Answer::Keep);
+    assert_eq!(sent, "0 1 2");
+    let began = talk.now;
+    assert_eq!(talk.timer(), "3 4 5");
+    assert_eq!(talk.now, began + Span::from_millis(90), "three gaps for three segments");
+    assert_eq!(talk.timer(), "6 7 8");
+    // The window of ten ends the third; an acknowledgement lets the two that are left follow at once, and no more.
+    assert_eq!(talk.timer(), "9");
+    assert_eq!(talk.now, began + Span::from_millis(270));
+    assert_eq!(talk.after(10).ack(5), "10 11");
+    assert_eq!(talk.timer(), "12 13 14");
+    assert_eq!(talk.now, began + Span::from_millis(360));
 }
 
 fn receiver(acking: &str, profile: &str, sack: bool) -> TcpReceiver {

@@ -125,6 +125,21 @@ fn the_cycle_probes_once_in_eight() {
 }
 
 #[test]
+fn a_millisecond_of_the_rate_leaves_together() {
+    let quantum = |bits_per_second: f64, profile: &str| {
+        let mut rule = Bbr::new(&Params::of_profile(profile));
+        let view = Fluid::new(|_| {}).view;
+        rule.pace(bits_per_second / 8.0, &view);
+        rule.pacing_quantum()
+    };
+    // Segments of 1000 bytes: 12.2 of them in 1/1024 s of 100 Mb/s.
+    let expected = [(1.1e6, 1), (1.3e6, 2), (10e6, 2), (100e6, 12), (100e9, 127)];
+    for (rate, together) in expected {
+        assert_eq!((quantum(rate, RFC), quantum(rate, NS3)), (together, 1), "{rate}");
+    }
+}
+
+#[test]
 fn the_first_phase_is_random_but_never_the_one_that_drains() {
     let mut seen = [0; 8];
     for seed in 0..200 {
