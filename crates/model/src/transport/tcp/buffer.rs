@@ -81,6 +81,8 @@ impl Buffer {
         if free >= self.edge + self.step() || waiting == 0 {
             self.edge = self.edge.max(free);
         }
+        // A FIN takes a number and no room: it may come when the window is closed.
+        self.edge = self.edge.max(next);
         self.update = Time::NEVER;
         let window = self.edge - next;
         if window < self.segment.min(self.size) && self.unread > 0.0 {
@@ -132,6 +134,15 @@ mod tests {
         assert_eq!(now, Time::ZERO + Span::from_secs(1));
         assert_eq!(buffer.announce(4000, now), 1000);
         assert_eq!((buffer.limit(4000), buffer.deadline()), (5000, Time::NEVER));
+    }
+
+    #[test]
+    fn a_fin_may_come_to_a_closed_window() {
+        let mut buffer = buffer(Reader::Steady);
+        buffer.fill(4000, Time::ZERO);
+        assert_eq!(buffer.announce(4000, Time::ZERO), 0);
+        assert_eq!(buffer.announce(4001, Time::ZERO), 0);
+        assert_eq!(buffer.limit(4001), 4001);
     }
 
     #[test]
