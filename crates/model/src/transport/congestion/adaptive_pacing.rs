@@ -209,8 +209,11 @@ pub struct AdaptivePacing {
     delay: Option<f64>,
     /// The mean wait at a hop.
     wait: f64,
-    /// The samples whose variation counts, oldest first.
-    history: VecDeque<f64>,
+    /// The samples whose variation counts, oldest first; their sum and the sum of their squares in nanoseconds, exact, so that a
+    /// sample costs the same however many count.
+    history: VecDeque<Span>,
+    sum: u64,
+    squares: u128,
     gap: Span,
     /// Not paced until the next acknowledgement.
     paused: bool,
@@ -228,6 +231,8 @@ impl AdaptivePacing {
             delay: None,
             wait: 0.0,
             history: VecDeque::with_capacity(usize::from(params.samples)),
+            sum: 0,
+            squares: 0,
             gap: params.initial_gap,
             paused: false,
             doubtful: 0,
@@ -236,7 +241,7 @@ impl AdaptivePacing {
     }
 
     /// A round trip was measured.
-    fn sample(&mut self, round_trip: Span, view: &View) {
+    fn sample(&mut self, sample: Span, view: &View) {
         let hops = match self.params.hops {
             Hops::Route => view.hops,
             Hops::Acknowledgement => view.ack_hops,
@@ -253,7 +258,7 @@ impl AdaptivePacing {
         let overhead = self.params.overhead.count() as f64;
         let data = (f64::from(view.segment) + overhead) / bytes_per_second;
         let ack = overhead / bytes_per_second;
-        let round_trip = round_trip.seconds();
+        let round_trip = sample.seconds();
         let mut wait = (round_trip / f64::from(hops) - (data + ack)) / 2.0;
         let bound = self.params.delay_bound.seconds();
         if bound > 0.0 {
@@ -271,29 +276,45 @@ impl AdaptivePacing {
         let past = self.params.smoothing;
         let mean = self.delay.map_or(delay, |mean| past * mean + (1.0 - past) * delay);
         self.delay = Some(mean);
-        if self.history.len() == usize::from(self.params.samples) {
-            self.history.pop_front();
-        }
-        self.history.push_back(match self.params.variation {
-            Variation::StandardDeviation => round_trip,
-            Variation::MeanDeviation => delay,
+        self.remember(match self.params.variation {
+            Variation::StandardDeviation => sample,
+            Variation::MeanDeviation => Span::from_secs_f64(delay),
         });
         self.gap = Span::from_secs_f64(mean * (1.0 + self.params.variation_weight * self.variation()));
     }
 
+    fn remember(&mut self, sample: Span) {
+        let square = |sample: Span| u128::from(sample.nanos()) * u128::from(sample.nanos());
+        if self.history.len() == usize::from(self.params.samples)
+            && let Some(oldest) = self.history.pop_front()
+        {
+            self.sum -= oldest.nanos();
+            self.squares -= square(oldest);
+        }
+        self.history.push_back(sample);
+        self.sum += sample.nanos();
+        self.squares += square(sample);
+    }
+
     /// How much the samples vary, relative to their mean.
     fn variation(&self) -> f64 {
-        let count = self.history.len() as f64;
-        if count < 2.0 {
+        let count = self.history.len() as u64;
+        if count < 2 || self.sum == 0 {
             return 0.0;
         }
-        let mean = self.history.iter().sum::<f64>() / count;
-        let deviations = self.history.iter().map(|sample| sample - mean);
-        let deviation = match self.params.variation {
-            Variation::StandardDeviation => libm::sqrt(deviations.map(|it| it * it).sum::<f64>() / (count - 1.0)),
-            Variation::MeanDeviation => deviations.map(f64::abs).sum::<f64>() / count,
-        };
-        deviation / mean
+        let (number, sum) = (count as f64, self.sum as f64);
+        match self.params.variation {
+            Variation::StandardDeviation => {
+                // n Σx² - (Σx)², which is n (n - 1) times the variance.
+                let spread = u128::from(count) * self.squares - u128::from(self.sum) * u128::from(self.sum);
+                libm::sqrt(spread as f64 * number / (number - 1.0)) / sum
+            }
+            Variation::MeanDeviation => {
+                let mean = sum / number;
+                let deviations = self.history.iter().map(|sample| (sample.nanos() as f64 - mean).abs());
+                deviations.sum::<f64>() / sum
+            }
+        }
     }
 }
 

@@ -142,6 +142,8 @@ pub struct Bbr {
     round_start: bool,
     round_end: u64,
     min_rtt: Option<Span>,
+    /// That in seconds, over the bytes of a segment: divided once and not on each acknowledgement.
+    min_rtt_per_byte: f64,
     min_rtt_at: Time,
     /// The bandwidth that STARTUP has reached, rounds in which it grew little, and whether the pipe is full.
     full_bandwidth: f64,
@@ -190,6 +192,7 @@ impl Bbr {
             round_start: false,
             round_end: 0,
             min_rtt: None,
+            min_rtt_per_byte: 0.0,
             min_rtt_at: Time::ZERO,
             full_bandwidth: 0.0,
             full_rounds: 0,
@@ -229,7 +232,7 @@ impl Bbr {
         self.rate = rate;
         self.gap = if rate > 0.0 { Span::from_secs_f64(f64::from(view.segment) / rate) } else { Span::ZERO };
         let least = if rate < 1_200_000.0 / 8.0 { 1.0 } else { 2.0 };
-        self.quantum = libm::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0);
+        self.quantum = model::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0);
     }
 
     /// The rate before any sample: the window in a round trip, or in a millisecond (§4.2.1).
@@ -246,29 +249,31 @@ impl Bbr {
             self.pace_at_first(view);
         }
         let rate = gain * self.estimate() * (1.0 - self.params.pacing_margin);
-        if self.full || rate > self.rate {
+        if (self.full && rate != self.rate) || rate > self.rate {
             self.pace(rate, view);
         }
     }
 
     /// `gain` times bandwidth times shortest round trip, in segments (§4.2.3.2).
-    fn product(&self, bandwidth: f64, gain: f64, view: &View) -> f64 {
-        let Some(min_rtt) = self.min_rtt else { return model::INITIAL_WINDOW };
-        let product = gain * bandwidth * min_rtt.seconds() / f64::from(view.segment);
-        if self.params.whole_segments { libm::ceil(product) } else { product }
+    fn product(&self, bandwidth: f64, gain: f64) -> f64 {
+        if self.min_rtt.is_none() {
+            return model::INITIAL_WINDOW;
+        }
+        let product = gain * bandwidth * self.min_rtt_per_byte;
+        if self.params.whole_segments { model::ceil(product) } else { product }
     }
 
     /// What else the window holds: three quanta for sender, network and receiver, and room to probe.
     fn with_quanta(&self, window: f64) -> f64 {
         let mut window = window + 3.0 * self.quantum;
         if self.params.whole_segments {
-            window = 2.0 * libm::ceil(window / 2.0);
+            window = 2.0 * model::ceil(window / 2.0);
         }
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 { window + 2.0 } else { window }
     }
 
-    fn target_in_flight(&self, gain: f64, view: &View) -> f64 {
-        self.with_quanta(self.product(self.bandwidth.max(), gain, view))
+    fn target_in_flight(&self, gain: f64) -> f64 {
+        self.with_quanta(self.product(self.bandwidth.max(), gain))
     }
 
     /// How many of `in_flight` segments will be in the network when the next one may leave.
@@ -276,7 +281,7 @@ impl Bbr {
         let departs = self.sent + self.gap;
         let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
         let leaving = if self.pacing_gain > 1.0 { self.quantum } else { 0.0 };
-        (in_flight + leaving - libm::floor(delivered)).max(0.0)
+        (in_flight + leaving - model::floor(delivered)).max(0.0)
     }
 
     /// §4.1.1.1 and §4.1.1.3.
@@ -337,11 +342,11 @@ impl Bbr {
             return;
         }
         let whole = self.min_rtt.is_none_or(|min_rtt| view.now.since(self.phase_at) > min_rtt);
-        let in_flight = self.at_next_departure(sample.prior_pipe, view);
+        let in_flight = || self.at_next_departure(sample.prior_pipe, view);
         let over = if self.pacing_gain > 1.0 {
-            whole && (sample.newly_lost > 0 || in_flight >= self.target_in_flight(self.pacing_gain, view))
+            whole && (sample.newly_lost > 0 || in_flight() >= self.target_in_flight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            whole || in_flight <= self.target_in_flight(1.0, view)
+            whole || in_flight() <= self.target_in_flight(1.0)
         } else {
             whole
         };
@@ -370,9 +375,9 @@ impl Bbr {
         let mut ssthresh = view.ssthresh;
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
-            ssthresh = self.target_in_flight(1.0, view);
+            ssthresh = self.target_in_flight(1.0);
         }
-        if self.mode == Mode::Drain && self.at_next_departure(view.pipe, view) <= self.target_in_flight(1.0, view) {
+        if self.mode == Mode::Drain && self.at_next_departure(view.pipe, view) <= self.target_in_flight(1.0) {
             self.enter_probe_bandwidth(view);
         }
         ssthresh
@@ -385,6 +390,7 @@ impl Bbr {
             && (expired || self.min_rtt.is_none_or(|least| round_trip <= least))
         {
             self.min_rtt = Some(round_trip);
+            self.min_rtt_per_byte = round_trip.seconds() / f64::from(view.segment);
             self.min_rtt_at = view.now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -448,7 +454,7 @@ impl Bbr {
             } else {
                 0.0
             };
-            let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain, view) + extra);
+            let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain) + extra);
             if self.full {
                 cwnd = (cwnd + self.acked).min(target);
             } else if cwnd < target || (sample.total_delivered as f64) < model::INITIAL_WINDOW * segment {
