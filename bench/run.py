@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 # Scenarios of the comparison, and simulated seconds that ns-3 is given: all, or what it can do in
-# about ten.
+# about a minute.
 COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
 # The same density and flows among more and more nodes.
 ALONE = ("random100", "rwp1000", "rwp4000", "rwp10000")
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> tuple[str, float, float]:
 
 def core(program: Path, scenario: str, duration: float | None = None) -> Result:
     """Hopyard's core, as a plain Rust program."""
-    settings = [] if duration is None else [f"duration={duration:g} s"]
+    settings = [] if duration is None else [f"until={duration:g} s"]
     text, cpu, peak = run([str(program), str(HERE / "scenarios" / f"{scenario}.toml"), *settings])
     line = json.loads(text)
     return Result(

@@ -1,19 +1,23 @@
 //! Runs one run of a scenario as a plain Rust program and prints what was done as one line of JSON: the core's speed, without
 //! Python. Time and memory are measured from outside, as those of the peers are.
 //!
-//! `hopyard-bench FILE [KEY=VALUE ...]`
+//! `hopyard-bench FILE [until=SPAN] [KEY=VALUE ...]`
+//!
+//! `until` ends the run before its time, also before flows that start later, which a scenario would refuse.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use hopyard_engine::Span;
 use hopyard_model::world::{Watch, World};
 use hopyard_scenario::Scenario;
 use serde_json::json;
 
-fn run(path: &Path, settings: &[(String, String)]) -> Result<String, String> {
+fn run(path: &Path, settings: &[(String, String)], until: Option<Span>) -> Result<String, String> {
     let scenario = Scenario::open(path, settings).map_err(|problems| problems.to_string())?;
-    let spec = scenario.spec(0);
+    let mut spec = scenario.spec(0);
+    spec.duration = until.unwrap_or(spec.duration).min(spec.duration);
     let world = World::new(&spec).map_err(|error| error.to_string())?;
     let outcome = world.run(&Watch::default()).map_err(|error| error.to_string())?;
     let line = json!({
@@ -42,13 +46,15 @@ fn peak_mb() -> Option<f64> {
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(path) = arguments.next() else {
-        let _ = writeln!(std::io::stderr(), "usage: hopyard-bench FILE [KEY=VALUE ...]");
+        let _ = writeln!(std::io::stderr(), "usage: hopyard-bench FILE [until=SPAN] [KEY=VALUE ...]");
         return ExitCode::from(2);
     };
-    let settings: Vec<(String, String)> = arguments
+    let mut settings: Vec<(String, String)> = arguments
         .filter_map(|word| word.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())))
         .collect();
-    match run(Path::new(&path), &settings) {
+    let until = settings.iter().position(|(key, _)| key == "until").map(|place| settings.remove(place).1);
+    let until = until.map(|text| text.parse::<Span>()).transpose().map_err(|error| format!("until: {error}"));
+    match until.and_then(|until| run(Path::new(&path), &settings, until)) {
         Ok(line) => {
             let _ = writeln!(std::io::stdout(), "{line}");
             ExitCode::SUCCESS
