@@ -400,13 +400,19 @@ impl TcpSender {
             self.recovery.on_timeout(core);
         }
         core.before_timeout();
-        core.inflation = 0.0;
+        let inflated = std::mem::take(&mut core.inflation) > 0.0;
         if !opening {
             core.counters.timeouts += u64::from(!core.board.is_empty());
             core.recovering = false;
             core.pipe = None;
             core.recover = core.board.max();
-            let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &core.view());
+            let mut view = core.view();
+            if inflated {
+                // What duplicate acknowledgements have let out has taken the place of what had left the network. RFC 5681 eq. 4 wants at
+                // most half of FlightSize; with all of that, slow start would lead beyond the path again.
+                view.flight = view.flight.min(view.cwnd);
+            }
+            let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &view);
             rescaled = matches!(answer, Answer::Rescale { .. });
             core.judge(&mut self.control);
             core.apply(answer);

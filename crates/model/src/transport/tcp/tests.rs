@@ -273,6 +273,21 @@ fn repeated_timeouts_double_and_keep_the_threshold() {
     assert_eq!(talk.window(), (1.0, 5.0));
 }
 
+/// What duplicate acknowledgements let out counts neither for the path nor for the threshold (RFC 5681 eq. 4: at most half of FlightSize).
+#[test]
+fn a_timeout_in_recovery_does_not_count_what_inflation_let_out() {
+    let (mut talk, sent) = Talk::new(RFC, "newreno");
+    assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+    for _ in 0..9 {
+        talk.after(1).ack(0);
+    }
+    // Half of ten, and the nine that have left the network; two went by limited transmit.
+    assert_eq!(talk.window(), (5.0, 5.0));
+    assert_eq!(talk.sender.state().flight, 14 * SEGMENT);
+    talk.timer();
+    assert_eq!(talk.window(), (1.0, 2.5));
+}
+
 #[test]
 fn a_lost_syn_costs_the_initial_window() {
     let mut sender = TcpSender::with_control(
