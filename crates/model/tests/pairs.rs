@@ -1,0 +1,80 @@
+//! Every two TCP variants are told apart, each pair where theory says that they differ: tools of this field have shipped variants that
+//! behaved alike. What each does in which way stands in the tests of its own file; here none may be another under a new name.
+//!
+//! - Losses at random over a wire: how much a loss takes, how losses are repaired, what is taken for the path's rate.
+//! - A queue that fills: what looks at round trips, what paces, how fast the window comes back.
+//! - A route that breaks and heals: what is told of it (ELFN), what judges the timeout (WELCOME).
+
+mod common;
+
+use hopyard_engine::units::Distance;
+use hopyard_engine::{Span, Time};
+use hopyard_model::link::wired;
+use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::packet::NodeId;
+use hopyard_model::params::Params as _;
+use hopyard_model::transport::congestion;
+use hopyard_model::world::{Spec, WireSpec};
+
+use common::{add_tcp, chain, mbps, network, run, with_ranges};
+
+fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
+    let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0)]);
+    for node in &mut spec.nodes {
+        node.wireless = false;
+    }
+    let mut params = wired::Params { rate: mbps(rate), queue_length: queue, ..wired::Params::of_profile("rfc") };
+    params.delay = Span::from_millis(40);
+    params.losses.rate = loss;
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params });
+    add_tcp(&mut spec, 0, 1, "rfc", variant, |tcp| tcp.window = 200);
+    spec.duration = Span::from_secs(40);
+    spec
+}
+
+/// Four hops of AODV; the last two nodes are out of reach from second 10 to second 18.
+fn outage(variant: &str) -> Spec {
+    let places = chain(5, 200.0);
+    let mut spec = network("rfc", "aodv", &places);
+    with_ranges(&mut spec, 250.0, 550.0);
+    for (number, &(x, _)) in places.iter().enumerate().skip(3) {
+        let point =
+            |millis, y| waypoints::Waypoint { at: Span::from_millis(millis), x: Distance::new(x), y: Distance::new(y) };
+        spec.nodes[number].mobility = mobility::Config::Waypoints(waypoints::Params {
+            track: vec![point(10_000, 0.0), point(10_010, 2000.0), point(17_990, 2000.0), point(18_000, 0.0)],
+            orders: Vec::new(),
+        });
+    }
+    add_tcp(&mut spec, 0, 4, "rfc", variant, |_| {});
+    spec.flows[0].start = Time::ZERO + Span::from_secs(1);
+    spec.duration = Span::from_secs(40);
+    spec
+}
+
+/// What a variant did: payload delivered, packets sent, sent again, timeouts.
+fn behaviour(spec: &Spec) -> [u64; 4] {
+    let outcome = run(spec);
+    let flow = &outcome.flows[0];
+    [flow.delivered_bytes, flow.packets_sent, flow.retransmissions, flow.timeouts]
+}
+
+#[test]
+fn no_two_variants_behave_alike() {
+    let behaviours: Vec<_> = congestion::MODELS
+        .iter()
+        .map(|model| {
+            let specs = [wire(model.name, 2.0, 20, 0.01), wire(model.name, 1.0, 60, 0.0), outage(model.name)];
+            (model.name, specs.each_ref().map(behaviour))
+        })
+        .collect();
+    let mut pairs = 0;
+    for (number, (name, did)) in behaviours.iter().enumerate() {
+        for (other, others) in &behaviours[..number] {
+            assert_ne!(did, others, "{name} does as {other} does: losses, a queue, an outage");
+            pairs += 1;
+        }
+        // What moves no data tells nothing.
+        assert!(did.iter().all(|[delivered, ..]| *delivered > 0), "{name}: {did:?}");
+    }
+    assert_eq!(pairs, congestion::MODELS.len() * (congestion::MODELS.len() - 1) / 2);
+}
