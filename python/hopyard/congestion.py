@@ -20,6 +20,7 @@ program or a notebook, `hopyard.run("scenario.toml", set={"flow.tcp": Fixed})`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from hopyard._core import Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule
@@ -72,17 +73,17 @@ class CongestionControl(WindowRule):
     #: Random numbers of this connection in this run; from the scenario's seed.
     random: Random
 
+    @abstractmethod
     def on_ack(self, ack: Ack) -> None:
         """New data was acknowledged. `ack.phase` says whether losses are being repaired."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_loss(self, loss: Loss) -> None:
         """A loss was found without a timeout."""
-        raise NotImplementedError
 
+    @abstractmethod
     def on_timeout(self, timeout: Timeout) -> None:
         """The retransmission timer went off with data outstanding."""
-        raise NotImplementedError
 
     def on_duplicate(self, duplicate: Duplicate) -> None:
         """A duplicate acknowledgement arrived."""

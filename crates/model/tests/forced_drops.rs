@@ -2,7 +2,7 @@
 //!
 //! The reference (`data/ns2_forced_drops.csv`) was made with ns-2.35: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, no loss but the
 //! segments listed, window 100. Set `clean`: initial window 1, no limited transmit, no SYN, minimum timeout 1 s; set `ns235`: the
-//! defaults of 2.35. `cargo run --example forced_drops` prints the same comparison as a table.
+//! defaults of 2.35. `make validate` makes the same comparison as a table.
 
 mod two_links;
 

@@ -88,7 +88,6 @@ pub struct FlowSpec {
 }
 
 /// How a flow is carried.
-#[allow(clippy::large_enum_variant, reason = "a scenario holds a handful of these, whatever their size")]
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// Datagrams.
