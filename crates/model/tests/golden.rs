@@ -107,6 +107,9 @@ fn path_loss() {
         .map(|(name, model, profile)| {
             let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 240.0)]);
             spec.propagation = propagation::Config::of_profile(model, profile).expect("a propagation model");
+            if model == "range_disc" {
+                spec.radio.reception = Reception::Threshold;
+            }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
             stagger(&mut spec);

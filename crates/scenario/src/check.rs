@@ -38,6 +38,7 @@ impl Resolver<'_> {
             self.check_wires(&resolved);
         }
         self.check_flows(&resolved);
+        self.check_reception(&resolved);
         if resolved.measure.from >= resolved.head.duration {
             let expected = format!("less than the run's duration, {}", resolved.head.duration);
             self.problem("measure.from", "nothing would be measured").expected = Some(expected);
@@ -252,6 +253,18 @@ impl Resolver<'_> {
         if !tcp && ["ftp", "transfer"].contains(&traffic) {
             let problem = self.problem(path, format!("`{traffic}` sends as fast as TCP lets it, and there is no TCP"));
             problem.expected = Some("`cbr` or `on_off` over UDP".to_owned());
+        }
+    }
+
+    /// Reception by the ratio of signal to noise and interference, where the propagation model gives no such ratio.
+    fn check_reception(&mut self, resolved: &Resolved) {
+        if resolved.propagation.model.name == "range_disc"
+            && resolved.radio.get("reception").and_then(Value::as_str) == Some("sinr")
+        {
+            let message = "`range_disc` gives all signals about the same power, so `sinr` cannot tell them apart";
+            let problem = self.problem("radio.reception", message);
+            problem.expected = Some("\"threshold\" or \"ns2\" with `propagation = \"range_disc\"`".to_owned());
+            problem.hint = Some("write `reception = \"threshold\"` in [radio]".to_owned());
         }
     }
 

@@ -214,6 +214,12 @@ fn a_problem_says_what_was_expected_and_the_nearest_name() {
     assert_problem(&with("[mac.dcf]\nrate = 2"), 6, &["`rate` is `2`", "2 Mbps"]);
     assert_problem(&with("[mac.dcf]\ncw_min = -1"), 6, &["`cw_min` is `-1`", "a whole number, zero or more"]);
     assert_problem(&with("[radio]\nreception = \"snr\""), 6, &["did you mean \"sinr\"?"]);
+    assert_problem(
+        &with("[radio]\npropagation = \"range_disc\"\nreception = \"sinr\""),
+        7,
+        &["`range_disc` gives all signals about the same power", "expected \"threshold\" or \"ns2\""],
+    );
+    assert_problem(&with("[radio]\npropagation = \"range_disc\""), 5, &["write `reception = \"threshold\"`"]);
     assert_problem(&with("[tcp.newrno]"), 5, &["did you mean `newreno`?"]);
     assert_problem(&with("[link]\nwindow = 3"), 6, &["`window` is a key of [tcp]"]);
     assert_problem(

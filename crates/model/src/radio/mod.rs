@@ -87,7 +87,8 @@ pub enum Reception {
     /// As ns-2 does it: a frame being received is kept when a later one is weaker by the capture ratio; otherwise both are
     /// lost, also when the later one is far stronger, or too weak to be decoded.
     Ns2,
-    /// Bit errors drawn from the ratio of signal to noise and interference, chunk by chunk, with the error rates of DSSS.
+    /// Bit errors drawn from the ratio of signal to noise and interference, chunk by chunk, with the error rates of DSSS. The
+    /// preamble must be found first: a few microseconds after the frame begins it must stand out of noise and interference.
     Sinr,
 }
 
@@ -105,6 +106,8 @@ pub struct Params {
     pub capture: Ratio,
     /// Which frames can be decoded: "threshold", "ns2" or "sinr".
     pub reception: Reception,
+    /// The ratio of signal to noise and interference at which a receiver finds a preamble; for "sinr" only.
+    pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
     /// Bandwidth of the signal; for "sinr" only.
@@ -120,7 +123,8 @@ impl params::Params for Params {
             receive: Sensitivity::Range(Distance::new(250.0)),
             sense: Sensitivity::Range(Distance::new(550.0)),
             capture: Ratio::from_db(10.0),
-            reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Threshold },
+            reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
+            preamble_sinr: Ratio::from_db(4.0),
             noise_figure: Ratio::from_db(7.0),
             bandwidth: Frequency::new(22e6),
         }

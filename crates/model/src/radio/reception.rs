@@ -17,6 +17,8 @@ pub struct Receiver {
     /// The weakest frame that can be decoded, in watts.
     threshold: f64,
     capture: f64,
+    /// The ratio of signal to noise and interference at which a preamble is found.
+    preamble_sinr: f64,
     /// Thermal noise in watts.
     noise: f64,
     /// How long the preamble and the PLCP header last, which are sent at 1 Mb/s.
@@ -31,6 +33,7 @@ impl Receiver {
             reception: params.reception,
             threshold: params.receive.watts(channel, params.transmit_power),
             capture: params.capture.factor(),
+            preamble_sinr: params.preamble_sinr.factor(),
             noise: thermal_noise(params.bandwidth, params.noise_figure).watts(),
             preamble,
         }
@@ -48,6 +51,14 @@ const NONE: u32 = u32::MAX;
 
 /// Attowatts in a watt.
 const ATTO: f64 = 1e18;
+
+/// How long a receiver looks at a signal before it decides whether this is a preamble: the value of ns-3's
+/// `ThresholdPreambleDetectionModel`.
+const DETECTION: Span = Span::from_micros(4);
+
+/// From this ratio on (20 dB) the error rates of all modulations are so small that a success is exactly one in double
+/// precision. Most frames meet no interference, and need no exponential then.
+const ERROR_FREE: f64 = 100.0;
 
 /// The state of one radio: one cache line, for every edge of every signal touches it.
 #[derive(Clone, Debug)]
@@ -80,6 +91,10 @@ struct Bits {
     /// The probability that all bits up to `counted_until` are right.
     success: f64,
     counted_until: Time,
+    /// When the receiver decides whether it has found the preamble.
+    detection: Time,
+    /// It has found the preamble.
+    detected: bool,
     airtime: Span,
     rate: u32,
     /// Frames lost to bit errors.
@@ -88,7 +103,15 @@ struct Bits {
 
 impl Default for Bits {
     fn default() -> Self {
-        Self { success: 1.0, counted_until: Time::ZERO, airtime: Span::ZERO, rate: 0, errors: 0 }
+        Self {
+            success: 1.0,
+            counted_until: Time::ZERO,
+            detection: Time::ZERO,
+            detected: false,
+            airtime: Span::ZERO,
+            rate: 0,
+            errors: 0,
+        }
     }
 }
 
@@ -189,7 +212,14 @@ impl Radio {
             if receiver.reception == Reception::Sinr && power >= receiver.threshold {
                 self.lock(transmission, power, now, end, frame, receiver);
             }
-        } else if receiver.reception == Reception::Threshold {
+        } else if receiver.reception == Reception::Sinr {
+            // Before it has decided for a preamble, the receiver turns to a stronger one.
+            let deciding = self.bits.as_ref().is_some_and(|bits| now < bits.detection);
+            if deciding && power >= receiver.threshold && power > self.locked_power {
+                self.collisions += 1;
+                self.lock(transmission, power, now, end, frame, receiver);
+            }
+        } else {
             let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
             self.collided |= self.locked_power < receiver.capture * interference;
         }
@@ -220,9 +250,8 @@ impl Radio {
     /// A signal of this power ends.
     #[inline]
     pub fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End {
-        let was_locked = self.locked == transmission;
         if receiver.reception == Reception::Ns2 {
-            if !was_locked {
+            if self.locked != transmission {
                 return End { verdict: Verdict::Missed, idle: false };
             }
             self.locked = NONE;
@@ -238,7 +267,7 @@ impl Radio {
         self.count_bits(now, receiver);
         self.signals -= 1;
         self.energy = self.energy.saturating_sub(attowatts(power));
-        let verdict = if !was_locked {
+        let verdict = if self.locked != transmission {
             Verdict::Missed
         } else {
             self.locked = NONE;
@@ -269,7 +298,7 @@ impl Radio {
     /// Draws whether a bit of the frame that has ended was wrong.
     fn has_bit_error(&mut self, rng: &mut Rng) -> bool {
         let bits = self.bits.get_or_insert_default();
-        let error = rng.uniform() >= bits.success;
+        let error = bits.success < 1.0 && rng.uniform() >= bits.success;
         bits.errors += u64::from(error);
         error
     }
@@ -282,11 +311,24 @@ impl Radio {
         }
     }
 
-    #[cold]
     fn count_bits_until(&mut self, now: Time, receiver: &Receiver) {
         let interference = self.energy.saturating_sub(attowatts(self.locked_power)) as f64 / ATTO;
         let sinr = self.locked_power / (receiver.noise + interference);
         let bits = self.bits.get_or_insert_default();
+        if !bits.detected && now >= bits.detection {
+            bits.detected = sinr >= receiver.preamble_sinr;
+            if !bits.detected {
+                // The receiver goes on looking for a preamble. Nothing can have come for it since the time of decision.
+                self.locked = NONE;
+                bits.errors += u64::from(interference == 0.0);
+                self.collisions += u32::from(interference > 0.0);
+                return;
+            }
+        }
+        if sinr >= ERROR_FREE {
+            bits.counted_until = now;
+            return;
+        }
         // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
         let body = self.locked_end - bits.airtime + receiver.preamble;
         let rate = Rate::from_bps(u64::from(bits.rate));
@@ -314,6 +356,8 @@ impl Radio {
             bits.rate = frame.rate;
             bits.success = 1.0;
             bits.counted_until = now;
+            bits.detection = now + DETECTION;
+            bits.detected = false;
         }
     }
 }

@@ -30,6 +30,7 @@ impl Bench {
             reception,
             threshold: LEAST,
             capture: 10.0,
+            preamble_sinr: 2.5,
             noise: 4.4e-13,
             preamble: Span::from_micros(PREAMBLE),
         };
@@ -228,6 +229,63 @@ fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
         assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME), (expected, false), "{rate}");
         assert_eq!(bench.radio.bit_errors(), u64::from(expected == Verdict::Error));
         assert_eq!(bench.end(2, LEAST, AIRTIME + 300), (Verdict::Missed, true));
+    }
+}
+
+#[test]
+fn frames_of_like_strength_that_begin_together_are_both_lost_under_sinr() {
+    // 1 Mb/s would survive the interference; the preambles do not. Later than the decision, the frame survives.
+    for (later, first) in [(0, Verdict::Missed), (3, Verdict::Missed), (4, Verdict::Decoded), (300, Verdict::Decoded)] {
+        let mut bench = Bench::new(Reception::Sinr);
+        bench.begin(1, 2.0 * LEAST, 0);
+        bench.begin(2, 2.0 * LEAST, later);
+        assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME).0, first, "{later} us later");
+        assert_eq!(bench.end(2, 2.0 * LEAST, AIRTIME + later).0, Verdict::Missed, "{later} us later");
+        assert_eq!((bench.radio.collisions(), bench.radio.bit_errors()), (u64::from(later < 4), 0));
+    }
+}
+
+#[test]
+fn until_it_has_decided_for_a_preamble_a_receiver_turns_to_a_stronger_one() {
+    for (later, first, second) in [
+        (3, Verdict::Missed, Verdict::Decoded),
+        (4, Verdict::Error, Verdict::Missed),
+        (0, Verdict::Missed, Verdict::Decoded),
+    ] {
+        let mut bench = Bench::new(Reception::Sinr);
+        bench.begin(1, LEAST, 0);
+        bench.begin(2, 9.0 * LEAST, later);
+        assert_eq!(bench.end(1, LEAST, AIRTIME).0, first, "{later} us later");
+        assert_eq!(bench.end(2, 9.0 * LEAST, AIRTIME + later).0, second, "{later} us later");
+    }
+}
+
+#[test]
+fn a_preamble_is_found_from_its_ratio_on() {
+    for (power, expected) in [(2.0 * LEAST, Verdict::Missed), (3.0 * LEAST, Verdict::Decoded)] {
+        let mut bench = Bench::new(Reception::Sinr);
+        bench.begin(1, 0.99 * LEAST, 0);
+        bench.begin(2, power, 500);
+        assert_eq!(bench.end(1, 0.99 * LEAST, AIRTIME).0, Verdict::Missed);
+        assert_eq!(bench.end(2, power, AIRTIME + 500), (expected, true));
+    }
+}
+
+#[test]
+fn a_receiver_that_has_found_no_preamble_is_free_for_the_next_frame() {
+    let mut bench = Bench::new(Reception::Sinr);
+    bench.begin(1, 2.0 * LEAST, 0);
+    bench.begin(2, 2.0 * LEAST, 1);
+    assert_eq!(bench.begin(3, 12.0 * LEAST, 500), Begin::Nothing);
+    bench.end(1, 2.0 * LEAST, AIRTIME);
+    bench.end(2, 2.0 * LEAST, AIRTIME + 1);
+    assert_eq!(bench.end(3, 12.0 * LEAST, AIRTIME + 500), (Verdict::Decoded, true));
+}
+
+#[test]
+fn above_the_error_free_ratio_no_bit_of_any_modulation_is_wrong() {
+    for modulation in Modulation::ALL {
+        assert_eq!(chunk_success(modulation, ERROR_FREE, 1e9), 1.0, "{modulation:?}");
     }
 }
 
