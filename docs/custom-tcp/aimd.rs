@@ -1,6 +1,6 @@
-//! AIMD: a segment more for each round trip; after a loss, a share of what was outstanding.
+//! AIMD: the window grows by a number of segments in each round trip; a loss leaves a share of what was in flight.
 //!
-//! Read: Chiu and Jain 1989. Left out: everything else. The same rule as `aimd.py`, digest for digest (`tests/test_rules.py`).
+//! Reference: Chiu and Jain 1989. `aimd.py` is the same congestion control; `tests/test_rules.py` compares the digests.
 
 use hopyard_model::params::{self, Fault};
 use hopyard_model::transport::congestion::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Segments by which the window grows in a round trip.
     pub increase: f64,
-    /// The share of what is outstanding that a loss leaves.
+    /// The share of the data in flight that a loss leaves as the window.
     pub keep: f64,
 }
 
@@ -34,20 +34,20 @@ impl params::Params for Params {
     }
 }
 
-/// AIMD's window rule.
+/// AIMD's congestion control.
 #[derive(Clone, Debug)]
 pub struct Aimd {
     params: Params,
 }
 
 impl Aimd {
-    /// The rule with these parameters.
+    /// AIMD with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone() }
     }
 
-    /// What a loss leaves.
+    /// The window after a loss, in segments.
     fn kept(&self, view: &View) -> f64 {
         (self.params.keep * view.flight).max(2.0)
     }
