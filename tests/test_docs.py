@@ -1,0 +1,192 @@
+"""The documentation: links lead to files, scenarios are valid, commands and programs run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import hopyard
+import pytest
+from click.testing import CliRunner
+from hopyard import _core
+from hopyard.cli import main
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+INDEX = DOCS / "index.md"
+#: Folders whose Markdown files belong to the project.
+FOLDERS = ("docs", "studies", "validation", "bench", "fuzz")
+MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
+    page
+    for folder in FOLDERS
+    for page in (ROOT / folder).rglob("*.md")
+    if "target" not in page.parts
+)
+#: Pages that a user works through. The README's examples are in `test_readme.py`.
+GUIDES = [
+    DOCS / f"{name}.md"
+    for name in ("index", "install", "first-steps", "python", "recipes", "custom-tcp")
+]
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+#: The line before a block that belongs into a file names the file and ends with a colon.
+_FILE = re.compile(r"`([\w.-]+\.(?:toml|py|tcl|txt|movements))`[^`\n]*:\n\n$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code on a page: its language, its text, and the file into which it belongs."""
+
+    language: str
+    text: str
+    file: str | None
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    """The blocks of code of a page, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for fence in _FENCE.finditer(text):
+        named = _FILE.search(text, 0, fence.start())
+        line = text.count("\n", 0, fence.start()) + 1
+        found.append(Block(fence[1], fence[2], named[1] if named else None, line))
+    return found
+
+
+def links(page: Path) -> list[tuple[str, Path]]:
+    """The relative links of a page, with the files to which they lead."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    return [
+        (target, (page.parent / target.partition("#")[0]).resolve())
+        for target in _LINK.findall(text)
+        if not re.match(r"[a-z]+:|#", target)
+    ]
+
+
+def name(page: Path) -> str:
+    """The name of a page in the list of tests."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name)
+def test_relative_links_lead_to_files(page: Path) -> None:
+    assert [target for target, path in links(page) if not path.exists()] == []
+
+
+def test_the_index_links_every_page() -> None:
+    linked = {path for _, path in links(INDEX)}
+    pages = {page.resolve() for page in DOCS.rglob("*.md")} - {INDEX.resolve()}
+    assert sorted(name(page) for page in pages - linked) == []
+
+
+def test_the_readme_links_the_index_and_the_citation() -> None:
+    linked = {path for _, path in links(ROOT / "README.md")}
+    assert {INDEX.resolve(), (ROOT / "CITATION.cff").resolve()} <= linked
+
+
+def test_the_citation_has_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [hopyard.__version__]
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name)
+def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    for block in blocks(page):
+        if block.language == "toml":
+            scenario = tmp_path / (block.file or f"line-{block.line}.toml")
+            # A page of a model may show its own tables alone.
+            nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
+            scenario.write_text(block.text + nodes, encoding="utf-8")
+            done = CliRunner().invoke(main, ["check", str(scenario)])
+            assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
+
+
+def shortened(arguments: list[str]) -> list[str]:
+    """The arguments of `hopyard run`, with ten simulated seconds and a tenth of the runs."""
+    short, rest = [], iter(arguments)
+    for word in rest:
+        if word == "--runs":
+            short += [word, str(max(2, int(next(rest)) // 10))]
+        elif word == "--set":
+            setting = next(rest)
+            if not setting.startswith(("duration=", "measure.from=")):
+                short += [word, setting]
+        else:
+            short.append(word)
+    if "--runs" not in short:
+        short += ["--runs", "2"]
+    return [*short, "--set", "duration=10 s", "--set", "measure.from=0 s"]
+
+
+def run_line(line: str, where: str) -> None:
+    """Runs a line of a page that is a `hopyard` command; other lines are for other programs."""
+    words = shlex.split(line.removeprefix("$ "), comments=True)
+    if not words or words[0] != "hopyard":
+        return
+    output: str | None = None
+    if ">" in words:
+        output = words[-1]
+        words = words[:-2]
+    arguments = [words[1], *shortened(words[2:])] if words[1] == "run" else words[1:]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, f"{where}: {line}\n{done.output}"
+    if output:
+        Path(output).write_text(done.stdout, encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=name)
+@pytest.mark.filterwarnings("default")
+def test_commands_and_programs_of_the_guides_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for source in [*(ROOT / "examples").glob("*.toml"), *(DOCS / "custom-tcp").glob("*.toml")]:
+        folder = tmp_path / "examples" if source.parent.name == "examples" else tmp_path
+        folder.mkdir(exist_ok=True)
+        (folder / source.name).write_bytes(source.read_bytes())
+    if page.name != "custom-tcp.md":
+        (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
+    space: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page):
+        where = f"{page}:{block.line}"
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        elif block.language in ("sh", "console"):
+            for line in block.text.replace("\\\n", " ").splitlines():
+                run_line(line, where)
+        elif block.language == "python":
+            exec(compile(block.text, where, "exec"), space)
+
+
+@pytest.mark.parametrize("command", main.commands.values(), ids=main.commands)
+def test_the_page_of_the_command_names_every_option(command: click.Command) -> None:
+    page = (DOCS / "command.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## `hopyard ", page, flags=re.MULTILINE)
+    (section,) = (each for each in sections if re.match(rf"{command.name}\b", each))
+    options = {
+        word
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+        for word in [*parameter.opts, *parameter.secondary_opts]
+    }
+    rows = {
+        word
+        for row in re.findall(r"^\| (`-.*?) \|", section, re.MULTILINE)
+        for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", row)
+    }
+    assert rows == options
+
+
+def test_the_example_of_a_congestion_control_is_fully_typed() -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", str(DOCS / "custom-tcp" / "aimd.py")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
