@@ -68,11 +68,12 @@ def _own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
             del sys.modules[name]
 
 
-def digests(*cases: Scenario, runs: int | None = None, jobs: int = 1) -> list[int]:
-    batch = _core.Batch([case.core for case in cases], runs, jobs)
-    while batch.poll(1).ended < batch.runs:
+def digests(*cases: Scenario, runs: int | None = None, jobs: int = 1) -> list[str | None]:
+    numbers = [range(runs or case.core.runs) for case in cases]
+    batch = _core.Batch([case.core for case in cases], numbers, jobs)
+    while not batch.poll(1).over:
         pass
-    return [digest for *_, digest in batch.digests()]
+    return [run.digest for run in batch.take()[0]]
 
 
 def blocks(language: str) -> list[str]:
@@ -101,7 +102,7 @@ def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
         cargo = ["cargo", "run", "--quiet", "--package", "hopyard-scenario", "--example"]
         command = [*cargo, "own_rule", "--", str(CHAIN), *words]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        rust = [int(line, 16) for line in done.stdout.split()]
+        rust = [f"{int(line, 16):016x}" for line in done.stdout.split()]
         loaded = Scenario.load(CHAIN)
         python = digests(*loaded.cases({"flow.tcp": "aimd:Aimd", **settings}))
         assert len(rust) == 3

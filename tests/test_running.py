@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import hopyard
 import polars as pl
@@ -15,6 +16,8 @@ from hopyard import Scenario, _core
 if TYPE_CHECKING:
     from hopyard.progress import Progress
 
+    Taken: TypeAlias = tuple[list[_core.Run], tuple[_core.Table, ...]]
+
 CHAIN = {
     "name": "chain",
     "duration": "10 s",
@@ -24,26 +27,33 @@ CHAIN = {
 }
 
 
-def batch(jobs: int = 1, runs: int = 4, **keys: object) -> _core.Batch:
-    cases = Scenario(CHAIN | keys).cases({"flow.tcp": ["newreno", "vegas"]})
-    made = _core.Batch([case.core for case in cases], runs, jobs)
-    while made.poll(1).ended < made.runs:
+def over(made: _core.Batch) -> _core.Batch:
+    while not made.poll(1).over:
         pass
     return made
 
 
+def batch(jobs: int = 1, runs: int = 4, **keys: object) -> Taken:
+    cases = Scenario(CHAIN | keys).cases({"flow.tcp": ["newreno", "vegas"]})
+    return over(_core.Batch([case.core for case in cases], [range(runs)] * 2, jobs)).take()
+
+
+def digests(taken: Taken) -> list[tuple[int, int, str | None]]:
+    return [(run.case, run.run, run.digest) for run in taken[0]]
+
+
 def test_the_number_of_threads_changes_nothing() -> None:
     one, two, eight = (batch(jobs) for jobs in (1, 2, 8))
-    assert one.digests() == two.digests() == eight.digests()
-    assert len({digest for *_, digest in one.digests()}) == 8
-    for mine, theirs in zip(one.tables(), eight.tables(), strict=True):
+    assert digests(one) == digests(two) == digests(eight)
+    assert len({digest for *_, digest in digests(one)}) == 8
+    for mine, theirs in zip(one[1], eight[1], strict=True):
         assert pa.table(mine).equals(pa.table(theirs))
 
 
 def test_watching_changes_nothing() -> None:
     watched = batch(measure={"series": ["cwnd", "rtt", "hops"], "interval": "10 ms"})
-    assert watched.digests() == batch().digests()
-    assert len(watched.tables()[3]) > 1000
+    assert digests(watched) == digests(batch())
+    assert len(watched[1][3]) > 1000
 
 
 def test_runs_differ_and_seeds_differ() -> None:
@@ -82,7 +92,7 @@ def test_tables_without_rows_have_their_columns() -> None:
 
 
 def test_tables_are_read_without_a_copy() -> None:
-    flows, *_ = batch(runs=1).tables()
+    _, (flows, *_) = batch(runs=1)
     first, second = (pa.table(flows)["goodput_kbps"].chunk(0).buffers()[1] for _ in range(2))
     assert first.address == second.address
     assert (
@@ -125,18 +135,51 @@ def test_python_goes_on_while_runs_do() -> None:
 
 def test_cancelled_runs_leave_the_finished_ones() -> None:
     cases = Scenario(CHAIN | {"duration": "60 s"}).cases()
-    made = _core.Batch([case.core for case in cases], 10_000, 2)
+    made = _core.Batch([case.core for case in cases], [range(10_000)], 2)
     while made.poll(0.01).finished < 3:
         pass
     made.cancel()
     began = time.monotonic()
-    while (state := made.poll(1)).ended < made.runs:
+    while not (state := made.poll(1)).over:
         pass
     assert time.monotonic() - began < 5
     assert 3 <= state.finished < 10_000
-    assert len(made.tables()[0]) == state.finished
-    whole = batch(runs=1, duration="60 s").digests()[0]
-    assert made.digests()[0] == whole
+    taken = made.take()
+    assert len(taken[1][0]) == state.finished
+    assert digests(taken)[0] == digests(batch(runs=1, duration="60 s"))[0]
+
+
+def test_what_is_taken_is_not_kept() -> None:
+    made = over(_core.Batch([Scenario(CHAIN).core], [range(3)]))
+    records, tables = made.take()
+    assert [run.run for run in records] == [0, 1, 2]
+    assert all(0 <= run.cpu_s <= run.wall_s + 0.1 for run in records)
+    assert len(tables[0]) == 3
+    records, tables = made.take()
+    assert (records, len(tables[0])) == ([], 0)
+    assert tables[0].columns[:3] == ["case", "run", "flow"]
+
+
+def test_runs_that_nobody_takes_do_not_fill_the_memory() -> None:
+    made = _core.Batch([Scenario(CHAIN | {"duration": "1 s"}).core], [range(2000)], 2)
+    before = -1
+    while (state := made.poll(0.01)).finished != before or before < 100:
+        before = state.finished
+        time.sleep(0.3)
+    assert before < 300
+    records = 0
+    while records < 2000:
+        made.poll(0.01)
+        records += len(made.take()[0])
+    assert made.poll(0).over
+
+
+def test_there_are_no_more_threads_than_runs() -> None:
+    made = _core.Batch([Scenario(CHAIN | {"duration": "1000 s"}).core], [range(2)], 5000)
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    made.cancel()
+    assert sum(name.startswith("run-") for name in names) <= 2
+    over(made)
 
 
 def test_there_must_be_something_to_run() -> None:

@@ -1,29 +1,35 @@
 """The command `hopyard`.
 
-Exit codes: 0 when all is well; 1 when a run could not go on (a window rule of the
-user's raised, or an invariant broke, which is a defect of Hopyard); 2 when what
-was given is wrong; 130 when Ctrl-C ended the runs, after the finished ones have been kept.
+Exit codes:
+
+* 0: all is well.
+* 1: a run failed (a window rule of the user's raised, or an invariant broke, which is a defect of
+  Hopyard). The other runs are finished.
+* 2: what was given is wrong, or the folder cannot take the results. Nothing was run.
+* 3: results could not be written or shown. What the message names as kept is in the folder.
+* 129, 130, 143, 152: a signal ended the command (SIGHUP, Ctrl-C, SIGTERM, SIGXCPU).
+* 141: whoever read the output has gone, as with `| head`.
+
+What was finished before a failure or a signal is kept in the folder of the results.
 
 What a command needs is imported when it runs, so that the command itself starts at once.
 """
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from hopyard import _core
+from hopyard import _core, command, signals
+from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from hopyard.results import Results
-
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
 class Group(click.Group):
@@ -31,17 +37,35 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs a command."""
-        try:
-            return super().invoke(ctx)
-        except ScenarioError as error:
-            click.echo(error.coloured if sys.stderr.isatty() else str(error), err=True)
-            ctx.exit(BAD_INPUT)
-        except SimulationError as error:
-            click.echo(f"error: {error}", err=True)
-            ctx.exit(FAILED)
-        except (OSError, ValueError) as error:
-            click.echo(f"error: {error}", err=True)
-            ctx.exit(BAD_INPUT)
+        for stream in (sys.stdout, sys.stderr):
+            # A terminal that has no sign for ± shows another one.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
+        with signals.handled(leave=True):
+            try:
+                done = super().invoke(ctx)
+                sys.stdout.flush()
+                return done
+            except BrokenPipeError:
+                mute()
+                ctx.exit(BROKEN_PIPE)
+            except ScenarioError as error:
+                say(error.coloured if sys.stderr.isatty() else str(error))
+                ctx.exit(BAD_INPUT)
+            except SimulationError as error:
+                say(f"error: {error}")
+                ctx.exit(FAILED)
+            except ValueError as error:
+                say(f"error: {error}")
+                ctx.exit(BAD_INPUT)
+            except OSError as error:
+                # Reading what was given; what is written has its own messages.
+                say(f"error: {command.of(error)}")
+                ctx.exit(NOT_WRITTEN if _full(error) else BAD_INPUT)
+
+
+def _full(error: OSError) -> bool:
+    return error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,92 +100,176 @@ _SET = click.option(
 )
 
 
-@main.command()
-@_FILES
+def _names(_context: click.Context, _option: click.Parameter, given: str) -> list[str]:
+    """Reads `A,B` into a list."""
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _measures(context: click.Context, option: click.Parameter, given: str) -> list[str]:
+    """Reads the names of measures."""
+    names = _names(context, option, given)
+    if names:
+        from hopyard.measures import MEASURES
+
+        for name in names:
+            if name not in MEASURES:
+                known = ", ".join(MEASURES)
+                raise click.BadParameter(f"no measure is called {name!r}; there are {known}")
+    return names
+
+
+_MEASURE = click.option(
+    "--measure",
+    "measures",
+    metavar="M1,M2",
+    default="",
+    callback=_measures,
+    help="Measures of the table, of summary.csv and of the plots: goodput, delay, ...",
+)
+
+
+@main.command(
+    epilog="Exit codes: 0 all is well; 1 a run failed; 2 what was given is wrong, nothing was run; "
+    "3 results could not be written or shown; 130, 143, 129, 152 Ctrl-C, SIGTERM, SIGHUP or a "
+    "limit on processor time ended the runs; 141 the reader of the output has gone."
+)
+@click.argument(
+    "files", nargs=-1, metavar="[FILE...]", type=click.Path(path_type=Path, allow_dash=True)
+)
 @_SET
 @click.option(
     "--runs", type=click.IntRange(min=1), help="Runs of each case; the scenario says otherwise."
 )
 @click.option(
+    "--run",
+    "only",
+    type=click.IntRange(min=0, max=2**32 - 1),
+    multiple=True,
+    help="Make this run alone, by its number from 0 on; several may be given.",
+)
+@click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=2**63 - 1),
     help="Seed of all runs: the same seed gives the same results.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores otherwise.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the results."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder to which each run is added as it ends. Runs that are there are not made again.",
 )
+@click.option("--force", is_flag=True, help="Replace what the folder holds, once the new is whole.")
 @click.option(
     "--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
 )
 @click.option(
     "--series",
+    "sampled",
     metavar="Q1,Q2",
     default="",
+    callback=_names,
     help="Sample these quantities over time: cwnd, rtt, ...",
 )
-@click.option("--measure", default="goodput", show_default=True, help="What the plot shows.")
-@click.option("--plot", is_flag=True, help="Draw the comparison, and each series, into the folder.")
+@_MEASURE
+@click.option("--plot", is_flag=True, help="Draw the measures, and each series, into the folder.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def run(
     context: click.Context,
     files: Sequence[Path],
     settings: dict[str, list[str]],
     runs: int | None,
+    only: Sequence[int],
     seed: int | None,
     jobs: int | None,
     out: Path | None,
+    force: bool,
     format: str,
-    series: str,
-    measure: str,
+    sampled: Sequence[str],
+    measures: Sequence[str],
     plot: bool,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
     """Run scenarios, and show each measure's mean with its 95 % interval.
 
-    Several values of a --set make a comparison; several FILEs are compared too. Nothing is written
-    without --out, --plot or --series; their folder is results/NAME when --out does not name one.
+    Several values of a --set make a comparison; several FILEs are compared too; - reads a scenario
+    from the standard input. A FILE may be the folder of former results: their scenarios are run,
+    and only the runs that are missing there are made.
+
+    Nothing is written without --out, --plot or --series; their folder is results/NAME when --out
+    does not name one. Each run is in the folder as soon as it has ended, and the tables follow at
+    the end. Ctrl-C ends the runs and keeps those that are finished; a second one ends at once.
     """
-    from hopyard import report
-    from hopyard.running import Interrupted
-    from hopyard.running import run as run_all
-
-    failure: SimulationError | None = None
-    sampled = [name.strip() for name in series.split(",") if name.strip()]
-    try:
-        results = run_all(files, runs=runs, seed=seed, jobs=jobs, set=settings, series=sampled)
-    except Interrupted as interruption:
-        results = interruption.results
-    except SimulationError as error:
-        if error.results is None or not error.results.cases:
-            raise
-        failure, results = error, error.results
-    report.show(results)
-    if (out or plot or sampled) and results.cases:
-        folder = out or Path("results") / "-".join(
-            dict.fromkeys(case.scenario for case in results.cases)
-        )
-        written = results.save(folder, format)
-        if plot:
-            written += _draw(results, folder, measure, sampled)
-        click.echo(f"In {folder}: {', '.join(path.name for path in written)}")
-    if failure:
-        click.echo(f"error: {failure}", err=True)
-        click.echo("Only the runs that were finished are kept.", err=True)
-        context.exit(FAILED)
-    if not results.complete:
-        click.echo("Interrupted: only the runs that were finished are kept.", err=True)
-        context.exit(INTERRUPTED)
+    if runs and only:
+        raise click.UsageError("--runs and --run exclude each other")
+    if not files and out is None:
+        raise click.UsageError("expected a scenario FILE, or a folder of results with --out")
+    request = command.Request(
+        files=files,
+        settings=settings,
+        runs=list(only) or runs,
+        seed=seed,
+        jobs=jobs,
+        out=out,
+        force=force,
+        format=format,
+        series=sampled,
+        measures=measures,
+        plot=plot,
+        quiet=quiet or as_json,
+        json=as_json,
+    )
+    with signals.handled(leave=True) as stop:
+        code = command.run(request, stop)
+    context.exit(code)
 
 
-def _draw(results: Results, folder: Path, measure: str, series: Sequence[str]) -> list[Path]:
-    figures = {measure: results.plot(measure)} | {
-        name: results.plot_series(name) for name in series
-    }
-    paths = []
-    for name, figure in figures.items():
-        paths.append(folder / f"{name}.png")
-        figure.savefig(paths[-1])
-    return paths
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@main.command()
+@click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=_FOLDER)
+@_MEASURE
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.pass_context
+def show(
+    context: click.Context, folders: Sequence[Path], measures: Sequence[str], as_json: bool
+) -> None:
+    """Show the results that a folder holds, also while runs go on.
+
+    Several FOLDERs are shown as one: runs of one scenario that were made on several machines.
+    """
+    context.exit(command.show(folders, measures, as_json=as_json))
+
+
+@main.command()
+@click.argument("folder", type=_FOLDER)
+@_MEASURE
+@click.option(
+    "--series", "sampled", metavar="Q1,Q2", default="", callback=_names, help="Draw these series."
+)
+@click.option("--x", metavar="KEY", help="The compared key that is drawn along the x axis.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file: its ending says whether it is PNG, SVG or PDF. FOLDER/NAME.png otherwise.",
+)
+@click.pass_context
+def plot(
+    context: click.Context,
+    folder: Path,
+    measures: Sequence[str],
+    sampled: Sequence[str],
+    x: str | None,
+    output: Path | None,
+) -> None:
+    """Draw measures, or series, of the results that a folder holds."""
+    with signals.handled(leave=True) as stop:
+        code = command.plot(folder, measures, sampled, x, output, stop)
+    context.exit(code)
 
 
 @main.command()

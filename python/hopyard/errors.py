@@ -41,10 +41,19 @@ class ScenarioError(ValueError):
 
 
 class SimulationError(RuntimeError):
-    """A run could not go on: `results` has those that were finished.
+    """Runs could not go on: `results` has those that were finished, and `results.failures` these.
 
     A window rule of the user's raised, and the message names its line; or an invariant broke, which
     is a defect of Hopyard. The message has what makes the run again.
     """
 
     results: Results | None = None
+
+    @classmethod
+    def of(cls, results: Results) -> SimulationError:
+        """The error that tells of the failures of these results."""
+        first, *others = results.failures
+        more = f"\n{len(others)} further runs failed" if others else ""
+        error = cls(f"{first}{more}")
+        error.results = results
+        return error

@@ -65,15 +65,22 @@ def _grid(panels: int, width: float, height: float) -> tuple[Plot, list[Axes]]:
     return figure, flat[:panels]
 
 
-def comparison(results: Results, measure: str = "goodput") -> Plot:
+def comparison(results: Results, measure: str = "goodput", x: str | None = None) -> Plot:
     """A measure's mean and interval for each case, each run as a dot.
 
     The compared key with the most values goes along the axis, the next one gives the colours, and
-    what remains (the scenario first of all) makes panels.
+    what remains (the scenario first of all) makes panels. `x` is the key along the axis.
+
+    Raises:
+        ValueError: when no measure is called so, or `x` is no compared key.
     """
     chosen = results.measure(measure)
+    if x is not None and x not in results.settings:
+        known = ", ".join(results.settings) or "none"
+        raise ValueError(f"no key {x!r} is compared; the compared keys are: {known}")
     keys = sorted(
-        results.settings, key=lambda key: -len({case.settings[key] for case in results.cases})
+        results.settings,
+        key=lambda key: (key != x, -len({case.settings[key] for case in results.cases})),
     )
     along, colour = (keys[0] if keys else None), (keys[1] if len(keys) > 1 else None)
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hopyard import store
+from hopyard import tables
 from hopyard.confusion import confusion
 from hopyard.measures import MEASURES, SHOWN, integers
 from hopyard.stats import estimate, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from os import PathLike
 
     from hopyard.confusion import Confusion
     from hopyard.measures import Floats, Integers, Measure
     from hopyard.plot import Plot
+    from hopyard.scenario import Scenario
     from hopyard.stats import Estimate
 
 
@@ -34,11 +36,40 @@ class Case:
     scenario: str
     settings: dict[str, str]
     config: str
+    seed: int
 
     def __str__(self) -> str:
         return ", ".join(
             [self.scenario, *(f"{key}={value}" for key, value in self.settings.items())]
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that could not be made or go on."""
+
+    scenario: str
+    file: str | None
+    settings: dict[str, str]
+    config: str
+    seed: int
+    run: int
+    error: str
+
+    def __str__(self) -> str:
+        settings = "".join(f" {key}={value}" for key, value in self.settings.items())
+        where = f"run {self.run} of {self.scenario}{settings} with seed {self.seed}"
+        return f"{where} failed: {self.error}"
+
+
+class Origin(Protocol):
+    """Where results come from: what can make their runs again."""
+
+    def scenario(self, case: Case) -> Scenario:
+        """The scenario of a case."""
+
+    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+        """Writes the results into a folder."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +81,8 @@ class Results:
     settings and the run, and the seed, the configuration's hash and the version with which the run
     can be made again.
 
-    `complete` is false when Ctrl-C ended the runs before all were finished.
+    `complete` is false when runs that were asked for are not here: Ctrl-C ended them, or they
+    failed; `failures` has these.
     """
 
     flows: pa.Table
@@ -59,6 +91,32 @@ class Results:
     series: pa.Table
     decisions: pa.Table
     complete: bool = True
+    failures: tuple[Failure, ...] = ()
+    origin: Origin | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, *folders: str | PathLike[str]) -> Results:
+        """Reads the results of one folder, or of several as one.
+
+        The folder may be one into which runs are being written: those that are finished are read.
+        Of a run that several folders have, one is taken.
+
+        Raises:
+            StoreError: when a folder holds no results, or folders have different results of a run.
+        """
+        from hopyard.loading import load
+
+        return load([Path(folder) for folder in folders])
+
+    def scenario(self, case: Case) -> Scenario:
+        """The complete scenario of a case, with the files that it names.
+
+        Raises:
+            ValueError: when the results were not made by runs, and nothing is known of it.
+        """
+        if self.origin is None:
+            raise ValueError(f"the scenario of {case} is not known")
+        return self.origin.scenario(case)
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
@@ -69,7 +127,7 @@ class Results:
     @cached_property
     def cases(self) -> list[Case]:
         """The configurations of which runs are here, in the order of the comparison."""
-        head = ["case", "scenario", *self.settings, "config"]
+        head = list(dict.fromkeys(["case", "scenario", *self.settings, "config", "seed"]))
         _, firsts = np.unique(integers(self.nodes, "case"), return_index=True)
         rows = self.nodes.select(head)
         cases = [rows.slice(int(first), 1).to_pylist()[0] for first in firsts]
@@ -79,6 +137,7 @@ class Results:
                 case["scenario"],
                 {key: case[key] for key in self.settings},
                 case["config"],
+                int(case["seed"]),
             )
             for case in cases
         ]
@@ -94,10 +153,34 @@ class Results:
         return str(self.nodes["version"][0]) if len(self.nodes) else ""
 
     def rows(self, table: str, case: Case) -> pa.Table:
-        """A case's rows of a table."""
+        """A case's rows of a table.
+
+        A case of other results stands for the one here with the same configuration and seed.
+
+        Raises:
+            ValueError: when there is no such case here.
+        """
+        case = self.own(case)
         rows: pa.Table = getattr(self, table)
         # A mask: an expression would import the engine of queries, which takes longer than a run.
         return rows.filter(pc.equal(rows["case"], case.number))
+
+    def own(self, case: Case) -> Case:
+        """The case here that has the same configuration, seed and settings.
+
+        Raises:
+            ValueError: when there is none.
+        """
+        if case in self.cases:
+            return case
+        same = [each for each in self.cases if (each.config, each.seed) == (case.config, case.seed)]
+        if len(same) != 1:
+            here = "; ".join(map(str, self.cases)) or "none"
+            raise ValueError(
+                f"{case} (configuration {case.config}, seed {case.seed}) is a case of other "
+                f"results; those here are: {here}"
+            )
+        return same[0]
 
     def runs_of(self, case: Case) -> Integers:
         """The numbers of a case's runs, in order."""
@@ -162,11 +245,17 @@ class Results:
         columns["version"] = [self.version] * len(self.cases)
         return pa.table(columns)
 
-    def plot(self, measure: str = "goodput") -> Plot:
-        """A measure of every case with its interval: `results.plot().savefig("goodput.png")`."""
+    def plot(self, measure: str = "goodput", x: str | None = None) -> Plot:
+        """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
+
+        `x` is the compared key that is drawn along the x axis.
+
+        Raises:
+            ValueError: when no key is compared under this name.
+        """
         from hopyard.plot import comparison
 
-        return comparison(self, measure)
+        return comparison(self, measure, x)
 
     def plot_series(self, quantity: str, run: int | None = None) -> Plot:
         """A sampled quantity over time, a panel a case, of one run (the first if none is named)."""
@@ -174,12 +263,25 @@ class Results:
 
         return over_time(self, quantity, run)
 
-    def save(self, folder: str | Path, format: str = "parquet") -> list[Path]:
-        """Writes the tables and the summary into a folder and returns the files' paths."""
-        return store.save(self, folder, format)
+    def save(
+        self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False
+    ) -> list[Path]:
+        """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
+
+        Raises:
+            ValueError: when `format` is not "parquet" or "csv", or the folder holds results of
+                other scenarios and `force` does not say that these replace them.
+            OSError: when a file cannot be written; the error names it.
+        """
+        if format not in tables.FORMATS:
+            known = " or ".join(tables.FORMATS)
+            raise ValueError(f"results are written as {known}, not {format!r}")
+        if self.origin is None:
+            return tables.write(self, Path(folder), format, ())
+        return self.origin.save(self, Path(folder), format, force=force)
 
     def __repr__(self) -> str:
-        state = "" if self.complete else ", interrupted"
+        state = "" if self.complete else ", failed" if self.failures else ", interrupted"
         return f"<hopyard results: {len(self.cases)} cases, {self.runs} runs each{state}>"
 
     def _repr_html_(self) -> str:

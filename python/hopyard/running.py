@@ -1,31 +1,36 @@
-"""Running scenarios: the core works in threads of its own, Python looks on."""
+"""Running scenarios: the core works in threads of its own, Python looks on and keeps what ends."""
 
 from __future__ import annotations
 
 import importlib
 import time
 from contextlib import nullcontext
-from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard import _core
+from hopyard import _core, signals
 from hopyard.errors import SimulationError
+from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
-from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
 
+    import pyarrow as pa
+
+    from hopyard.folder import Folder
+    from hopyard.plan import Planned
     from hopyard.progress import Watch
     from hopyard.results import Results
-    from hopyard.scenario import Value
+    from hopyard.scenario import Scenario, Value
 
 # Seconds between two looks: soon enough for Ctrl-C and for the eye, too seldom to cost anything.
 LOOK = 0.1
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with the results of the runs that were finished before it."""
+    """Ctrl-C or another signal, with the results of the runs that were finished before it."""
 
     def __init__(self, results: Results) -> None:
         super().__init__("interrupted; the finished runs are in .results")
@@ -35,18 +40,22 @@ class Interrupted(KeyboardInterrupt):
 def run(
     scenario: Scenario | str | PathLike[str] | Iterable[Scenario | str | PathLike[str]],
     *,
-    runs: int | None = None,
+    runs: int | Sequence[int] | None = None,
     seed: int | None = None,
     jobs: int | None = None,
     set: Mapping[str, Value | Sequence[Value]] | None = None,
     series: Sequence[str] = (),
     progress: bool | Watch | None = None,
+    out: str | PathLike[str] | None = None,
+    format: str = "parquet",
+    force: bool = False,
 ) -> Results:
     """Runs a scenario, or several, and returns what was measured.
 
     Args:
         scenario: a scenario, the path of a file, or several of either to compare.
-        runs: runs of each case; the scenario's own number if not given.
+        runs: runs of each case, or the numbers of the runs to make (`[7]` is run 7 alone); the
+            scenario's own number of runs if not given.
         seed: the seed; the scenario's own if not given. Run `n` of one seed is the same on every
             machine, and all cases of a comparison meet the same movement and channel in it.
         jobs: runs at a time; one for each core if not given. The results do not depend on it.
@@ -54,62 +63,139 @@ def run(
         series: quantities to sample over time, such as `"cwnd"`.
         progress: whether to show how far the runs are (the default shows it on a terminal and in a
             notebook), or a function that is told.
+        out: a folder to which each run is added as it ends, and the tables at the end. Runs that
+            are in it are not made again.
+        format: how the tables are written into the folder: "parquet" or "csv".
+        force: replace what the folder holds, when the new results are whole.
 
     Raises:
         ScenarioError: when a scenario is wrong, with every problem found.
+        ValueError: when there is nothing to run, too much, or the same twice, and when the folder
+            cannot take the results; nothing has been run then.
         Interrupted: on Ctrl-C, with the results of the finished runs.
         SimulationError: when a window rule written in Python raised, or a run broke an invariant,
             which is a defect of Hopyard; with what is needed to make the run again, and the
             results of the finished runs.
+        StoreError: when the folder could not take a finished run or the tables; those runs that it
+            names as kept are in the folder.
     """
-    given = [scenario] if isinstance(scenario, (Scenario, str, PathLike)) else list(scenario)
-    scenarios = [each if isinstance(each, Scenario) else Scenario.load(each) for each in given]
-    cases = [case for each in scenarios for case in each.cases(set, seed=seed, series=series)]
-    batch = _core.Batch([case.core for case in cases], runs, jobs or 0)
-    watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
-    with watch as tell:
+    cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
+    if out is None:
+        return make(cases, jobs=jobs, progress=progress)
+    from hopyard.folder import Folder
+
+    with signals.handled(leave=False) as stop:
+        folder = Folder(Path(out), cases, force=force)
         try:
-            # The runs are under way: what their results will need is imported meanwhile.
-            importlib.import_module("hopyard.results")
-            _look_on(batch, tell)
-        except KeyboardInterrupt:
-            batch.cancel()
-            # Runs end at their next look at the flag; a part of a run is not kept.
-            while batch.poll(LOOK).ended < batch.runs:
-                pass
-            raise Interrupted(_results(batch, complete=False)) from None
-        except SimulationError as error:
-            error.results = _results(batch, complete=False)
+            results = make(cases, jobs=jobs, progress=progress, folder=folder)
+            folder.write(results, format)
+        except (Interrupted, SimulationError) as error:
+            if error.results is not None:
+                folder.write(error.results, format)
             raise
-    return _results(batch, complete=True)
+        finally:
+            folder.close()
+        if stop.number is not None:
+            raise Interrupted(results)
+        return results
 
 
-def _look_on(batch: _core.Batch, tell: Watch | None) -> None:
+def make(
+    cases: Sequence[Planned],
+    *,
+    jobs: int | None = None,
+    progress: bool | Watch | None = None,
+    folder: Folder | None = None,
+) -> Results:
+    """Makes the runs of cases; those of a folder are added to it as they end.
+
+    Raises: as `run` does.
+    """
+    wanted = cases if folder is None else folder.missing(cases)
+    count = threads(jobs, sum(len(case.runs) for case in wanted))
+    watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
+    keep = _Memory(cases) if folder is None else _Stored(cases, wanted, folder)
+    with signals.handled(leave=False) as stop, watch as tell:
+        former, stop.idle = stop.idle, False
+        try:
+            batch = _core.Batch(
+                [each.core for each in wanted], [each.runs for each in wanted], count
+            )
+            try:
+                # The runs are under way: what their results will need is imported meanwhile.
+                importlib.import_module("hopyard.loading")
+                _look_on(batch, keep, tell, stop)
+            except BaseException:
+                batch.cancel()
+                raise
+        except BaseException:
+            stop.idle = former
+            raise
+        results = keep.results()
+    if stop.number is not None:
+        raise Interrupted(results)
+    if results.failures:
+        raise SimulationError.of(results)
+    return results
+
+
+def _look_on(
+    batch: _core.Batch, keep: _Memory | _Stored, tell: Watch | None, stop: signals.Stop
+) -> None:
     began = time.monotonic()
     while True:
         state = batch.poll(LOOK)
+        if stop.number is not None:
+            # Runs end at their next look at the flag; a part of a run is not kept.
+            batch.cancel()
+        records, tables = batch.take()
+        if records:
+            keep.add(records, tables)
         if tell:
-            tell(
-                Progress(
-                    state.finished,
-                    batch.runs,
-                    state.simulated,
-                    batch.duration,
-                    time.monotonic() - began,
-                )
-            )
-        if state.ended == batch.runs:
+            ended = state.finished + state.failed
+            elapsed = time.monotonic() - began
+            tell(Progress(ended, batch.runs, state.simulated, batch.duration, elapsed))
+        if state.over:
             return
 
 
-def _results(batch: _core.Batch, *, complete: bool) -> Results:
-    import pyarrow as pa
+class _Memory:
+    """Keeps runs in memory."""
 
-    from hopyard.results import Results
+    def __init__(self, cases: Sequence[Planned]) -> None:
+        self._cases = cases
+        self._records: list[_core.Run] = []
+        self._tables: list[Sequence[pa.Table]] = []
 
-    # `pa.table` does the same, but first imports pandas, where there is one, to ask it about the
-    # table.
-    flows, nodes, drops, series, decisions = (
-        pa.RecordBatchReader.from_stream(table).read_all() for table in batch.tables()
-    )
-    return Results(flows, nodes, drops, series, decisions, complete)
+    def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
+        from hopyard.tables import read
+
+        self._records += records
+        self._tables.append([read(table) for table in tables])
+
+    def results(self) -> Results:
+        from hopyard.loading import of_batch
+
+        return of_batch(self._cases, self._records, self._tables)
+
+
+class _Stored:
+    """Adds runs to a folder."""
+
+    def __init__(self, cases: Sequence[Planned], wanted: Sequence[Planned], folder: Folder) -> None:
+        self._cases = cases
+        self._wanted = wanted
+        self._folder = folder
+
+    def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
+        from hopyard.tables import TABLES, read
+
+        arrow = {name: read(table) for name, table in zip(TABLES, tables, strict=True)}
+        self._folder.store.add(self._wanted, records, arrow)
+
+    def results(self) -> Results:
+        from hopyard.loading import of_store
+
+        done = all(not case.runs for case in self._folder.missing(self._cases))
+        self._folder.store.note(complete="yes" if done else "no")
+        return of_store(self._folder.store)

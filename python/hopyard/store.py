@@ -1,64 +1,575 @@
-"""Results as files."""
+"""The store of results: one SQLite file, to which each run is added as it ends.
+
+It holds the runs, their rows, and all that makes them again: the complete scenario behind every
+configuration hash, the movement files that it names, the source of rules written in Python. It can
+be read while runs go on. A process that is killed loses nothing that was committed.
+
+Series are large: those of each run are a Parquet file, which the store names.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import platform
+import sqlite3
+import sys
+import time
+import uuid
+import zlib
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-import pyarrow as pa
-from pyarrow import csv, parquet
+from hopyard import _core
 
 if TYPE_CHECKING:
-    from hopyard.results import Results
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-FORMATS = ("parquet", "csv")
-TABLES = ("flows", "nodes", "drops", "series", "decisions")
+    import pyarrow as pa
+
+    from hopyard.plan import Planned
+
+NAME = "results.sqlite"
+SERIES = "series"
+#: The version of the tables below.
+FORMAT = "1"
+#: The tables whose rows are in the store.
+ROWS = ("flows", "nodes", "drops", "decisions")
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE configurations (
+    config TEXT PRIMARY KEY, name TEXT NOT NULL, profile TEXT NOT NULL, toml TEXT NOT NULL,
+    files TEXT NOT NULL, rules TEXT NOT NULL
+);
+CREATE TABLE files (
+    hash TEXT PRIMARY KEY, name TEXT NOT NULL, bytes INTEGER NOT NULL, content BLOB NOT NULL
+);
+CREATE TABLE rules (hash TEXT PRIMARY KEY, module TEXT NOT NULL, source TEXT NOT NULL);
+CREATE TABLE cases (
+    number INTEGER PRIMARY KEY, scenario TEXT NOT NULL, file TEXT, settings TEXT NOT NULL,
+    config TEXT NOT NULL, seed INTEGER NOT NULL, runs INTEGER NOT NULL, series TEXT NOT NULL,
+    interval TEXT NOT NULL
+);
+CREATE TABLE runs (
+    config TEXT NOT NULL, seed INTEGER NOT NULL, run INTEGER NOT NULL, version TEXT NOT NULL,
+    platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
+    state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
+    series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL,
+    PRIMARY KEY (config, seed, run, version)
+);
+"""
 
 
-def save(results: Results, folder: str | Path, format: str) -> list[Path]:
-    """Writes each table that has rows, and the summary, into a folder.
+class StoreError(OSError):
+    """The store cannot be used, or a run could not be added to it."""
 
-    The summary is always CSV: it is small and meant to be read.
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run that is in the store."""
+
+    version: str
+    platform: str
+    state: str
+    quantities: frozenset[str]
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A case that is in the store."""
+
+    number: int
+    scenario: str
+    file: str | None
+    settings: dict[str, str]
+    config: str
+    seed: int
+    #: How many runs were asked for.
+    runs: int
+    series: tuple[str, ...]
+    interval: str
+
+
+def here() -> str:
+    """This platform, as the store calls it."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+class Store:
+    """An open store.
 
     Raises:
-        ValueError: when `format` is not one of `FORMATS`.
-        OSError: when the files cannot be written.
+        StoreError: when the file cannot be opened, is no store, or cannot be written.
     """
-    if format not in FORMATS:
-        raise ValueError(f"results are written as {' or '.join(FORMATS)}, not {format!r}")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "summary.csv"]
-    csv.write_csv(results.summary(), written[0])
-    for name in TABLES:
-        table: pa.Table = getattr(results, name)
-        # What an earlier call left must not be taken for a part of these results.
-        for old in FORMATS:
-            (folder / f"{name}.{old}").unlink(missing_ok=True)
-        if not len(table):
-            continue
-        path = folder / f"{name}.{format}"
-        if format == "csv":
-            csv.write_csv(_plain(table), path)
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        self.folder = folder
+        self.path = folder / NAME
+        self.write = write
+        self._tables: dict[str, list[tuple[str, str]]] = {}
+        with self._named():
+            self._open()
+
+    def _open(self) -> None:
+        new = not self.path.exists()
+        if new and not self.write:
+            raise StoreError(f"{self.folder} holds no results: there is no {NAME}")
+        if self.write:
+            self._connection = sqlite3.connect(self.path, isolation_level=None)
+            # Readers and the writer do not wait for one another.
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # A run that is committed is on the disk, not only on its way there.
+            self._connection.execute("PRAGMA synchronous = FULL")
         else:
-            parquet.write_table(table, path, compression="zstd")
-        written.append(path)
-    return written
+            self._connection = _reader(self.path)
+        self._connection.execute("PRAGMA busy_timeout = 5000")
+        empty = not self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        if empty and self.write:
+            with self._transaction():
+                for statement in _SCHEMA.split(";"):
+                    self._connection.execute(statement)
+                self._set("format", FORMAT)
+        found = None if empty and not self.write else self.meta("format")
+        if found is None:
+            raise StoreError(f"{self.path} is no store of results")
+        if found != FORMAT:
+            raise StoreError(
+                f"{self.path} has format {found}: expected format {FORMAT}, "
+                f"that of Hopyard {_core.__version__}"
+            )
+        for name in ROWS:
+            if (text := self.meta(f"columns of {name}")) is not None:
+                self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; what was written then stands in one file that can be copied."""
+        if self.write:
+            # Where somebody reads, or the disk is full, the log stays beside the file, as whole.
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Errors of SQLite's with the file's name."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: {_reason(error)}") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def meta(self, key: str) -> str | None:
+        """A note of the store's."""
+        try:
+            found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,))
+            row = found.fetchone()
+        except sqlite3.DatabaseError as error:
+            if "no such table" in str(error):
+                return None
+            raise
+        return None if row is None else str(row[0])
+
+    def _set(self, key: str, value: str) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def note(self, **values: str) -> None:
+        """Writes notes."""
+        with self._named(), self._transaction():
+            for key, value in values.items():
+                self._set(key, value)
+
+    def add_files(self, names: Iterable[str]) -> None:
+        """Notes files beside the store that belong to these results."""
+        with self._named():
+            files = json.loads(self.meta("files") or "[]")
+        self.note(files=json.dumps(list(dict.fromkeys([*files, *names]))))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs of the last call were finished."""
+        with self._named():
+            return self.meta("complete") == "yes"
+
+    # What is to be run.
+
+    def cases(self) -> list[StoredCase]:
+        """The cases, in the order of the comparison."""
+        with self._named():
+            found = self._connection.execute(
+                "SELECT number, scenario, file, settings, config, seed, runs, series, interval"
+                " FROM cases ORDER BY number"
+            ).fetchall()
+        return [
+            StoredCase(
+                number,
+                scenario,
+                file,
+                dict(json.loads(settings)),
+                config,
+                seed,
+                runs,
+                tuple(json.loads(series)),
+                interval,
+            )
+            for number, scenario, file, settings, config, seed, runs, series, interval in found
+        ]
+
+    def register(self, cases: Sequence[Planned]) -> None:
+        """Notes what is to be run, with all that makes it again."""
+        stored = self.cases()
+        mine = {case.key for case in cases}
+        with self._named(), self._transaction():
+            self._set("complete", "no")
+            for case in cases:
+                self._configuration(case)
+            if any((case.config, case.seed) not in mine for case in stored):
+                # A part of the comparison that is here: its order and its names stay.
+                for case in cases:
+                    self._connection.execute(
+                        "UPDATE cases SET runs = max(runs, ?) WHERE config = ? AND seed = ?",
+                        (len(case.runs), *case.key),
+                    )
+                return
+            before = {(case.config, case.seed): case.runs for case in stored}
+            self._connection.execute("DELETE FROM cases")
+            self._connection.executemany(
+                "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (
+                        number,
+                        case.scenario,
+                        case.file,
+                        json.dumps(list(case.settings.items())),
+                        case.config,
+                        case.seed,
+                        max(len(case.runs), before.get(case.key, 0)),
+                        json.dumps(case.series),
+                        case.interval,
+                    )
+                    for number, case in enumerate(cases)
+                ],
+            )
+
+    def _configuration(self, case: Planned) -> None:
+        core = case.core
+        known = self._connection.execute(
+            "SELECT 1 FROM configurations WHERE config = ?", (case.config,)
+        )
+        if known.fetchone():
+            return
+        files = {}
+        for name, file_hash, content in core.files():
+            files[name] = file_hash
+            self._connection.execute(
+                "INSERT OR IGNORE INTO files VALUES (?, ?, ?, ?)",
+                (file_hash, name, len(content), zlib.compress(content)),
+            )
+        complete = json.loads(core.to_json(defaults=True))
+        rules = {}
+        for name in _rules(complete):
+            module = name.partition(":")[0]
+            source = _source(module)
+            if source is None:
+                continue
+            rules[name] = source_hash = hashlib.sha256(source.encode()).hexdigest()
+            self._connection.execute(
+                "INSERT OR IGNORE INTO rules VALUES (?, ?, ?)", (source_hash, module, source)
+            )
+        self._connection.execute(
+            "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                case.config,
+                core.name,
+                str(complete.get("profile", "")),
+                core.to_toml(defaults=True),
+                json.dumps(files),
+                json.dumps(rules),
+            ),
+        )
+
+    # Runs.
+
+    def kept(self, config: str, seed: int) -> dict[int, Kept]:
+        """The runs of a configuration and seed, by number."""
+        with self._named():
+            found = self._connection.execute(
+                "SELECT run, version, platform, state, quantities, interval FROM runs"
+                " WHERE config = ? AND seed = ?",
+                (config, seed),
+            ).fetchall()
+        return {
+            run: Kept(version, platform, state, frozenset(json.loads(quantities)), interval)
+            for run, version, platform, state, quantities, interval in found
+        }
+
+    def origins(self) -> list[tuple[str, str, int]]:
+        """The versions and platforms that made the runs, and how many each has made."""
+        with self._named():
+            return self._connection.execute(
+                "SELECT version, platform, count(*) FROM runs GROUP BY version, platform"
+                " ORDER BY count(*) DESC"
+            ).fetchall()
+
+    def add(
+        self,
+        cases: Sequence[Planned],
+        records: Sequence[_core.Run],
+        tables: Mapping[str, pa.Table],
+    ) -> None:
+        """Adds runs that have ended: together, or, where they do not fit, as many as do.
+
+        Raises:
+            StoreError: when one could not be added; those before it are in the store.
+        """
+        from hopyard.tables import restrict
+
+        try:
+            with self._named():
+                self._add(cases, records, tables)
+        except (StoreError, OSError) as error:
+            if len(records) == 1:
+                raise error if isinstance(error, StoreError) else StoreError(*error.args) from error
+            for one in records:
+                keep = {(each.case, each.run): each is one for each in records}
+                self.add(cases, [one], {name: restrict(t, keep) for name, t in tables.items()})
+
+    def _add(
+        self,
+        cases: Sequence[Planned],
+        records: Sequence[_core.Run],
+        tables: Mapping[str, pa.Table],
+    ) -> None:
+        from hopyard.tables import rows
+
+        # Series first: the store names no file that is not there.
+        series = self._write_series(cases, tables["series"])
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        keys = {(each.case, each.run): (*cases[each.case].key, each.run) for each in records}
+        with self._transaction():
+            for each in records:
+                case = cases[each.case]
+                key = (*case.key, each.run)
+                old = self._connection.execute(
+                    "SELECT series FROM runs WHERE config = ? AND seed = ? AND run = ?", key
+                ).fetchone()
+                if old:
+                    for name in ("runs", *self._tables):
+                        self._connection.execute(
+                            f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
+                        )
+                self._connection.execute(
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *key,
+                        _core.__version__,
+                        here(),
+                        now,
+                        each.wall_s,
+                        each.cpu_s,
+                        "done" if each.error is None else "failed",
+                        each.digest,
+                        each.error,
+                        series.get((each.case, each.run)),
+                        json.dumps(case.series),
+                        case.interval,
+                    ),
+                )
+            for name in ROWS:
+                table = tables[name]
+                self._prepare(name, table.schema)
+                own = rows(table)
+                if own:
+                    marks = ", ".join("?" * (len(own[0]) + 2))
+                    self._connection.executemany(
+                        f"INSERT INTO {name} VALUES ({marks})",
+                        [(*keys[row[:2]], _core.__version__, *row[2:]) for row in own],  # type: ignore[index]
+                    )
+
+    def _write_series(
+        self, cases: Sequence[Planned], table: pa.Table
+    ) -> dict[tuple[int, int], str]:
+        import numpy as np
+        from pyarrow import parquet
+
+        from hopyard.tables import numbers, whole
+
+        if not len(table):
+            return {}
+        (self.folder / SERIES).mkdir(exist_ok=True)
+        case, run = numbers(table, "case"), numbers(table, "run")
+        new = np.flatnonzero((np.diff(case) != 0) | (np.diff(run) != 0)) + 1
+        names = {}
+        for first, end in zip([0, *new.tolist()], [*new.tolist(), len(table)], strict=True):
+            pair = int(case[first]), int(run[first])
+            config, seed = cases[pair[0]].key
+            # A name of its own: a run that is made again does not touch the file of the former.
+            name = f"{config}-{seed}-{pair[1]}-{uuid.uuid4().hex[:8]}.parquet"
+            rows = table.slice(first, end - first).drop_columns(["case", "run"])
+            whole(
+                self.folder / SERIES / name,
+                lambda path, rows=rows: parquet.write_table(rows, path, compression="zstd"),  # type: ignore[misc]
+            )
+            names[pair] = f"{SERIES}/{name}"
+        return names
+
+    def _prepare(self, name: str, schema: pa.Schema) -> None:
+        """Makes the table of rows, or checks that it has the columns of this version."""
+        from hopyard.tables import columns, sql_type
+
+        wanted = columns(schema)
+        if name in self._tables:
+            if self._tables[name] != wanted:
+                raise StoreError(
+                    f"{self.path}: the columns of {name} are those of another build of Hopyard"
+                )
+            return
+        own = "".join(f', "{column}" {sql_type(kind)}' for column, kind in wanted)
+        self._connection.execute(
+            f"CREATE TABLE {name} (config TEXT NOT NULL, seed INTEGER NOT NULL,"
+            f" run INTEGER NOT NULL, version TEXT NOT NULL{own})"
+        )
+        self._connection.execute(f"CREATE INDEX {name}_of_run ON {name} (config, seed, run)")
+        self._set(f"columns of {name}", json.dumps(wanted))
+        self._tables[name] = wanted
+
+    # Reading.
+
+    def table(self, name: str) -> pa.Table | None:
+        """The rows of all cases, in the order of cases and runs; none if no run has been added."""
+        from hopyard.tables import from_rows
+
+        if name not in self._tables:
+            return None
+        own = "".join(f', r."{column}"' for column, _ in self._tables[name])
+        with self._named():
+            found = self._connection.execute(
+                f"SELECT c.number, r.run{own} FROM cases c JOIN {name} r"
+                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
+            ).fetchall()
+        return from_rows(found, self._tables[name], ("case", "run"))
+
+    def runs(self) -> list[dict[str, object]]:
+        """What is known of each run, in the order of cases and runs."""
+        with self._named(), closing(self._connection.cursor()) as cursor:
+            cursor.execute(
+                "SELECT c.number AS 'case', r.* FROM cases c JOIN runs r"
+                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run"
+            )
+            names = [part[0] for part in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def scenarios(self) -> dict[str, str]:
+        """The complete scenario behind each configuration hash."""
+        with self._named():
+            found = self._connection.execute("SELECT config, toml FROM configurations")
+            return dict(found.fetchall())
+
+    def inputs(self, config: str) -> tuple[dict[str, bytes], dict[str, str]]:
+        """The movement files of a configuration by name, and the source of its rules by module."""
+        with self._named():
+            row = self._connection.execute(
+                "SELECT files, rules FROM configurations WHERE config = ?", (config,)
+            ).fetchone()
+            files, rules = (json.loads(part) for part in row)
+            contents = {}
+            for name, file_hash in files.items():
+                (content,) = self._connection.execute(
+                    "SELECT content FROM files WHERE hash = ?", (file_hash,)
+                ).fetchone()
+                contents[name] = zlib.decompress(content)
+            sources = {}
+            for source_hash in rules.values():
+                module, source = self._connection.execute(
+                    "SELECT module, source FROM rules WHERE hash = ?", (source_hash,)
+                ).fetchone()
+                sources[module] = source
+        return contents, sources
+
+    def sweep(self) -> None:
+        """Removes files of series that no run names: the process that wrote them was killed."""
+        folder = self.folder / SERIES
+        if not folder.is_dir():
+            return
+        with self._named():
+            named = {row[0] for row in self._connection.execute("SELECT series FROM runs")}
+        for path in folder.iterdir():
+            if f"{SERIES}/{path.name}" not in named and path.suffix == ".parquet":
+                path.unlink(missing_ok=True)
 
 
-def load(folder: str | Path) -> dict[str, pa.Table]:
-    """Reads the Parquet tables that `save` left in a folder, by name."""
-    folder = Path(folder)
-    return {
-        name: parquet.read_table(path)
-        for name in TABLES
-        if (path := folder / f"{name}.parquet").exists()
-    }
+def _reader(path: Path) -> sqlite3.Connection:
+    """A connection that reads, whatever the writer has left behind and however full the disk is."""
+    for mode in ("rw", "ro"):
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:
+            connection.close()
+        else:
+            return connection
+    # There is no room for the index of the log, or no right to write it: read a copy.
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="hopyard-") as folder:
+        copy = Path(folder) / NAME
+        copy.write_bytes(path.read_bytes())
+        log = path.with_name(f"{NAME}-wal")
+        if log.exists():
+            copy.with_name(f"{NAME}-wal").write_bytes(log.read_bytes())
+        memory = sqlite3.connect(":memory:")
+        with closing(sqlite3.connect(copy)) as source:
+            source.backup(memory)
+    return memory
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table with its repeated texts written out, as CSV wants them."""
-    for index, part in enumerate(table.schema):
-        if pa.types.is_dictionary(part.type):
-            table = table.set_column(index, part.name, table[part.name].cast(part.type.value_type))
-    return table
+def _reason(error: sqlite3.Error) -> str:
+    """What is wrong in words of the operating system's, where SQLite has its own."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name == "SQLITE_FULL":
+        return "No space left on device"
+    if name.startswith("SQLITE_IOERR"):
+        return f"the file cannot be read or written ({error}): is the disk full or a limit reached?"
+    return str(error)
+
+
+def _rules(value: object) -> Iterable[str]:
+    """The names of rules written in Python that a scenario's flows use."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key == "tcp" and isinstance(each, str) and ":" in each:
+                yield each
+            else:
+                yield from _rules(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _rules(each)
+
+
+def _source(module: str) -> str | None:
+    """The source of a module, if it has a file."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not os.access(file, os.R_OK):
+        return None
+    return Path(file).read_text(encoding="utf-8", errors="replace")

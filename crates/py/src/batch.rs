@@ -1,17 +1,16 @@
-//! A batch: all runs of all cases of a comparison.
+//! A batch: runs of the cases of a comparison.
 
 use std::time::Duration;
 
 use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport, World};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::errors::SimulationError;
-use crate::pool::{Pool, Progress};
+use crate::pool::{Ended, Pool, Progress};
 use crate::scenario::Scenario;
-use crate::table::{Origin, Rows, Table, defect};
+use crate::table::{Rows, Table, defect};
 
 /// Runs of scenarios, in threads of their own.
 #[pyclass(frozen, module = "hopyard._core")]
@@ -19,7 +18,6 @@ pub struct Batch {
     pool: Pool,
     /// Case and run of each of the pool's runs.
     plan: Vec<(u32, u32)>,
-    origins: Vec<Origin>,
     /// The simulated time of all runs at their end, in seconds.
     #[pyo3(get)]
     duration: f64,
@@ -30,35 +28,49 @@ pub struct Batch {
 pub struct State {
     /// Runs finished.
     finished: usize,
-    /// Runs that have come to an end in any way.
-    ended: usize,
+    /// Runs that could not be made or go on.
+    failed: usize,
+    /// Whether no run is under way and none will start.
+    over: bool,
     /// Simulated time of all runs together, in seconds.
     simulated: f64,
 }
 
+/// A run that has ended.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+pub struct Run {
+    /// The number of its case.
+    case: u32,
+    /// Its own number.
+    run: u32,
+    /// The digest of everything that happened: equal where everything was equal. Nothing for a run that failed.
+    digest: Option<String>,
+    /// Why it could not be made or go on; nothing for a run that is finished.
+    error: Option<String>,
+    /// How long it took, in seconds.
+    wall_s: f64,
+    /// How long its thread computed, in seconds.
+    cpu_s: f64,
+}
+
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, a case after the other, on `jobs` threads (0: one for each core).
+    /// Starts the runs of all cases, a case after the other, on `jobs` threads (0: one for each core), but on no more than there
+    /// are runs. `runs` has the numbers of the runs of each case.
     #[new]
-    #[pyo3(signature = (cases, runs=None, jobs=0))]
-    fn new(cases: Vec<PyRef<'_, Scenario>>, runs: Option<u32>, jobs: usize) -> PyResult<Self> {
-        if cases.is_empty() {
-            return Err(PyValueError::new_err("there is no scenario to run"));
+    #[pyo3(signature = (cases, runs, jobs=0))]
+    fn new(cases: Vec<PyRef<'_, Scenario>>, runs: Vec<Vec<u32>>, jobs: usize) -> PyResult<Self> {
+        if cases.len() != runs.len() {
+            let (cases, runs) = (cases.len(), runs.len());
+            return Err(PyValueError::new_err(format!("expected runs of {cases} cases, found those of {runs}")));
         }
         let scenarios: Vec<_> = cases.iter().map(|case| case.inner()).collect();
         let mut plan = Vec::new();
-        let mut origins = Vec::new();
         let mut duration = 0.0;
-        for (number, (case, scenario)) in (0..).zip(cases.iter().zip(&scenarios)) {
-            let count = runs.unwrap_or_else(|| scenario.runs());
-            plan.extend((0..count).map(|run| (number, run)));
-            duration += f64::from(count) * scenario.duration().seconds();
-            origins.push(Origin {
-                scenario: scenario.name().to_owned(),
-                settings: case.settings().to_vec(),
-                seed: scenario.seed(),
-                config: format!("{:016x}", scenario.hash()),
-            });
+        for (number, (scenario, runs)) in (0..).zip(scenarios.iter().zip(runs)) {
+            // No case has more runs than fit into 32 bits.
+            duration += f64::from(u32::try_from(runs.len()).unwrap_or(u32::MAX)) * scenario.duration().seconds();
+            plan.extend(runs.into_iter().map(|run| (number, run)));
         }
         let numbers = plan.clone();
         let pool = Pool::start(plan.len(), jobs, move |number, watch| {
@@ -71,8 +83,8 @@ impl Batch {
             // A thread that Python knows takes the interpreter for an event of a rule at a fraction of the cost.
             if has_rules(&spec) { Python::attach(|py| py.detach(run)) } else { run() }
         });
-        let pool = pool.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { pool, plan, origins, duration })
+        let pool = pool.map_err(|error| PyOSError::new_err(format!("no thread can be made: {error}")))?;
+        Ok(Self { pool, plan, duration })
     }
 
     /// The number of runs.
@@ -81,47 +93,34 @@ impl Batch {
         self.plan.len()
     }
 
-    /// Waits until all runs have ended, but no longer than `timeout` seconds. Other threads of Python go on meanwhile.
+    /// Waits until all runs have ended or many wait to be taken, but no longer than `timeout` seconds. Other threads of Python go
+    /// on meanwhile.
     fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<State> {
         let timeout = Duration::try_from_secs_f64(timeout).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let Progress { finished, ended, simulated } = py.detach(|| self.pool.wait(timeout));
-        if ended == self.plan.len()
-            && let Some((number, message)) = self.pool.failure()
-        {
-            let (case, run) = self.plan[number];
-            let Origin { scenario, settings, seed, .. } = &self.origins[case as usize];
-            let settings: String = settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
-            let text = format!("run {run} of {scenario}{settings} with seed {seed} failed: {message}");
-            return Err(SimulationError::new_err(text));
-        }
-        Ok(State { finished, ended, simulated })
+        let Progress { finished, failed, over, simulated } = py.detach(|| self.pool.wait(timeout));
+        Ok(State { finished, failed, over, simulated })
     }
 
-    /// Ends the runs; those that are finished are kept.
+    /// Ends the runs that are under way and starts no more; those that are finished are kept.
     fn cancel(&self) {
         self.pool.cancel();
     }
 
-    /// The digest of each finished run, by case and run: equal where everything that happened was equal.
-    fn digests(&self) -> Vec<(u32, u32, u64)> {
-        let mut digests = Vec::new();
-        let visit = |number: usize, outcome: &hopyard_model::observe::Outcome| {
-            let (case, run) = self.plan[number];
-            digests.push((case, run, outcome.digest));
-            Ok::<_, std::convert::Infallible>(())
-        };
-        let Ok(()) = self.pool.each_finished(visit);
-        digests
-    }
-
-    /// The tables of the finished runs, in the order of cases and runs: flows, nodes, drops, series, decisions.
-    fn tables(&self, py: Python<'_>) -> PyResult<Tables> {
-        py.detach(|| self.gather()).map_err(defect)
+    /// The runs that have ended since the last call, in the order of cases and runs, and the rows of those that are finished:
+    /// flows, nodes, drops, series, decisions. They are not kept here.
+    fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
+        py.detach(|| {
+            let ended = self.pool.take();
+            let tables = self.gather(&ended)?;
+            Ok((ended.into_iter().map(|run| self.record(run)).collect(), tables))
+        })
+        .map_err(|error: Defect| defect(error))
     }
 }
 
 /// Flows, nodes, drops, series, decisions.
 type Tables = (Table, Table, Table, Table, Table);
+type Defect = Box<dyn std::error::Error + Send + Sync>;
 
 /// Whether a flow's window rule is written in Python.
 fn has_rules(spec: &Spec) -> bool {
@@ -132,19 +131,28 @@ fn has_rules(spec: &Spec) -> bool {
 }
 
 impl Batch {
-    fn gather(&self) -> Result<Tables, Box<dyn std::error::Error + Send + Sync>> {
+    fn gather(&self, ended: &[Ended]) -> Result<Tables, Defect> {
         let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
         let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
         let mut decisions = Rows::of::<DecisionRow>()?;
-        self.pool.each_finished(|number, outcome| {
-            let (case, run) = self.plan[number];
+        for run in ended {
+            let Ok(outcome) = &run.outcome else { continue };
+            let (case, run) = self.plan[run.number];
             flows.extend(case, run, &outcome.flows)?;
             nodes.extend(case, run, &outcome.nodes)?;
             drops.extend(case, run, &outcome.drops)?;
             series.extend(case, run, &outcome.series)?;
-            decisions.extend(case, run, &outcome.decisions)
-        })?;
-        let finish = |rows: Rows| rows.finish(&self.origins, env!("CARGO_PKG_VERSION"));
-        Ok((finish(flows)?, finish(nodes)?, finish(drops)?, finish(series)?, finish(decisions)?))
+            decisions.extend(case, run, &outcome.decisions)?;
+        }
+        Ok((flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?, decisions.finish()?))
+    }
+
+    fn record(&self, ended: Ended) -> Run {
+        let (case, run) = self.plan[ended.number];
+        let (digest, error) = match ended.outcome {
+            Ok(outcome) => (Some(format!("{:016x}", outcome.digest)), None),
+            Err(error) => (None, Some(error)),
+        };
+        Run { case, run, digest, error, wall_s: ended.wall.as_secs_f64(), cpu_s: ended.cpu.as_secs_f64() }
     }
 }

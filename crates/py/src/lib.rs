@@ -16,7 +16,7 @@ mod _core {
     use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
     #[pymodule_export]
-    use crate::batch::{Batch, State};
+    use crate::batch::{Batch, Run, State};
     #[pymodule_export]
     use crate::rule::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
     #[pymodule_export]

@@ -1,35 +1,54 @@
-//! Many runs on many threads; their outcomes are kept in the order of the runs, whatever thread finished first.
+//! Many runs on a few threads. A run that has ended waits here until it is taken; its memory is free then.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
+use hopyard_engine::Span;
 use hopyard_model::observe::Outcome;
 use hopyard_model::world::Watch;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rustix::time::{ClockId, clock_gettime};
 
-/// What has become of a run.
-enum Slot {
-    /// It waits or runs.
-    Pending,
-    /// It is finished.
-    Done(Box<Outcome>),
-    /// It was cancelled before its end.
-    Cancelled,
-    /// It could not be made, or broke an invariant; the message says which.
-    Failed(String),
+/// [`Pool::wait`] returns when so many ended runs wait to be taken.
+const TAKE_AT: usize = 32;
+/// No further run starts while so many ended runs wait to be taken: memory does not depend on the number of runs.
+const FULL_AT: usize = 256;
+
+/// A run that has ended.
+pub struct Ended {
+    /// Its number.
+    pub number: usize,
+    /// What it gave, or why it could not be made or go on.
+    pub outcome: Result<Box<Outcome>, String>,
+    /// How long it took.
+    pub wall: Duration,
+    /// How long its thread computed.
+    pub cpu: Duration,
 }
 
 struct State {
-    slots: Vec<Slot>,
+    /// The number of the next run to start.
+    next: usize,
     finished: usize,
-    ended: usize,
+    failed: usize,
+    /// Threads that may still take a run.
+    threads: usize,
+    cancelled: bool,
+    /// Simulated time of the runs that have ended.
+    simulated: Span,
+    /// The run that each thread makes.
+    watches: Vec<Option<Arc<Watch>>>,
+    ended: Vec<Ended>,
 }
 
 struct Shared {
-    watches: Vec<Watch>,
     state: Mutex<State>,
+    /// A run has ended, or a thread.
     changed: Condvar,
+    /// Ended runs were taken, or all was cancelled.
+    taken: Condvar,
 }
 
 impl Shared {
@@ -38,26 +57,38 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn cancel(&self) {
-        self.watches.iter().for_each(Watch::cancel);
+    /// The next run for a thread, when there is room for what it will give.
+    fn next(&self, thread: usize, count: usize) -> Option<(usize, Arc<Watch>)> {
+        let mut state = self
+            .taken
+            .wait_while(self.lock(), |state| state.ended.len() >= FULL_AT && !state.cancelled)
+            .unwrap_or_else(PoisonError::into_inner);
+        if state.cancelled || state.next == count {
+            state.threads -= 1;
+            drop(state);
+            self.changed.notify_all();
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        let watch = Arc::new(Watch::default());
+        state.watches[thread] = Some(Arc::clone(&watch));
+        Some((number, watch))
     }
 
-    fn one(&self, number: usize, run: impl FnOnce(&Watch) -> Result<Outcome, String>) -> Slot {
-        let watch = &self.watches[number];
-        if watch.is_cancelled() {
-            return Slot::Cancelled;
+    /// Keeps what a run gave, if it came to its end.
+    fn end(&self, thread: usize, watch: &Watch, ended: Ended) {
+        let mut state = self.lock();
+        state.watches[thread] = None;
+        match &ended.outcome {
+            Ok(outcome) if outcome.cancelled => return,
+            Ok(_) => state.finished += 1,
+            Err(_) => state.failed += 1,
         }
-        // The run's world is gone after a panic, so nothing broken is left behind.
-        match catch_unwind(AssertUnwindSafe(|| run(watch))) {
-            Ok(Ok(outcome)) if outcome.cancelled => Slot::Cancelled,
-            Ok(Ok(outcome)) => Slot::Done(Box::new(outcome)),
-            Ok(Err(message)) => Slot::Failed(message),
-            Err(panic) => Slot::Failed(
-                (panic.downcast_ref::<String>().cloned())
-                    .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-                    .unwrap_or_else(|| "it panicked".to_owned()),
-            ),
-        }
+        state.simulated += watch.simulated();
+        state.ended.push(ended);
+        drop(state);
+        self.changed.notify_all();
     }
 }
 
@@ -66,8 +97,10 @@ impl Shared {
 pub struct Progress {
     /// Runs finished.
     pub finished: usize,
-    /// Runs that have come to an end in any way.
-    pub ended: usize,
+    /// Runs that could not be made or go on.
+    pub failed: usize,
+    /// Whether no run is under way and none will start.
+    pub over: bool,
     /// Simulated time of all runs together, in seconds.
     pub simulated: f64,
 }
@@ -75,81 +108,72 @@ pub struct Progress {
 /// Runs that go on in threads of their own until all have ended. Dropping the pool cancels them.
 pub struct Pool {
     shared: Arc<Shared>,
-    // Its threads end when it is dropped and their runs have seen the cancellation.
-    _threads: ThreadPool,
 }
 
 impl Pool {
-    /// Starts `count` runs, in order, on `threads` threads (0: one for each core). `run` gets the number.
+    /// Starts `count` runs, in order, on `threads` threads (0: one for each core), but on no more than there are runs. `run` gets
+    /// the number of the run.
     ///
     /// # Errors
-    /// When the threads cannot be made.
-    pub fn start<F>(count: usize, threads: usize, run: F) -> Result<Self, ThreadPoolBuildError>
+    /// When no thread can be made.
+    pub fn start<F>(count: usize, threads: usize, run: F) -> io::Result<Self>
     where
         F: Fn(usize, &Watch) -> Result<Outcome, String> + Send + Sync + 'static,
     {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("run-{i}")).build()?;
-        let shared = Arc::new(Shared {
-            watches: (0..count).map(|_| Watch::default()).collect(),
-            state: Mutex::new(State { slots: (0..count).map(|_| Slot::Pending).collect(), finished: 0, ended: 0 }),
-            changed: Condvar::new(),
-        });
+        let threads = if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads };
+        let threads = threads.min(count);
+        let state = State {
+            next: 0,
+            finished: 0,
+            failed: 0,
+            threads,
+            cancelled: false,
+            simulated: Span::ZERO,
+            watches: vec![None; threads],
+            ended: Vec::new(),
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() });
         let run = Arc::new(run);
-        for number in 0..count {
-            let (shared, run) = (Arc::clone(&shared), Arc::clone(&run));
-            pool.spawn_fifo(move || {
-                let slot = shared.one(number, |watch| run(number, watch));
-                if matches!(slot, Slot::Failed(_)) {
-                    // One broken run makes the others worthless.
-                    shared.cancel();
+        for number in 0..threads {
+            let (of_thread, run) = (Arc::clone(&shared), Arc::clone(&run));
+            let work = move || work(&of_thread, number, count, &*run);
+            if let Err(error) = thread::Builder::new().name(format!("run-{number}")).spawn(work) {
+                // Those that there are make all runs.
+                shared.lock().threads -= threads - number;
+                if number == 0 {
+                    return Err(error);
                 }
-                let mut state = shared.lock();
-                state.finished += usize::from(matches!(slot, Slot::Done(_)));
-                state.ended += 1;
-                state.slots[number] = slot;
-                drop(state);
-                shared.changed.notify_all();
-            });
-        }
-        Ok(Self { shared, _threads: pool })
-    }
-
-    /// Waits until all runs have ended, but no longer than `timeout`.
-    pub fn wait(&self, timeout: Duration) -> Progress {
-        let state = self.shared.lock();
-        let (state, _) = self
-            .shared
-            .changed
-            .wait_timeout_while(state, timeout, |state| state.ended < state.slots.len())
-            .unwrap_or_else(PoisonError::into_inner);
-        let simulated = self.shared.watches.iter().map(|watch| watch.simulated().seconds()).sum();
-        Progress { finished: state.finished, ended: state.ended, simulated }
-    }
-
-    /// Ends the runs that are under way and does not start those that wait; finished ones are kept.
-    pub fn cancel(&self) {
-        self.shared.cancel();
-    }
-
-    /// The first run that failed, and its message.
-    pub fn failure(&self) -> Option<(usize, String)> {
-        self.shared.lock().slots.iter().enumerate().find_map(|(number, slot)| match slot {
-            Slot::Failed(message) => Some((number, message.clone())),
-            _ => None,
-        })
-    }
-
-    /// Calls `visit` with each finished run's number and outcome, in the order of the runs, until it fails.
-    ///
-    /// # Errors
-    /// That of `visit`.
-    pub fn each_finished<E>(&self, mut visit: impl FnMut(usize, &Outcome) -> Result<(), E>) -> Result<(), E> {
-        for (number, slot) in self.shared.lock().slots.iter().enumerate() {
-            if let Slot::Done(outcome) = slot {
-                visit(number, outcome)?;
+                break;
             }
         }
-        Ok(())
+        Ok(Self { shared })
+    }
+
+    /// Waits until all runs have ended or many wait to be taken, but no longer than `timeout`.
+    pub fn wait(&self, timeout: Duration) -> Progress {
+        let quiet = |state: &mut State| state.threads > 0 && state.ended.len() < TAKE_AT;
+        let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), timeout, quiet);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let under_way = state.watches.iter().flatten().map(|watch| watch.simulated().seconds());
+        let simulated = state.simulated.seconds() + under_way.sum::<f64>();
+        Progress { finished: state.finished, failed: state.failed, over: state.threads == 0, simulated }
+    }
+
+    /// Ends the runs that are under way and starts no more; finished ones are kept.
+    pub fn cancel(&self) {
+        let mut state = self.shared.lock();
+        state.cancelled = true;
+        state.watches.iter().flatten().for_each(|watch| watch.cancel());
+        drop(state);
+        self.shared.taken.notify_all();
+    }
+
+    /// The runs that have ended since the last call, in their order.
+    pub fn take(&self) -> Vec<Ended> {
+        let mut ended = std::mem::take(&mut self.shared.lock().ended);
+        self.shared.taken.notify_all();
+        ended.sort_by_key(|run| run.number);
+        ended
     }
 }
 
@@ -157,4 +181,27 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.cancel();
     }
+}
+
+/// What a thread does: one run after the other.
+fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watch) -> Result<Outcome, String>) {
+    while let Some((number, watch)) = shared.next(thread, count) {
+        let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
+        // The run's world is gone after a panic, so nothing broken is left behind.
+        let outcome = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
+            Ok(outcome) => outcome.map(Box::new),
+            Err(panic) => Err((panic.downcast_ref::<String>().cloned())
+                .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+                .unwrap_or_else(|| "it panicked".to_owned())),
+        };
+        let wall = clock(ClockId::Monotonic).saturating_sub(began);
+        let cpu = clock(ClockId::ThreadCPUTime).saturating_sub(computed);
+        shared.end(thread, &watch, Ended { number, outcome, wall, cpu });
+    }
+}
+
+/// What a clock shows: what runs cost, which no model sees.
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
 }

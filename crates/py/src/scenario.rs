@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::errors::scenario_error;
 use crate::rule::PythonRules;
@@ -92,6 +93,36 @@ impl Scenario {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
+    }
+
+    /// The movement files that the scenario names: the name, the hash and what the file holds.
+    fn files<'py>(&self, py: Python<'py>) -> Vec<(String, String, Bound<'py, PyBytes>)> {
+        let named = |file: core::NamedFile| (file.path, format!("{:016x}", file.hash), PyBytes::new(py, &file.bytes));
+        self.inner.files().into_iter().map(named).collect()
+    }
+
+    /// What results are called after.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// The seed of all random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed()
+    }
+
+    /// How many runs the scenario asks for.
+    #[getter]
+    fn runs(&self) -> u32 {
+        self.inner.runs()
+    }
+
+    /// The keys that are compared, and this case's values.
+    #[getter(settings)]
+    fn compared(&self) -> Vec<Setting<String>> {
+        self.settings.clone()
     }
 
     /// The keys as a JSON object, with those that have their defaults or without.

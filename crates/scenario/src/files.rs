@@ -7,17 +7,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hopyard_model::mobility::Movements;
 use hopyard_model::mobility::movement_file::{BadFile, Params, Reading};
 use hopyard_model::transport::congestion;
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::custom::{BadRule, CustomClass, Surroundings};
 use crate::problem::one_of;
+use crate::scenario::Scenario;
 
 /// A movement file.
 #[derive(Debug)]
 pub(crate) struct MovementFile {
     pub movements: Arc<Movements>,
+    /// What it holds.
+    pub bytes: Arc<[u8]>,
     /// The hash of its bytes.
     pub hash: u64,
+}
+
+/// A file that a scenario names.
+#[derive(Clone, Debug)]
+pub struct NamedFile {
+    /// Its name, as the scenario has it.
+    pub path: String,
+    /// The hash of what it holds.
+    pub hash: u64,
+    /// What it holds.
+    pub bytes: Arc<[u8]>,
+}
+
+impl Scenario {
+    /// The movement files that the scenario names, as they were read: with these, it can be made again anywhere.
+    #[must_use]
+    pub fn files(&self) -> Vec<NamedFile> {
+        let named = |(key, file): (&String, &Arc<MovementFile>)| {
+            let parameters: Value = serde_json::from_str(key).ok()?;
+            let path = parameters.get("path")?.as_str()?.to_owned();
+            Some(NamedFile { path, hash: file.hash, bytes: Arc::clone(&file.bytes) })
+        };
+        self.resolved.files.iter().filter_map(named).collect()
+    }
 }
 
 /// A file that cannot be used.
@@ -64,7 +92,8 @@ impl Files {
         let bytes = std::fs::read(&path).map_err(|error| FileError::Missing(path, error))?;
         let reading = Reading { format: params.format, dimensions: params.dimensions, area: None };
         let movements = Movements::read(&params.path, &bytes, &reading).map_err(FileError::Broken)?;
-        let file = Arc::new(MovementFile { movements: Arc::new(movements), hash: xxh3_64(&bytes) });
+        let (movements, hash) = (Arc::new(movements), xxh3_64(&bytes));
+        let file = Arc::new(MovementFile { movements, bytes: bytes.into(), hash });
         cache().insert(key.to_owned(), Arc::clone(&file));
         Ok(file)
     }

@@ -26,6 +26,7 @@ mod write;
 
 pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
+pub use files::NamedFile;
 pub use models::{Model, Parameter, ProfileDefault, find_models, models};
 pub use problem::{Location, Problem, Problems};
 pub use scenario::Scenario;

@@ -1,0 +1,373 @@
+"""What `hopyard run`, `show` and `plot` do, in the order in which nothing can be lost.
+
+Every run is in the store first; then the tables are written; then the results are shown; then they
+are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopyard import signals
+from hopyard.errors import SimulationError
+from hopyard.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hopyard.folder import Folder
+    from hopyard.plan import Planned
+    from hopyard.results import Case, Failure, Results
+    from hopyard.signals import Stop
+
+FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
+#: How many failures are told one by one.
+TOLD = 5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `hopyard run` was asked for."""
+
+    files: Sequence[Path]
+    settings: dict[str, list[str]]
+    runs: int | list[int] | None
+    seed: int | None
+    jobs: int | None
+    out: Path | None
+    force: bool
+    format: str
+    series: Sequence[str]
+    measures: Sequence[str]
+    plot: bool
+    quiet: bool
+    json: bool
+
+
+def run(request: Request, stop: Stop) -> int:
+    """Runs scenarios, and gives the exit code.
+
+    Raises:
+        ScenarioError, ValueError, OSError: when what was given is wrong; nothing has been run.
+    """
+    from hopyard.folder import Folder, default
+
+    # Nothing can be lost yet: a signal ends the process at once.
+    cases = signals.patiently(lambda: _cases(request))
+    if not request.quiet:
+        for warning in dict.fromkeys(text for case in cases for text in case.core.warnings):
+            say(warning)
+    path = request.out
+    if path is None and len(request.files) == 1 and request.files[0].is_dir():
+        path = request.files[0]
+    series = [*dict.fromkeys(name for case in cases for name in case.series)]
+    if path is None and (request.plot or request.series):
+        path = default(cases)
+    folder = None if path is None else Folder(path, cases, force=request.force)
+    try:
+        for note in folder.notes if folder else ():
+            say(note)
+        return _run(request, stop, cases, folder, series)
+    finally:
+        if folder is not None:
+            folder.close()
+
+
+def _run(
+    request: Request,
+    stop: Stop,
+    cases: Sequence[Planned],
+    folder: Folder | None,
+    series: Sequence[str],
+) -> int:
+    from hopyard.running import Interrupted, make
+
+    stop.idle = False
+    codes: list[int] = []
+    try:
+        results = make(
+            cases, jobs=request.jobs, progress=False if request.quiet else None, folder=folder
+        )
+    except Interrupted as interruption:
+        results = interruption.results
+    except SimulationError as error:
+        if error.results is None:
+            raise
+        results = error.results
+        codes.append(FAILED)
+    except OSError as error:
+        if folder is None:
+            raise
+        from hopyard.loading import of_store
+
+        say(f"error: {of(error)}")
+        say("The runs that were added before are kept; what follows is theirs.")
+        codes.append(NOT_WRITTEN)
+        results = of_store(folder.store)
+    written: list[Path] = []
+    if folder is not None and results.cases:
+        try:
+            written = folder.write(results, request.format, request.measures)
+        except OSError as error:
+            say(f"error: {of(error)}")
+            say(f"The tables are not written; every finished run is in {folder.store.path}.")
+            codes.append(NOT_WRITTEN)
+    if request.json or not request.quiet:
+        codes.append(shown(results, request.measures, as_json=request.json, folder=folder))
+    if folder is not None and results.cases:
+        if request.plot and stop.number is None:
+            code, drawn = _draw(results, folder, request.measures, series, stop)
+            codes.append(code)
+            written += drawn
+        if written and not request.quiet:
+            codes.append(tell(f"In {folder.where}: {', '.join(path.name for path in written)}"))
+    _explain(results, folder, stop)
+    if stop.number is not None:
+        return stop.exit_code
+    return next((code for code in (NOT_WRITTEN, FAILED, BROKEN_PIPE) if code in codes), 0)
+
+
+def _cases(request: Request) -> list[Planned]:
+    from hopyard.plan import plan
+
+    files = request.files or [path for path in (request.out,) if path is not None]
+    folders = [path for path in files if path.is_dir()]
+    if folders:
+        return _stored_cases(request, files)
+    given = [_standard_input() if str(path) == "-" else path for path in files]
+    return plan(
+        given, runs=request.runs, seed=request.seed, set=request.settings, series=request.series
+    )
+
+
+def _standard_input() -> Scenario:
+    # So that its results are called after it where it has no name.
+    return Scenario.parse(sys.stdin.read(), name="stdin", base=Path())
+
+
+def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
+    """The cases of a folder, with the runs that it was to have or those that are wanted now."""
+    from hopyard.loading import planned
+    from hopyard.store import Store
+
+    if len(files) > 1:
+        raise ValueError("expected scenario files, or one folder of results")
+    if request.settings or request.seed is not None:
+        raise ValueError(
+            f"{files[0]} is a folder of results, whose scenarios are run as they are: "
+            "expected neither --set nor --seed"
+        )
+    with Store(files[0]) as store:
+        return planned(store, request.runs, request.series)
+
+
+def say(text: str) -> None:
+    """Writes to the standard error, if there is anybody left who reads it."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> int:
+    """Writes to the standard output, and gives the exit code."""
+    return _output(lambda: print(text))
+
+
+def shown(
+    results: Results, measures: Sequence[str], *, as_json: bool, folder: Folder | None
+) -> int:
+    """Shows results, and gives the exit code."""
+
+    def show() -> None:
+        if as_json:
+            print(json.dumps(summary(results, measures, folder), indent=2, ensure_ascii=False))
+        else:
+            from hopyard import report
+
+            report.show(results, measures or None)
+
+    return _output(show)
+
+
+def _output(write: Any) -> int:
+    try:
+        write()
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # rich ends the process, which has more to do.
+        mute()
+        return BROKEN_PIPE
+    except OSError as error:
+        mute()
+        say(f"error: standard output: {of(error)}")
+        return NOT_WRITTEN
+    return 0
+
+
+def mute() -> None:
+    """Writes nothing more to the standard output, not even when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def of(error: OSError) -> str:
+    """An error of the operating system's with the file that it is about."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def summary(results: Results, measures: Sequence[str], folder: Folder | None) -> dict[str, Any]:
+    """What `--json` prints."""
+    from hopyard.measures import MEASURES, SHOWN
+
+    def number(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    def case(each: Case) -> dict[str, Any]:
+        estimates = {name: results.estimate(name, each) for name in measures or SHOWN}
+        return {
+            "scenario": each.scenario,
+            "settings": each.settings,
+            "config": each.config,
+            "seed": each.seed,
+            "runs": len(results.runs_of(each)),
+            "measures": {
+                name: {
+                    "mean": number(found.mean),
+                    "half_width": number(found.half_width),
+                    "unit": MEASURES[name].unit,
+                }
+                for name, found in estimates.items()
+            },
+        }
+
+    return {
+        "version": results.version,
+        "folder": None if folder is None else str(folder.where),
+        "complete": results.complete,
+        "cases": [case(each) for each in results.cases],
+        "failures": [
+            {
+                "scenario": each.scenario,
+                "settings": each.settings,
+                "config": each.config,
+                "seed": each.seed,
+                "run": each.run,
+                "error": each.error,
+            }
+            for each in results.failures
+        ],
+    }
+
+
+def _draw(
+    results: Results, folder: Folder, measures: Sequence[str], series: Sequence[str], stop: Stop
+) -> tuple[int, list[Path]]:
+    paths: list[Path] = []
+    try:
+        stop.drawing = True
+        for name in [*(measures or ["goodput"]), *series]:
+            figure = results.plot_series(name) if name in series else results.plot(name)
+            paths += [_save_plot(figure, folder.where / f"{name}.png")]
+    except signals.Stopped:
+        say(f"The results are in {folder.where}; not all plots are drawn.")
+        return 0, paths
+    except OSError as error:
+        say(f"error: {of(error)}")
+        return NOT_WRITTEN, paths
+    except ValueError as error:
+        say(f"error: {error}")
+        return BAD_INPUT, paths
+    finally:
+        stop.drawing = False
+        folder.drawn(path.name for path in paths)
+    return 0, paths
+
+
+def _save_plot(figure: Any, path: Path) -> Path:
+    from hopyard.tables import whole
+
+    whole(path, figure.savefig)
+    return path
+
+
+def _explain(results: Results, folder: Folder | None, stop: Stop) -> None:
+    """Says what is not as it was asked for."""
+    for failure in results.failures[:TOLD]:
+        say(f"error: {failure}")
+        if (again := _again(failure, folder)) is not None:
+            say(f"This run alone: {again}")
+    if len(results.failures) > TOLD:
+        say(f"{len(results.failures) - TOLD} further runs failed.")
+    if results.failures and folder is not None:
+        say(f"{folder.where} has the finished runs, and the errors of the others.")
+    if stop.number is not None:
+        where = f", in {folder.where}" if folder is not None and results.cases else ""
+        say(f"Interrupted by {stop.name}: only the runs that were finished are kept{where}.")
+        if folder is not None and folder.where != folder.path:
+            say(f"{folder.path} has its former results; --force with the same scenario goes on.")
+
+
+def _again(failure: Failure, folder: Folder | None) -> str | None:
+    """The command that makes a run alone."""
+    if failure.file is None:
+        where = None if folder is None else str(folder.where)
+        return None if where is None else f"hopyard run {shlex.quote(where)} --run {failure.run}"
+    words = ["hopyard", "run", failure.file]
+    for key, value in failure.settings.items():
+        words += ["--set", f"{key}={value}"]
+    words += ["--seed", str(failure.seed), "--run", str(failure.run)]
+    return shlex.join(words)
+
+
+def show(folders: Sequence[Path], measures: Sequence[str], *, as_json: bool) -> int:
+    """Shows what folders hold."""
+    from hopyard.results import Results
+
+    results = Results.load(*folders)
+    if not results.complete:
+        say("These results are not complete: runs are under way, were interrupted, or failed.")
+    return shown(results, measures, as_json=as_json, folder=None)
+
+
+def plot(
+    folder: Path,
+    measures: Sequence[str],
+    series: Sequence[str],
+    x: str | None,
+    output: Path | None,
+    stop: Stop,
+) -> int:
+    """Draws what a folder holds."""
+    from hopyard.results import Results
+    from hopyard.store import Store
+
+    results = Results.load(folder)
+    if not results.cases:
+        raise ValueError(f"{folder} has no finished run to draw")
+    wanted = [*(measures or ([] if series else ["goodput"])), *series]
+    if output is not None and len(wanted) > 1:
+        raise ValueError(f"expected one measure or series for {output}, found {', '.join(wanted)}")
+    paths = []
+    try:
+        stop.idle, stop.drawing = False, True
+        for name in wanted:
+            figure = results.plot_series(name) if name in series else results.plot(name, x)
+            paths.append(_save_plot(figure, output or folder / f"{name}.png"))
+    except signals.Stopped:
+        return stop.exit_code
+    finally:
+        stop.drawing = False
+    if output is None:
+        with Store(folder, write=True) as store:
+            store.add_files(path.name for path in paths)
+    return tell(f"{', '.join(map(str, paths))}")

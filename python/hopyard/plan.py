@@ -1,0 +1,209 @@
+"""What is to be run: the cases of a comparison, told apart, and the numbers of their runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopyard.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hopyard import _core
+    from hopyard.scenario import Value
+
+#: The most runs of one call. More are split into calls, with a folder that collects them.
+MOST_RUNS = 1_000_000
+#: The most runs at a time.
+MOST_JOBS = 1024
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A case whose runs are to be made."""
+
+    core: _core.Scenario
+    #: What the scenario is called, told apart from others of its name.
+    scenario: str
+    #: The file that it was read from, if it was.
+    file: str | None
+    settings: dict[str, str]
+    #: The numbers of its runs.
+    runs: Sequence[int]
+    config: str = field(init=False)
+    seed: int = field(init=False)
+    #: The quantities that are sampled over time, and how often.
+    series: tuple[str, ...] = field(init=False)
+    interval: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        measure = json.loads(self.core.to_json(defaults=True)).get("measure", {})
+        values = {
+            "config": self.core.hash,
+            "seed": self.core.seed,
+            "series": tuple(measure.get("series", ())),
+            "interval": str(measure.get("interval", "")),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Configuration and seed: with a number they make a run."""
+        return self.config, self.seed
+
+    def sampling(self, series: Iterable[str]) -> Planned:
+        """The case with further quantities sampled."""
+        wanted = list(dict.fromkeys([*self.series, *series]))
+        if wanted == list(self.series):
+            return self
+        core = self.core.with_settings([("measure.series", json.dumps(wanted))])
+        return Planned(core, self.scenario, self.file, self.settings, self.runs)
+
+    def only(self, runs: Sequence[int]) -> Planned:
+        """The case with these runs."""
+        return Planned(self.core, self.scenario, self.file, self.settings, runs)
+
+
+def plan(
+    scenario: Scenario | str | PathLike[str] | Iterable[Scenario | str | PathLike[str]],
+    *,
+    runs: int | Sequence[int] | None = None,
+    seed: int | None = None,
+    set: Mapping[str, Value | Sequence[Value]] | None = None,
+    series: Sequence[str] = (),
+) -> list[Planned]:
+    """The cases of a comparison with the numbers of their runs.
+
+    Raises:
+        ScenarioError: when a scenario is wrong.
+        ValueError: when there is nothing to run, too much, or the same twice.
+    """
+    given = [scenario] if isinstance(scenario, (Scenario, str, PathLike)) else list(scenario)
+    if not given:
+        raise ValueError("there is no scenario to run")
+    chosen = numbers(runs)
+    files = [None if isinstance(each, Scenario) else str(each) for each in given]
+    scenarios = [each if isinstance(each, Scenario) else Scenario.load(each) for each in given]
+    names = _told_apart(scenarios, files)
+    cases = []
+    for name, file, each in zip(names, files, scenarios, strict=True):
+        for case in each.cases(set, seed=seed, series=series):
+            core = case.core
+            own = range(core.runs) if chosen is None else chosen
+            # A name that is compared is a setting already.
+            label = core.name if name is None else name
+            cases.append(Planned(core, label, file, dict(core.settings), own))
+    _no_case_twice(cases)
+    total = sum(len(case.runs) for case in cases)
+    if total > MOST_RUNS:
+        raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {total:,}")
+    return cases
+
+
+def threads(jobs: int | None, runs: int) -> int:
+    """How many runs go on at a time; 0 stands for one for each core.
+
+    Raises:
+        ValueError: when so many threads are not made.
+    """
+    if jobs is None:
+        return 0
+    if jobs < 1:
+        raise ValueError(f"expected one run at a time or more (jobs), found {jobs}")
+    wanted = min(jobs, max(runs, 1))
+    if wanted > MOST_JOBS:
+        raise ValueError(f"expected at most {MOST_JOBS} runs at a time (jobs), found {jobs}")
+    return wanted
+
+
+def numbers(runs: int | Sequence[int] | None) -> Sequence[int] | None:
+    """The numbers of runs, given as how many or one by one."""
+    if runs is None:
+        return None
+    if isinstance(runs, int):
+        if runs < 1:
+            raise ValueError(f"expected one run or more, found {runs}")
+        if runs > MOST_RUNS:
+            raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {runs:,}")
+        return range(runs)
+    found = sorted({int(run) for run in runs})
+    if not found:
+        raise ValueError("expected one run or more, found none")
+    if found[0] < 0 or found[-1] >= 2**32:
+        raise ValueError(f"expected numbers of runs from 0 to {2**32 - 1}, found {found}")
+    return found
+
+
+def _told_apart(scenarios: Sequence[Scenario], files: Sequence[str | None]) -> list[str | None]:
+    """A name for each scenario; none for one whose own name is enough."""
+    names: list[str | None] = [None] * len(scenarios)
+    groups: dict[str, list[int]] = {}
+    for index, scenario in enumerate(scenarios):
+        groups.setdefault(scenario.core.name, []).append(index)
+    for name, members in groups.items():
+        if len(members) == 1:
+            continue
+        seen: dict[tuple[str, int], int] = {}
+        for index in members:
+            core = scenarios[index].core
+            other = seen.setdefault((core.hash, core.seed), index)
+            if other != index:
+                here = files[index] or f"scenario {index + 1}"
+                there = files[other] or f"scenario {other + 1}"
+                raise ValueError(
+                    f"{here} and {there} are the same scenario, {name!r}: expected different ones"
+                )
+        stems = [Path(files[index] or "").stem for index in members]
+        if all(stems) and len(dict.fromkeys(stems)) == len(stems):
+            labels = stems
+        else:
+            labels = _by_their_keys(name, [scenarios[index] for index in members])
+        for index, label in zip(members, labels, strict=True):
+            names[index] = label
+    return names
+
+
+def _by_their_keys(name: str, scenarios: Sequence[Scenario]) -> list[str]:
+    """Scenarios of one name, told apart by the keys that differ, or by number."""
+    flat = [_flat(json.loads(each.core.to_json(defaults=True))) for each in scenarios]
+    keys = [
+        key
+        for key in dict.fromkeys(key for each in flat for key in each)
+        if len({json.dumps(each.get(key)) for each in flat}) > 1
+    ]
+    return [
+        f"{name} ({', '.join(f'{key}={each.get(key)}' for key in keys)})"
+        if len(keys) <= 3
+        else f"{name} {number}"
+        for number, each in enumerate(flat, 1)
+    ]
+
+
+def _flat(value: Any, path: str = "") -> dict[str, Any]:
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        entries = dict(enumerate(value)).items()
+    else:
+        return {path: value}
+    found: dict[str, Any] = {}
+    for key, each in entries:
+        found |= _flat(each, f"{path}.{key}" if path else str(key))
+    return found
+
+
+def _no_case_twice(cases: Sequence[Planned]) -> None:
+    seen = set()
+    for case in cases:
+        shown = case.scenario, tuple(case.settings.items())
+        if shown in seen:
+            settings = ", ".join(f"{key}={value}" for key, value in case.settings.items())
+            raise ValueError(
+                f"{settings or case.scenario} is given twice: expected different values to compare"
+            )
+        seen.add(shown)

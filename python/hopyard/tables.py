@@ -1,0 +1,217 @@
+"""Tables of results: put together from the runs' rows, told where each row comes from, written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from hopyard.results import Case, Results
+
+FORMATS = ("parquet", "csv")
+#: The tables of a run, in the order in which the core gives them.
+TABLES = ("flows", "nodes", "drops", "series", "decisions")
+#: The folder in which tables are written before they are moved to their place.
+BESIDE = ".writing"
+
+_TYPES = {
+    str(kind): kind
+    for kind in (
+        pa.uint8(),
+        pa.uint16(),
+        pa.uint32(),
+        pa.uint64(),
+        pa.int32(),
+        pa.int64(),
+        pa.float32(),
+        pa.float64(),
+        pa.bool_(),
+    )
+}
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+def columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    """The columns of a run's own table, without the numbers of case and run: name and type."""
+    return [
+        (part.name, "text" if pa.types.is_dictionary(part.type) else str(part.type))
+        for part in schema
+        if part.name not in ("case", "run")
+    ]
+
+
+def sql_type(kind: str) -> str:
+    """The type of a column in SQL."""
+    return {"text": "TEXT", "double": "REAL", "float": "REAL"}.get(kind, "INTEGER")
+
+
+def rows(table: pa.Table) -> list[tuple[object, ...]]:
+    """The rows of a table as Python values."""
+    return list(zip(*(_values(column).to_pylist() for column in table.columns), strict=True))
+
+
+def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    # Values of a dictionary are slow to take one by one.
+    dictionary = pa.types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if dictionary else column
+
+
+def from_rows(
+    found: Sequence[tuple[object, ...]], kinds: Sequence[tuple[str, str]], head: Sequence[str]
+) -> pa.Table:
+    """A table of rows that begin with the whole numbers of `head`."""
+    names = [*head, *(name for name, _ in kinds)]
+    types = [pa.uint32()] * len(head) + [
+        _TEXT if kind == "text" else _TYPES[kind] for _, kind in kinds
+    ]
+    parts: Iterable[Sequence[object]] = zip(*found, strict=True) if found else [()] * len(names)
+    arrays = [
+        pa.array(part, pa.string()).dictionary_encode() if kind is _TEXT else pa.array(part, kind)
+        for part, kind in zip(parts, types, strict=True)
+    ]
+    return pa.table(dict(zip(names, arrays, strict=True)))
+
+
+def read(stream: object) -> pa.Table:
+    """A table of the core's."""
+    # `pa.table` does the same, but first imports pandas, where there is one, to ask it about the
+    # table.
+    return pa.RecordBatchReader.from_stream(stream).read_all()
+
+
+def ordered(parts: Sequence[pa.Table]) -> pa.Table:
+    """Tables of runs as one, in the order of cases and runs."""
+    table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+    case, run = numbers(table, "case"), numbers(table, "run")
+    order = np.lexsort((run, case))
+    if (order[1:] > order[:-1]).all():
+        return table
+    return table.take(pa.array(order))
+
+
+def numbers(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """A column of whole numbers."""
+    return np.asarray(np.from_dlpack(table[name].cast("int64").combine_chunks()), dtype=np.int64)
+
+
+def with_origin(table: pa.Table, cases: Sequence[Case], version: str) -> pa.Table:
+    """The table with what says where each row comes from, and makes its run again."""
+    case = numbers(table, "case")
+    place = {each.number: index for index, each in enumerate(cases)}
+    known = np.array([place.get(number, 0) for number in range(max(place, default=0) + 1)])
+    index = known[case] if len(case) else case
+
+    def text(of: Callable[[Case], str]) -> pa.Array:
+        texts = [of(each) for each in cases]
+        different = list(dict.fromkeys(texts))
+        codes = np.array([different.index(each) for each in texts], dtype=np.int32)
+        mine = codes[index] if len(index) else np.zeros(0, dtype=np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(mine), pa.array(different, pa.string()))
+
+    keys = list(dict.fromkeys(key for each in cases for key in each.settings))
+    made: dict[str, object] = {"scenario": text(lambda each: each.scenario)}
+    for key in keys:
+        made[key] = text(lambda each, key=key: each.settings.get(key, ""))  # type: ignore[misc]
+    made["run"] = table["run"]
+    made |= {name: table[name] for name in table.column_names if name not in ("case", "run")}
+    # A comparison of seeds has them as a setting already.
+    if "seed" not in made:
+        seeds = np.array([each.seed for each in cases], dtype=np.uint64)
+        own = seeds[index] if len(index) else np.zeros(0, dtype=np.uint64)
+        made["seed"] = pa.array(own)
+    made["config"] = text(lambda each: each.config)
+    made["version"] = text(lambda _: version)
+    made["case"] = table["case"]
+    return pa.table(made)
+
+
+def write(
+    results: Results,
+    folder: Path,
+    format: str,
+    former: Iterable[str] = (),
+    measures: Sequence[str] = (),
+) -> list[Path]:
+    """Writes each table that has rows, and the summary, into a folder.
+
+    All are written beside and moved when all are whole; then the files called `former`, those of
+    an earlier call, are gone. The summary is always CSV: it is small and meant to be read.
+
+    Raises:
+        ValueError: when `format` is not one of `FORMATS`.
+        OSError: when a file cannot be written; the folder is as it was.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"results are written as {' or '.join(FORMATS)}, not {format!r}")
+    beside = folder / BESIDE
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        names = ["summary.csv"]
+        chosen = results.summary(measures) if measures else results.summary()
+        _write(chosen, beside / names[0])
+        for name in TABLES:
+            table: pa.Table = getattr(results, name)
+            if len(table):
+                names.append(f"{name}.{format}")
+                _write(table, beside / names[-1])
+        for old in {*former, *(f"{name}.{ending}" for name in TABLES for ending in FORMATS)}:
+            (folder / old).unlink(missing_ok=True)
+        for name in names:
+            (beside / name).replace(folder / name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [folder / name for name in names]
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    def save(beside: Path) -> None:
+        if path.suffix == ".csv":
+            csv.write_csv(_plain(table), beside)
+        else:
+            parquet.write_table(table, beside, compression="zstd")
+
+    whole(path, save)
+
+
+def whole(path: Path, save: Callable[[Path], None]) -> None:
+    """Writes a file beside its place, and moves it there when it is whole and on the disk.
+
+    Raises:
+        OSError: when it cannot be written; it names the file.
+    """
+    beside = path.with_name(f".{path.name}.part{path.suffix}")
+    try:
+        save(beside)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        # pyarrow's errors do not name the file.
+        reason = error.strerror or str(error).rpartition("] ")[2] or str(error)
+        raise OSError(error.errno or 0, reason, str(path)) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with its repeated texts written out, as CSV wants them."""
+    for index, part in enumerate(table.schema):
+        if pa.types.is_dictionary(part.type):
+            table = table.set_column(index, part.name, table[part.name].cast(part.type.value_type))
+    return table
+
+
+def restrict(table: pa.Table, keep: Mapping[tuple[int, int], bool]) -> pa.Table:
+    """The rows of the runs, given by case and number, that are to be kept."""
+    case, run = numbers(table, "case"), numbers(table, "run")
+    mask = [keep[pair] for pair in zip(case.tolist(), run.tolist(), strict=True)]
+    return table.filter(pa.array(mask, pa.bool_()))
