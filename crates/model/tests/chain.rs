@@ -5,7 +5,7 @@ mod common;
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 
-use common::{add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
 
 #[test]
 fn oo_and_othmans_static_chain() {
@@ -44,5 +44,35 @@ fn what_was_counted_before_the_window_is_not_of_it() {
         (whole.packets_dropped, end.packets_dropped),
     ] {
         assert!(end * 3 < whole, "{end} of {whole} in the last sixth of the run");
+    }
+}
+
+#[test]
+fn losses_as_ns2_scripts_count_them_are_of_one_window() {
+    let mut spec = network("ns2", "aodv", &chain(5, 200.0));
+    add_tcp(&mut spec, 0, 4, "ns2", "newreno", |_| {});
+    spec.duration = Span::from_secs(60);
+    spec.measure_from = hopyard_engine::Time::ZERO + Span::from_secs(50);
+    let flow = run(&spec).flows.remove(0);
+    // What drops are divided by: the segments and the acknowledgements of the window, of which there are no more than segments.
+    let numbered = (flow.packets_dropped + flow.packets_queued) as f64 * 100.0 / flow.loss_ns2_percent;
+    let sent = flow.packets_sent as f64;
+    assert!(sent < numbered && numbered <= 2.05 * sent, "{numbered} packets, {sent} of them segments");
+}
+
+#[test]
+fn a_packet_that_address_resolution_gives_up_is_counted_as_that() {
+    for protocol in ["static", "oracle"] {
+        for profile in ["rfc", "ns2"] {
+            let mut spec = network(profile, protocol, &chain(2, if protocol == "static" { 1000.0 } else { 200.0 }));
+            add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
+            spec.duration = Span::from_secs(10);
+            let outcome = run(&spec);
+            let of = |reason: &str| -> u64 {
+                outcome.drops.iter().filter(|row| row.kind == "data" && row.reason == reason).map(|row| row.count).sum()
+            };
+            assert_eq!(of("retry_limit"), 0, "{protocol} {profile}");
+            assert_eq!(of("arp_failed") > 0, protocol == "static", "{protocol} {profile}");
+        }
     }
 }

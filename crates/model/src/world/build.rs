@@ -143,6 +143,7 @@ impl World {
             decisions: Vec::new(),
             events: 0,
             queued_edges: 0,
+            numbered_before: 0,
             edges: 0,
             failure: None,
         };

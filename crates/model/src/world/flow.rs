@@ -359,6 +359,7 @@ impl World {
 
     /// The measuring window begins: what was counted before is not of it.
     pub(super) fn begin_measuring(&mut self) {
+        self.numbered_before = self.numbered();
         for flow in 0..self.flows.len() {
             self.flows[flow].before = self.counts(flow);
         }

@@ -119,6 +119,8 @@ pub struct World {
     events: u64,
     /// Of these, edges of transmissions.
     queued_edges: u64,
+    /// The packets that ns-2 would have given a number when measuring began.
+    numbered_before: u64,
     /// Edges of the transmissions that are over.
     edges: u64,
     failure: Option<RuleFailure>,

@@ -87,7 +87,7 @@ impl World {
             fast_retransmits,
             loss_transport_percent: percent(retransmissions, meter.sent),
             loss_network_percent: percent(dropped, meter.sent),
-            loss_ns2_percent: percent(dropped + left.queued, self.numbered()),
+            loss_ns2_percent: percent(dropped + left.queued, self.numbered() - self.numbered_before),
             hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
             route_changes: meter.route_changes,
             notices,
@@ -101,8 +101,8 @@ impl World {
         }
     }
 
-    /// The packets that ns-2 would give a number: it numbers neither AODV's messages nor those of address resolution.
-    fn numbered(&self) -> u64 {
+    /// The packets so far that ns-2 would give a number: it numbers neither AODV's messages nor those of address resolution.
+    pub(super) fn numbered(&self) -> u64 {
         let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
         let routing = if self.nodes.iter().any(|node| node.routing_protocol == "aodv") {
             0
