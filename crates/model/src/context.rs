@@ -13,11 +13,12 @@ pub use self::losses::{Break, LossLog, Lost};
 use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// Why a packet was lost. There is no other way for a packet to be lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// The interface queue was full.
     QueueFull,
-    /// The MAC gave up after its retry limit, and routing did not take the packet back.
+    /// The MAC gave up after its retry limit, and routing did not keep the packet.
+    #[default]
     RetryLimit,
     /// Queued for a next hop that routing has found broken.
     BrokenLink,
@@ -160,7 +161,7 @@ pub enum Action {
         /// The neighbour that sent it.
         from: NodeId,
     },
-    /// The MAC could not deliver a packet to a neighbour, and gives it back.
+    /// Address resolution or the MAC could not deliver a packet to a neighbour, and gives it back.
     LinkFailed {
         /// Where.
         node: NodeId,
@@ -168,6 +169,8 @@ pub enum Action {
         packet: PacketId,
         /// The neighbour.
         next_hop: NodeId,
+        /// Why.
+        reason: DropReason,
     },
     /// The MAC can take another packet.
     MacReady {
@@ -229,6 +232,8 @@ pub struct Context {
     pub packets: PacketPool,
     /// What handlers want done, first in, first out.
     pub actions: VecDeque<Action>,
+    /// Why the link gave back the packet whose failure routing deals with: the reason of the drop if routing does not keep it.
+    pub link_failure: DropReason,
     /// The digest of all that has happened.
     pub digest: Digest,
     /// The account of all packets.

@@ -177,7 +177,7 @@ impl Arp {
             *requests = 0;
             held.push_back(packet);
             for packet in held.drain(..) {
-                cx.act(Action::LinkFailed { node: self.node, packet, next_hop });
+                cx.act(Action::LinkFailed { node: self.node, packet, next_hop, reason: DropReason::ArpFailed });
             }
             return false;
         }
@@ -244,7 +244,7 @@ impl Arp {
                 return true;
             }
             for packet in held.drain(..) {
-                cx.act(Action::LinkFailed { node, packet, next_hop: *neighbour });
+                cx.act(Action::LinkFailed { node, packet, next_hop: *neighbour, reason: DropReason::ArpFailed });
             }
             false
         });

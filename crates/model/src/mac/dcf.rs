@@ -23,7 +23,7 @@ mod receive;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::Counters;
-use crate::context::{Action, Context};
+use crate::context::{Action, Context, DropReason};
 use crate::frame::{Frame, FrameKind};
 use crate::packet::{NodeId, PacketId};
 
@@ -489,7 +489,12 @@ impl Dcf {
     fn retry_or_give_up(&mut self, spent: bool, timing: &Timing, cx: &mut Context) {
         let Some(outgoing) = &mut self.outgoing else { return };
         if spent {
-            cx.act(Action::LinkFailed { node: self.node, packet: outgoing.packet, next_hop: outgoing.to });
+            cx.act(Action::LinkFailed {
+                node: self.node,
+                packet: outgoing.packet,
+                next_hop: outgoing.to,
+                reason: DropReason::RetryLimit,
+            });
             self.counters.given_up += 1;
             if self.exchange == Exchange::Data && outgoing.protected {
                 self.long_retries = 0;

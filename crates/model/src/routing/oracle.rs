@@ -112,7 +112,7 @@ impl Routing for Oracle {
     }
 
     fn on_link_failure(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
-        cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+        cx.drop_packet(self.node, packet, cx.link_failure);
     }
 
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {

@@ -124,7 +124,10 @@ impl World {
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::Arrived { node, packet, from } => self.arrived(node, packet, from),
                 Action::Receive { node, packet, from } => self.receive(node, packet, from),
-                Action::LinkFailed { node, packet, next_hop } => self.on_link_failed(node, packet, next_hop),
+                Action::LinkFailed { node, packet, next_hop, reason } => {
+                    self.cx.link_failure = reason;
+                    self.on_link_failed(node, packet, next_hop);
+                }
                 Action::MacReady { node } => self.serve_mac(node.index()),
             }
         }
@@ -293,12 +296,12 @@ impl World {
         self.arm_routing(n);
     }
 
-    /// The MAC gave a packet back.
+    /// The link gave a packet back.
     fn on_link_failed(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         self.note_break(node, packet, next_hop);
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
-            self.cx.drop_packet(node, packet, DropReason::RetryLimit);
+            self.cx.drop_packet(node, packet, self.cx.link_failure);
             return;
         }
         // The MAC is free now, and says so behind this. What routing does about the failure comes first: packets that it takes

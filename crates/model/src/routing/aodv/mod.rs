@@ -456,7 +456,7 @@ impl Routing for Aodv {
         match self.rules {
             _ if !self.params.by_link_layer() => {
                 self.note_failure(packet, next_hop, cx);
-                cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+                cx.drop_packet(self.node, packet, cx.link_failure);
             }
             Rules::Rfc3561 => self.rfc_on_link_failure(packet, next_hop, cx),
             Rules::Ns2 => self.ns2_on_link_failure(packet, next_hop, cx),

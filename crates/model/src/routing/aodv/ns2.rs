@@ -292,7 +292,7 @@ impl Aodv {
         let it = &cx.packets[packet];
         let (destination, hops) = (it.destination, it.hops);
         let Some(route) = self.table.get_mut(destination).filter(|_| !it.is_routing()) else {
-            cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            cx.drop_packet(self.node, packet, cx.link_failure);
             return;
         };
         let remaining = if route.state == State::Down { INFINITY } else { route.hops };
@@ -309,7 +309,7 @@ impl Aodv {
             return;
         }
         cx.unreachable(self.node, packet);
-        cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+        cx.drop_packet(self.node, packet, cx.link_failure);
         cx.act(Action::TakeBack { node: self.node, next_hop });
         self.ns2_lose_neighbour(next_hop, cx);
     }

@@ -421,7 +421,7 @@ impl Routing for Dsdv {
 
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
         if !self.params.link_layer_detection {
-            cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            cx.drop_packet(self.node, packet, cx.link_failure);
             return;
         }
         self.break_link(next_hop, cx);

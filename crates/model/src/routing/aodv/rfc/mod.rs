@@ -132,7 +132,7 @@ impl Aodv {
         cx.act(Action::TakeBack { node: self.node, next_hop });
         if routing {
             self.rfc_on_message_lost(packet, next_hop, cx);
-            cx.drop_packet(self.node, packet, DropReason::RetryLimit);
+            cx.drop_packet(self.node, packet, cx.link_failure);
             self.rfc_break(next_hop, NodeId::BROADCAST, cx);
             return;
         }
@@ -151,7 +151,7 @@ impl Aodv {
             self.buffer.push(packet, cx);
             self.rfc_repair(destination, source, cx);
         } else {
-            self.rfc_recover(packet, DropReason::RetryLimit, cx);
+            self.rfc_recover(packet, cx.link_failure, cx);
         }
     }
 
