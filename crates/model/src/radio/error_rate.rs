@@ -6,8 +6,8 @@
 //!
 //! As ns-3's DSSS model does, the CCK detector is given half of the symbol's energy (3 dB) against ideal coherent detection,
 //! so that both simulators' receivers are alike. CCK is not a fit: the polynomials that stand in where ns-3 lacks a numerical
-//! library are about 3 dB away from the integral they stand for. Left out: fading within a chunk, and any correlation of bit errors. Validated against
-//! values integrated with another program.
+//! library are about 3 dB away from the integral they stand for. Left out: fading within a chunk, and any correlation of bit
+//! errors. Validated against values integrated with another program.
 
 use std::sync::OnceLock;
 
@@ -54,12 +54,12 @@ impl Modulation {
     }
 }
 
-/// The noise of a receiver: k·T·B at 290 K, raised by its noise figure.
+/// The noise of a receiver in [`BANDWIDTH`]: k·T·B at 290 K, raised by its noise figure.
 #[must_use]
-pub fn thermal_noise(bandwidth: Frequency, noise_figure: Ratio) -> Power {
+pub fn thermal_noise(noise_figure: Ratio) -> Power {
     const BOLTZMANN: f64 = 1.380_649e-23;
     const TEMPERATURE: f64 = 290.0;
-    Power::from_watts(BOLTZMANN * TEMPERATURE * bandwidth.hertz() * noise_figure.factor())
+    Power::from_watts(BOLTZMANN * TEMPERATURE * BANDWIDTH.hertz() * noise_figure.factor())
 }
 
 /// The probability that `bits` bits arrive without an error while signal over noise and interference, in the band of
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn noise_is_that_of_the_link_budget() {
         // -174 dBm/Hz + 10 log10(22 MHz) + 7 dB.
-        let noise = thermal_noise(BANDWIDTH, Ratio::from_db(7.0));
+        let noise = thermal_noise(Ratio::from_db(7.0));
         assert!((noise.dbm() + 93.55).abs() < 0.05, "{} dBm", noise.dbm());
     }
 

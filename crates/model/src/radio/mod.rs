@@ -9,7 +9,7 @@ pub mod reception;
 use std::fmt;
 use std::str::FromStr;
 
-use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
+use hopyard_engine::units::{Distance, Power, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -110,8 +110,6 @@ pub struct Params {
     pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
-    /// Bandwidth of the signal; for "sinr" only.
-    pub bandwidth: Frequency,
 }
 
 impl params::Params for Params {
@@ -126,7 +124,6 @@ impl params::Params for Params {
             reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
             preamble_sinr: Ratio::from_db(4.0),
             noise_figure: Ratio::from_db(7.0),
-            bandwidth: Frequency::new(22e6),
         }
     }
 
@@ -164,9 +161,6 @@ impl params::Params for Params {
         }
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
-        }
-        if self.bandwidth.hertz() <= 0.0 {
-            return Err(Fault::new("bandwidth", "expected a frequency above zero"));
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Receiver {
             threshold: params.receive.watts(channel, params.transmit_power),
             capture: params.capture.factor(),
             preamble_sinr: params.preamble_sinr.factor(),
-            noise: thermal_noise(params.bandwidth, params.noise_figure).watts(),
+            noise: thermal_noise(params.noise_figure).watts(),
             preamble,
         }
     }
