@@ -209,8 +209,10 @@ impl Radio {
             }
             self.lock(transmission, power, now, end, frame, receiver);
         } else if self.locked == NONE {
-            if receiver.reception == Reception::Sinr && power >= receiver.threshold {
+            if power >= receiver.threshold {
                 self.lock(transmission, power, now, end, frame, receiver);
+                // By threshold, the frame is lost to those that began before it.
+                self.collided = receiver.reception == Reception::Threshold;
             }
         } else if receiver.reception == Reception::Sinr {
             // Before it has decided for a preamble, the receiver turns to a stronger one.

@@ -107,6 +107,26 @@ fn frames_of_like_strength_destroy_each_other() {
 }
 
 #[test]
+fn a_frame_lost_to_a_weak_signal_is_in_error_whichever_began_first() {
+    for weak_at in [0, 600] {
+        let mut bench = Bench::new(Reception::Threshold);
+        let (frame, weak) = (2.0 * LEAST, 0.9 * LEAST);
+        if weak_at == 0 {
+            bench.begin(1, weak, 0);
+            bench.begin(2, frame, 300);
+            assert_eq!(bench.end(1, weak, AIRTIME).0, Verdict::Missed);
+            assert_eq!(bench.end(2, frame, AIRTIME + 300), (Verdict::Error, true));
+        } else {
+            bench.begin(2, frame, 300);
+            bench.begin(1, weak, weak_at);
+            assert_eq!(bench.end(2, frame, AIRTIME + 300), (Verdict::Error, false));
+            assert_eq!(bench.end(1, weak, AIRTIME + weak_at), (Verdict::Missed, true));
+        }
+        assert_eq!(bench.radio.collisions(), 1);
+    }
+}
+
+#[test]
 fn a_frame_captures_the_radio_from_a_later_one_that_is_weaker_by_the_ratio() {
     for (reception, begin) in
         [(Reception::Threshold, Begin::Nothing), (Reception::Ns2, Begin::Ignored(us(AIRTIME + 300)))]
