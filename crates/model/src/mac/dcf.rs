@@ -87,7 +87,7 @@ pub struct Dcf {
     /// Until when a frame must follow the RTS that set the NAV.
     nav_guard: Time,
     idle_since: Time,
-    /// When the EIFS after the last frame received in error ends.
+    /// When the EIFS after the last frame received in error ends; never, while the medium is still busy since that frame.
     eifs_until: Time,
     exchange: Exchange,
     carrier: bool,
@@ -294,6 +294,9 @@ impl Dcf {
     pub fn on_idle(&mut self, timing: &Timing, now: Time) {
         self.carrier = false;
         self.idle_since = now;
+        if self.eifs_until == Time::NEVER {
+            self.eifs_until = now + timing.eifs;
+        }
         if self.is_waiting() && self.timeout == Time::NEVER {
             // The frame that was heard out is over, and was not the answer.
             self.timeout = now;
@@ -301,11 +304,12 @@ impl Dcf {
         self.thaw(timing, now);
     }
 
-    /// A frame ended that could not be decoded.
+    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Dcf::on_idle`] comes
+    /// later, and there the EIFS begins (§9.2.3.4).
     #[inline]
     pub fn on_error(&mut self, timing: &Timing, now: Time) {
         if timing.params.eifs_replaces_difs {
-            self.eifs_until = now + timing.eifs;
+            self.eifs_until = Time::NEVER;
         } else {
             self.set_nav(now + timing.eifs);
         }

@@ -329,6 +329,21 @@ fn a_frame_in_error_makes_the_space_an_eifs_once() {
 }
 
 #[test]
+fn the_eifs_begins_when_the_medium_turns_idle() {
+    // Another signal outlasts the broken frame.
+    for outlasts in [100, 300, 400, 1000] {
+        let (mut bench, slots) = in_backoff(RFC, 5);
+        bench.to(500);
+        bench.station.on_busy(&bench.timing, us(500));
+        bench.to(900);
+        bench.station.on_error(&bench.timing, us(900));
+        bench.to(900 + outlasts);
+        bench.station.on_idle(&bench.timing, us(900 + outlasts));
+        assert_eq!(bench.slots(900 + outlasts, EIFS), slots, "{outlasts} us");
+    }
+}
+
+#[test]
 fn in_ns2_a_frame_in_error_sets_the_nav() {
     let (mut bench, slots) = in_backoff(NS2, 5);
     bench.broken_frame(500, 900);
