@@ -233,7 +233,7 @@ impl Medium {
                 received *= channel.shadowing(key ^ (u64::from(neighbour.node) << 32 | u64::from(neighbour.node)));
             }
             if received >= floor {
-                let delay = (libm::sqrt(neighbour.squared) * (1e9 / SPEED_OF_LIGHT) + 0.5) as u32;
+                let delay = delay_nanos(neighbour.squared);
                 hearers.push(Hearer { node: neighbour.node, delay, power: received });
             }
         }
@@ -342,6 +342,13 @@ impl Medium {
             .filter_map(|(_, t)| t.frame.packet)
             .collect()
     }
+}
+
+/// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the triangle
+/// inequality: of two stations that begin in the same slot, neither may sense the other within that slot only because the
+/// delays over both parts of a way, rounded, are less than the delay over the whole.
+fn delay_nanos(distance_squared: f64) -> u32 {
+    libm::ceil(libm::sqrt(distance_squared) * 1e9 / SPEED_OF_LIGHT) as u32
 }
 
 #[cfg(test)]

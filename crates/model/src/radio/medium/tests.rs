@@ -102,6 +102,20 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
 }
 
 #[test]
+fn no_way_over_another_station_is_shorter() {
+    let delay = |from: (f64, f64), to: (f64, f64)| delay_nanos((to.0 - from.0).powi(2) + (to.1 - from.1).powi(2));
+    for spacing in [100.0, 200.0, 249.9, 250.0] {
+        let (first, second, third) = ((0.0, 0.0), (spacing, 0.0), (2.0 * spacing, 0.0));
+        assert!(delay(first, third) <= delay(first, second) + delay(second, third), "{spacing} m");
+    }
+    let mut rng = Streams::new(3, 0).stream("places");
+    for _ in 0..10_000 {
+        let [a, b, c] = [(); 3].map(|()| (rng.uniform_in(0.0, 800.0), rng.uniform_in(0.0, 2.0)));
+        assert!(delay(a, c) <= delay(a, b) + delay(b, c), "{a:?} {b:?} {c:?}");
+    }
+}
+
+#[test]
 fn range_and_threshold_agree() {
     let mut medium = medium(&[(0.0, 0.0), (250.0, 0.0), (250.1, 0.0), (0.0, 550.0), (0.0, 550.2)], 550.0, Search::Auto);
     assert_eq!(medium.in_range(NodeId(0), Time::ZERO), [NodeId(1)]);
@@ -194,7 +208,7 @@ fn a_node_without_a_radio_hears_nothing() {
     for search in [Search::Array, Search::Grid] {
         let mut medium = medium(&[(0.0, 0.0), (50.0, 0.0), (100.0, 0.0)], 550.0, search);
         medium.without_radio(NodeId(1));
-        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 333)]);
+        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 334)]);
         assert_eq!(medium.in_range(NodeId(2), Time::ZERO), [NodeId(0)]);
     }
 }
