@@ -15,8 +15,9 @@
 //!
 //! Left out: multicast (flags J, R), prefixes, several interfaces, and the wait after a reboot (§6.13), as nodes do not
 //! reboot here. Where the RFC leaves a choice: a node puts packets of its own that could not be sent back into the buffer and
-//! looks for a new route; a packet in transit without a route is reported to the precursors, or, if there are none, to the
-//! next hop towards its source; a sequence number learned from an error never moves backwards.
+//! looks for a new route; a packet in transit without a route is reported to the precursors and to the neighbour that sent
+//! it, and does not advance the number of a route that was invalid before; a sequence number learned from an error never
+//! moves backwards.
 //!
 //! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no packet
 //! meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
@@ -107,8 +108,9 @@ pub struct Aodv {
     memory: Span,
     node: NodeId,
     rules: Rules,
-    /// Whether everything that is heard of a neighbour counts (RFC 3561 §6.9).
-    watches_neighbours: bool,
+    /// The last packet heard under RFC 3561's rules, and the neighbour that sent it: the previous hop of a packet that is
+    /// to be forwarded.
+    last_heard: Option<(PacketId, NodeId)>,
     /// The node's own sequence number.
     sequence: u32,
     /// The number of the last request.
@@ -154,7 +156,7 @@ impl Aodv {
             memory: params.path_discovery_time(),
             node,
             rules: params.rules,
-            watches_neighbours: params.rules == Rules::Rfc3561 && params.by_hello(),
+            last_heard: None,
             rng,
             // ns-2 starts at two and keeps its own number even.
             sequence: if params.rules == Rules::Ns2 { 2 } else { 0 },
@@ -435,7 +437,7 @@ impl Routing for Aodv {
 
     #[inline]
     fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
-        if self.watches_neighbours {
+        if self.rules == Rules::Rfc3561 {
             self.rfc_on_heard(packet, from, cx);
             self.find_deadline();
         }

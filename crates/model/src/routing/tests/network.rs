@@ -1,7 +1,7 @@
 //! A small network in memory, to run routers in: links that can be cut, one queue a node, feedback when a link fails.
 //!
 //! A frame takes a millisecond; one that nobody acknowledges is given up after ten. A frame is acknowledged when the link
-//! works both ways. Nothing else is lost.
+//! works both ways. Nothing else is lost, but for the messages that a test names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -46,6 +46,8 @@ pub struct Network {
     /// Routes that changed: time, node, change.
     pub changes: Vec<(Time, NodeId, RouteChange)>,
     describe: fn(&RoutingMessage) -> String,
+    /// Beginnings of messages, such as `2>1 RERR`: the next message like each is sent, and nobody hears it.
+    pub lost: Vec<String>,
     /// Timer calls, over all nodes.
     pub timer_calls: u64,
 }
@@ -71,6 +73,7 @@ impl Network {
             talk: Vec::new(),
             changes: Vec::new(),
             describe,
+            lost: Vec::new(),
             timer_calls: 0,
         };
         for index in 0..nodes {
@@ -288,6 +291,20 @@ impl Network {
         self.transmit(node);
     }
 
+    /// Whether a test wants this message lost; it is asked for once.
+    fn is_lost(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) -> bool {
+        let Body::Routing(message) = &self.cx.packets[packet].body else { return false };
+        let what = self.speech(node, next_hop, message);
+        let place = self.lost.iter().position(|lost| what.starts_with(lost));
+        place.map(|place| self.lost.remove(place)).is_some()
+    }
+
+    /// A message as one line: sender, receiver (or `*`), what it says.
+    fn speech(&self, node: NodeId, next_hop: NodeId, message: &RoutingMessage) -> String {
+        let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
+        format!("{node}>{to} {}", (self.describe)(message))
+    }
+
     fn transmit(&mut self, node: NodeId) {
         let it = &mut self.nodes[node.index()];
         if it.busy {
@@ -297,9 +314,8 @@ impl Network {
         it.busy = true;
         let fails = !next_hop.is_broadcast() && !self.linked(node, next_hop);
         if let Body::Routing(message) = &self.cx.packets[packet].body {
-            let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
-            let (millis, what) = (self.cx.now.nanos() / 1_000_000, (self.describe)(message));
-            let mut line = format!("{millis} {node}>{to} {what}");
+            let millis = self.cx.now.nanos() / 1_000_000;
+            let mut line = format!("{millis} {}", self.speech(node, next_hop, message));
             let it = &self.cx.packets[packet];
             write!(line, " ttl {} {} B", it.ttl, it.size).expect("a string takes all");
             self.talk.push(line);
@@ -316,7 +332,9 @@ impl Network {
         let it = &mut self.nodes[node.index()];
         it.busy = false;
         let Some((packet, next_hop)) = it.queue.pop_front() else { return };
-        if next_hop.is_broadcast() {
+        if self.is_lost(node, packet, next_hop) {
+            self.cx.hand_over(packet);
+        } else if next_hop.is_broadcast() {
             let hearers: Vec<_> =
                 self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| NodeId(hearer)).collect();
             for hearer in hearers {

@@ -74,25 +74,33 @@ impl Aodv {
             self.rfc_repair(destination, source, cx);
         } else {
             cx.unreachable(self.node, packet);
-            self.rfc_report_lacking(source, destination, cx);
+            self.rfc_report_lacking(packet, destination, cx);
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
         }
     }
 
-    /// §6.11 case (ii): data came for a destination without a route.
-    fn rfc_report_lacking(&mut self, source: NodeId, destination: NodeId, cx: &mut Context) {
+    /// §6.11 case (ii): data came for a destination without a route. The RFC tells the precursors. The neighbour that sent
+    /// the packet is told too: it uses the route, and may not be a precursor, or may have missed the error that cleared them.
+    ///
+    /// The sequence number was advanced when the route became invalid. It is not advanced for each packet that still
+    /// comes, or it would pass the destination's own number.
+    fn rfc_report_lacking(&mut self, packet: PacketId, destination: NodeId, cx: &mut Context) {
+        let forget = cx.now + self.params.delete_period();
         let sequence = match self.table.get_mut(destination) {
-            Some(route) if route.known_sequence => {
-                route.sequence = route.sequence.wrapping_add(1);
-                route.sequence
+            Some(route) => {
+                // Step 3: a neighbour uses the route still, so that the entry must not be forgotten yet.
+                route.expires = route.expires.max(forget);
+                if route.known_sequence { route.sequence } else { 0 }
             }
-            _ => 0,
+            None => 0,
         };
         let mut recipients: Vec<_> = self.precursors.of(destination).collect();
-        if recipients.is_empty() {
-            // The precursors were told before; who still sends here has missed it.
-            recipients.push(self.table.up(source).map_or(NodeId::BROADCAST, |back| back.next_hop));
-        }
+        recipients.push(match self.last_heard {
+            Some((heard, from)) if heard == packet => from,
+            _ => NodeId::BROADCAST,
+        });
+        recipients.sort_unstable();
+        recipients.dedup();
         self.rfc_send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, false, cx);
     }
 
@@ -238,6 +246,10 @@ impl Aodv {
 
     /// Anything heard of a neighbour shows that it is there (§6.9).
     pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+        self.last_heard = Some((packet, from));
+        if !self.params.by_hello() {
+            return;
+        }
         if let Ok(place) = self.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
             self.neighbours[place].1 = cx.now + self.params.neighbour_expiry();
         }

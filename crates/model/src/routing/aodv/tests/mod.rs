@@ -3,6 +3,7 @@
 mod notices;
 mod ns2;
 mod rfc;
+mod upkeep;
 
 use hopyard_engine::{Span, Time};
 

@@ -5,12 +5,12 @@ use super::*;
 
 /// The RFC's defaults without jitter, and with the link layer alone telling of broken links, so that no HELLO disturbs a
 /// conversation.
-fn quiet() -> Params {
+pub(super) fn quiet() -> Params {
     Params { link_detection: LinkDetection::LinkLayer, broadcast_jitter: Span::ZERO, ..Params::of_profile(RFC) }
 }
 
 /// One router, number 0, that hears what a test injects.
-fn alone(params: &Params) -> Network {
+pub(super) fn alone(params: &Params) -> Network {
     network(1, params)
 }
 

@@ -1,0 +1,64 @@
+//! RFC 3561: how broken links are noticed, who is told, and how long routes are kept.
+
+use super::rfc::quiet;
+use super::*;
+
+/// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and then
+/// 5 through 4, so that node 2's route back to node 0 leads through 4.
+fn two_ways(params: &Params) -> Network {
+    let mut net = network(6, params);
+    net.chain(&[0, 1, 2, 3]);
+    net.chain(&[0, 4, 2, 5]);
+    net.part(0, 4);
+    net.send(0, 3);
+    net.run_until(1_000);
+    net.join(0, 4);
+    net.part(0, 1);
+    net.send(0, 5);
+    net.run_until(2_000);
+    net.join(0, 1);
+    assert_eq!((net.route(0, 3), net.route(0, 5), net.route(2, 0)), (Some((1, 3)), Some((4, 3)), Some((4, 2))));
+    net
+}
+
+#[test]
+fn an_error_about_data_without_a_route_goes_to_the_neighbour_that_sent_them() {
+    let mut net = two_ways(&quiet());
+    net.part(2, 3);
+    net.lost.push("2>1 RERR".to_owned());
+    net.talk.clear();
+    for round in 0..50 {
+        net.send(0, 3);
+        net.send(0, 5);
+        net.run_until(2_000 + 100 * (round + 1));
+    }
+    assert!(net.lost.is_empty(), "the first error was lost");
+    let errors = net.said("2>");
+    let errors: Vec<_> = errors.iter().filter(|line| line.contains("RERR")).collect();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[1].contains("2>1 RERR 3/1 "), "the second packet is reported to where it came from: {errors:?}");
+    assert_eq!(net.dropped(2, DropReason::NoRoute), 1);
+    assert_eq!(net.route(0, 3), None);
+    assert_eq!(net.route(0, 5), Some((4, 3)), "the other flow goes on");
+    net.check_account();
+}
+
+#[test]
+fn errors_about_data_without_a_route_do_not_advance_the_number_and_keep_the_entry() {
+    // Every error is lost, so that node 0 sends on for longer than DELETE_PERIOD.
+    let params = quiet();
+    let mut net = chain(4, &params);
+    net.send(0, 3);
+    net.run_until(1_000);
+    net.part(2, 3);
+    net.talk.clear();
+    let seconds = params.delete_period().nanos() / 1_000_000_000 + 10;
+    for second in 1..seconds {
+        net.lost.push("2>1 RERR".to_owned());
+        net.send(0, 3);
+        net.run_until(1_000 + 1_000 * second);
+    }
+    let errors = net.said("2>1 RERR");
+    assert_eq!(errors.len() as u64, seconds - 1, "an error for each packet");
+    assert!(errors.iter().all(|line| line.contains("RERR 3/1 ")), "the number stays, and is not forgotten: {errors:?}");
+}
