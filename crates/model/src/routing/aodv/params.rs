@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
 
+/// What a HELLO may wait in the interface queue and for the medium.
+const HELLO_QUEUEING: Span = Span::from_millis(50);
+
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -159,7 +162,8 @@ pub struct Params {
     pub hello_jitter: Span,
     /// HELLO messages that may stay away before a link counts as broken.
     pub allowed_hello_loss: u8,
-    /// Silence after which a neighbour is lost; "auto": `allowed_hello_loss * hello_interval`.
+    /// Silence after which a neighbour is lost; "auto": `allowed_hello_loss` of the longest intervals that two jitters
+    /// (`hello_jitter`, `broadcast_jitter`) make of `hello_interval`, and 50 ms for queueing.
     pub neighbour_expiry: Auto,
     /// Largest random delay of a broadcast that another node's broadcast has caused, and of a request that is repeated.
     pub broadcast_jitter: Span,
@@ -350,10 +354,12 @@ impl Params {
         self.blacklist_timeout.or(self.net_traversal_time() * u64::from(self.rreq_retries))
     }
 
-    /// The silence after which a neighbour is lost.
+    /// The silence after which a neighbour is lost (RFC 3561 §6.9: more than ALLOWED_HELLO_LOSS * HELLO_INTERVAL). Both
+    /// jitters lengthen the interval between two HELLO messages, and the last one may have waited for the medium.
     #[must_use]
     pub fn neighbour_expiry(&self) -> Span {
-        self.neighbour_expiry.or(self.hello_interval * u64::from(self.allowed_hello_loss))
+        let interval = self.hello_interval + self.hello_jitter + self.broadcast_jitter;
+        self.neighbour_expiry.or(interval * u64::from(self.allowed_hello_loss) + HELLO_QUEUEING)
     }
 
     /// MAX_REPAIR_TTL.
@@ -399,7 +405,7 @@ mod tests {
         assert_eq!(rfc.next_hop_wait(), Span::from_millis(50));
         assert_eq!(rfc.delete_period(), Span::from_secs(15));
         assert_eq!(rfc.blacklist_timeout(), Span::from_millis(5600));
-        assert_eq!(rfc.neighbour_expiry(), Span::from_secs(2));
+        assert_eq!(rfc.neighbour_expiry(), Span::from_millis(2 * (1000 + 10) + 50));
         assert_eq!(rfc.max_repair_ttl(), 10);
         assert_eq!(rfc.ring_traversal_time(1), Span::from_millis(240));
         assert_eq!(rfc.reverse_route_life(5), Span::from_millis(5200));
