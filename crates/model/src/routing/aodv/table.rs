@@ -35,8 +35,11 @@ pub struct Entry {
     pub last_ttl: u8,
     /// Whether it can be used.
     pub state: State,
-    /// Whether the sequence number is known.
+    /// Whether a sequence number is known: news with an older one are refused.
     pub known_sequence: bool,
+    /// Whether the present route came with this number (RFC 3561: the valid sequence number flag). A neighbour that was only
+    /// heard has none: its route is not offered to others, and its number is not advanced when the link breaks.
+    pub own_sequence: bool,
     /// Whether data have gone this way since it came up, so that its changes are announced.
     pub used: bool,
     /// Whether a packet in transit may start a local repair (RFC 3561 §6.12).
@@ -56,6 +59,16 @@ pub struct Table {
 impl Default for Table {
     fn default() -> Self {
         Self { entries: Vec::new(), next_expiry: Time::NEVER }
+    }
+}
+
+impl Entry {
+    /// The number with which the route becomes invalid (RFC 3561 §6.1, §6.11): one more, so that those who use this node as
+    /// their next hop cannot offer it what they have learned from it. It grows once for each number that the destination has
+    /// given out, so that the destination's next request is never older.
+    #[must_use]
+    pub fn advanced(&self) -> u32 {
+        self.sequence.wrapping_add(u32::from(self.known_sequence && self.own_sequence))
     }
 }
 
@@ -96,6 +109,7 @@ impl Table {
                 last_ttl: 0,
                 state: State::Down,
                 known_sequence: false,
+                own_sequence: false,
                 used: false,
                 repairable: false,
                 expires: Time::NEVER,

@@ -172,7 +172,7 @@ impl Aodv {
             || newer(sequence, route.sequence)
             || sequence == route.sequence && (route.state != State::Up || hops < route.hops);
         if news {
-            (route.sequence, route.known_sequence) = (sequence, true);
+            (route.sequence, route.known_sequence, route.own_sequence) = (sequence, true, true);
             self.rfc_bring_up(destination, next_hop, hops, expires, cx);
         }
         news

@@ -38,7 +38,12 @@ impl Aodv {
     fn rfc_meet(&mut self, neighbour: NodeId, cx: &mut Context) {
         let least = cx.now + self.params.active_route_timeout;
         let route = self.table.entry(neighbour);
-        let expires = if route.state == State::Up { route.expires.max(least) } else { least };
+        let expires = if route.state == State::Up {
+            route.expires.max(least)
+        } else {
+            route.own_sequence = false;
+            least
+        };
         self.rfc_bring_up(neighbour, neighbour, 1, expires, cx);
     }
 
@@ -76,7 +81,11 @@ impl Aodv {
         if let Some(route) = known.filter(|route| {
             let fresh = request.unknown_sequence || !newer(request.destination_sequence, route.sequence);
             // A route that leads back to where the request came from would make a loop of two.
-            route.state == State::Up && fresh && route.next_hop != from && !request.destination_only
+            route.state == State::Up
+                && route.own_sequence
+                && fresh
+                && route.next_hop != from
+                && !request.destination_only
         }) {
             self.rfc_reply_from_table(&request, route.next_hop, from, cx);
             cx.deliver(packet);
@@ -164,11 +173,12 @@ impl Aodv {
         if reply.ack_required {
             self.send(AodvMessage::ReplyAck, from, 1, Span::ZERO, cx);
         }
-        self.rfc_meet(from, cx);
         reply.hops = reply.hops.saturating_add(1);
         let expires = cx.now + reply.lifetime;
         let news = reply.destination != self.node
             && self.rfc_learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
+        // After what the reply says: or the reply of a neighbour about itself would find its route valid and be no news.
+        self.rfc_meet(from, cx);
         // §6.7: only a reply that has made or changed a route goes on.
         if !news || reply.originator == self.node {
             cx.deliver(packet);

@@ -205,7 +205,7 @@ impl Aodv {
             .table
             .iter_mut()
             .filter(|route| route.state == State::Up && route.next_hop == lost)
-            .map(|route| (route.destination, route.sequence.wrapping_add(u32::from(route.known_sequence))))
+            .map(|route| (route.destination, route.advanced()))
             .collect();
         for (destination, sequence) in broken {
             if repairing {
@@ -268,7 +268,9 @@ impl Aodv {
         self.meet_neighbour(from, lost_at);
         let route = self.table.entry(from);
         if !route.known_sequence || !newer(route.sequence, sequence) {
-            (route.sequence, route.known_sequence) = (sequence, true);
+            (route.sequence, route.known_sequence, route.own_sequence) = (sequence, true, true);
+        } else if route.state != State::Up {
+            route.own_sequence = false;
         }
         let expires = match route.state {
             State::Up => route.expires.max(lost_at),
@@ -340,7 +342,7 @@ impl Aodv {
             .filter(|route| route.state == State::Up && route.expires < now)
             .map(|route| {
                 // §6.1: a link that expires counts as one that is lost.
-                route.sequence = route.sequence.wrapping_add(u32::from(route.known_sequence));
+                route.sequence = route.advanced();
                 route.destination
             })
             .collect();

@@ -1,7 +1,7 @@
 //! RFC 3561: how broken links are noticed, who is told, and how long routes are kept.
 
 use super::super::{Auto, LinkDetection};
-use super::rfc::quiet;
+use super::rfc::{alone, quiet};
 use super::*;
 
 /// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and then
@@ -91,4 +91,48 @@ fn one_hello_may_be_lost_and_two_in_a_row_break_the_link() {
     assert_eq!(links_broken(20, Auto::Derived, 2), 20);
     // Without allowance for jitter one lost HELLO is one too many.
     assert_eq!(links_broken(20, Auto::Fixed(Span::from_secs(2)), 1), 20);
+}
+
+#[test]
+fn a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
+    let mut net = chain(3, &quiet());
+    net.send(0, 2);
+    net.run_until(1_000);
+    net.part(1, 2);
+    net.send(0, 2);
+    net.run_until(2_000);
+    assert_eq!((net.route(0, 2), net.route(1, 2)), (None, None));
+    net.join(1, 2);
+    net.talk.clear();
+    let packet = net.send(0, 2);
+    net.run_until(2_100);
+    // Node 1 knows the number that node 2 answers with: its own error had advanced it.
+    assert_eq!(net.said("RREP 0 hops to 2/1").len(), 1);
+    assert_eq!(net.said("1>0 RREP 1 hops to 2/1").len(), 1, "{:?}", net.talk);
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId), "found by the first request");
+}
+
+#[test]
+fn the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
+    let mut net = alone(&quiet());
+    let from_8 = |sequence| Request { originator_sequence: sequence, id: sequence, hops: 0, ..request() };
+    net.inject(8, 0, 5, wrap(AodvMessage::Request(from_8(5))));
+    net.run_until(6_000);
+    assert_eq!(net.route(0, 8), None, "expired, and the number is 6 now");
+    for second in [7, 11, 15] {
+        net.run_until(1_000 * second);
+        net.inject(8, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
+        assert_eq!(net.route(0, 8), Some((8, 1)), "a neighbour, whatever its number");
+        net.talk.clear();
+        let asked = Request { originator: NodeId(7), destination: NodeId(8), id: second as u32, ..request() };
+        net.inject(7, 0, 5, wrap(AodvMessage::Request(asked)));
+        net.run_until(1_000 * second + 100);
+        assert_eq!(net.said("RREP").len(), 0, "a route without a number of its own is not offered to others");
+        assert_eq!(net.said("0>* RREQ").len(), 1);
+    }
+    net.run_until(19_000);
+    assert_eq!(net.route(0, 8), None);
+    // Node 8 asks for the first time since: its number is 6, and that is news.
+    net.inject(7, 0, 5, wrap(AodvMessage::Request(Request { hops: 1, ..from_8(6) })));
+    assert_eq!(net.route(0, 8), Some((7, 2)));
 }
