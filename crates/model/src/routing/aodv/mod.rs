@@ -248,7 +248,7 @@ impl Aodv {
             cx.drop_packet(self.node, packet, DropReason::TtlExpired);
             return;
         }
-        let until = cx.now + self.params.active_route_timeout;
+        let until = cx.now + self.params.active_route_timeout();
         let Some(route) = self.table.get_mut(destination).filter(|route| route.state == State::Up) else {
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
             return;

@@ -63,7 +63,7 @@ impl Aodv {
         // At first the last hop count is "infinite", so that the search begins with a flood of the network.
         let last = route.last_ttl.max(route.last_hops);
         let ttl = if last == 0 {
-            self.params.ttl_start
+            self.params.ttl_start()
         } else if last < threshold {
             last.saturating_add(increment)
         } else {
@@ -144,7 +144,7 @@ impl Aodv {
     fn ns2_on_request(&mut self, packet: PacketId, mut request: Request, from: NodeId, cx: &mut Context) {
         // The reverse route comes first, whether or not it will be used.
         let least = cx.now + self.params.reverse_route_life(request.hops);
-        let active = cx.now + self.params.active_route_timeout;
+        let active = cx.now + self.params.active_route_timeout();
         let back = self.table.entry(request.originator);
         // An entry that is down has no lifetime of its own.
         let mut expires = if back.state == State::Up { back.expires.max(least) } else { least };
@@ -254,7 +254,7 @@ impl Aodv {
             cx.drop_packet(self.node, packet, DropReason::TtlExpired);
             return;
         }
-        back.expires = cx.now + self.params.active_route_timeout;
+        back.expires = cx.now + self.params.active_route_timeout();
         let (next_hop, expires) = (back.next_hop, back.expires);
         self.table.expires(expires);
         reply.hops = reply.hops.saturating_add(1);

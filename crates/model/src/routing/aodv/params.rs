@@ -101,9 +101,10 @@ pub struct Params {
     pub rules: Rules,
     /// How a broken link is noticed: "link_layer", "hello" or "both".
     pub link_detection: LinkDetection,
-    /// How long a route stays valid after its last use.
-    pub active_route_timeout: Span,
-    /// Lifetime that a destination gives to the route to itself; "auto": twice `active_route_timeout`.
+    /// How long a route stays valid after its last use; "auto": 10 s where the link layer tells of broken links, else 3 s.
+    pub active_route_timeout: Auto,
+    /// Lifetime that a destination gives to the route to itself; "auto": twice the longer of `active_route_timeout` and
+    /// `path_discovery_time`.
     pub my_route_timeout: Auto,
     /// Least lifetime of a reverse route; "auto": what is left of two network traversals (RFC 3561 §6.5).
     pub reverse_route_life: Auto,
@@ -118,11 +119,11 @@ pub struct Params {
     /// How long to wait for an RREP-ACK; "auto": `node_traversal_time` plus 10 ms.
     pub next_hop_wait: Auto,
     /// How long an invalid route is remembered; "auto": `delete_factor` times the longer of `active_route_timeout` and
-    /// `allowed_hello_loss * hello_interval`. ns-2's procedures never forget one.
+    /// `hello_interval`. ns-2's procedures never forget one.
     pub delete_period: Auto,
     /// The factor K in `delete_period`.
     pub delete_factor: u8,
-    /// TTL of the first request of an expanding ring search.
+    /// TTL of the first request of an expanding ring search; 0: 2 where HELLO messages are sent, else 1.
     pub ttl_start: u8,
     /// By how much the TTL grows from ring to ring.
     pub ttl_increment: u8,
@@ -154,7 +155,8 @@ pub struct Params {
     pub destination_only: bool,
     /// Whether every reply asks for an RREP-ACK (flag A), to find links that work in one direction alone.
     pub request_rrep_ack: bool,
-    /// How long requests from the far end of such a link are ignored; "auto": `rreq_retries` network traversals.
+    /// How long requests from the far end of such a link are ignored; "auto": a network traversal for each attempt of a
+    /// search, the rings included.
     pub blacklist_timeout: Auto,
     /// Time between a node's HELLO messages.
     pub hello_interval: Span,
@@ -192,7 +194,7 @@ impl params::Params for Params {
         let rfc = Self {
             rules: Rules::Rfc3561,
             link_detection: LinkDetection::Both,
-            active_route_timeout: Span::from_secs(3),
+            active_route_timeout: Auto::Derived,
             my_route_timeout: Auto::Derived,
             reverse_route_life: Auto::Derived,
             path_discovery_time: Auto::Derived,
@@ -202,7 +204,7 @@ impl params::Params for Params {
             next_hop_wait: Auto::Derived,
             delete_period: Auto::Derived,
             delete_factor: 5,
-            ttl_start: 1,
+            ttl_start: 0,
             ttl_increment: 2,
             ttl_threshold: 7,
             timeout_buffer: 2,
@@ -238,7 +240,7 @@ impl params::Params for Params {
         Self {
             rules: Rules::Ns2,
             link_detection: LinkDetection::LinkLayer,
-            active_route_timeout: Span::from_secs(10),
+            active_route_timeout: Auto::Fixed(Span::from_secs(10)),
             my_route_timeout: Auto::Fixed(Span::from_secs(10)),
             reverse_route_life: Auto::Fixed(Span::from_secs(6)),
             path_discovery_time: Auto::Fixed(Span::from_secs(6)),
@@ -270,12 +272,11 @@ impl params::Params for Params {
             _ => Ok(()),
         };
         positive("net_diameter", self.net_diameter)?;
-        positive("ttl_start", self.ttl_start)?;
         positive("ttl_increment", self.ttl_increment)?;
         positive("rreq_retries", self.rreq_retries)?;
         positive("allowed_hello_loss", self.allowed_hello_loss)?;
         for (parameter, value) in [
-            ("active_route_timeout", self.active_route_timeout),
+            ("active_route_timeout", self.active_route_timeout()),
             ("node_traversal_time", self.node_traversal_time),
             ("hello_interval", self.hello_interval),
             ("buffer_timeout", self.buffer_timeout),
@@ -283,6 +284,17 @@ impl params::Params for Params {
             if value < Span::from_millis(1) {
                 return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
             }
+        }
+        // RFC 3561 §10: or a route could expire between two HELLO messages of a neighbour that is there.
+        let silence = self.hello_interval * u64::from(self.allowed_hello_loss);
+        if self.rules == Rules::Rfc3561 && self.by_hello() && self.active_route_timeout() <= silence {
+            return Err(Fault::new(
+                "active_route_timeout",
+                format!(
+                    "expected more than allowed_hello_loss * hello_interval, {silence}, found {}",
+                    self.active_route_timeout()
+                ),
+            ));
         }
         if self.hello_jitter >= self.hello_interval {
             return Err(Fault::new("hello_jitter", "expected less than hello_interval"));
@@ -317,10 +329,26 @@ impl Params {
         self.link_detection != LinkDetection::LinkLayer
     }
 
-    /// MY_ROUTE_TIMEOUT.
+    /// ACTIVE_ROUTE_TIMEOUT. RFC 3561 §10 asks for more where the link layer tells of broken links at once: a longer life
+    /// then keeps no dead routes.
+    #[must_use]
+    pub fn active_route_timeout(&self) -> Span {
+        self.active_route_timeout.or(Span::from_secs(if self.by_link_layer() { 10 } else { 3 }))
+    }
+
+    /// MY_ROUTE_TIMEOUT, which RFC 3561 §10 wants to be at least twice PATH_DISCOVERY_TIME.
     #[must_use]
     pub fn my_route_timeout(&self) -> Span {
-        self.my_route_timeout.or(self.active_route_timeout * 2)
+        self.my_route_timeout.or(self.active_route_timeout().max(self.path_discovery_time()) * 2)
+    }
+
+    /// TTL_START. HELLO messages tell of the neighbours, so that a search among them alone finds nothing (RFC 3561 §10).
+    #[must_use]
+    pub fn ttl_start(&self) -> u8 {
+        match self.ttl_start {
+            0 => 1 + u8::from(self.by_hello()),
+            ttl => ttl,
+        }
     }
 
     /// NET_TRAVERSAL_TIME.
@@ -344,14 +372,18 @@ impl Params {
     /// DELETE_PERIOD.
     #[must_use]
     pub fn delete_period(&self) -> Span {
-        let hello = self.hello_interval * u64::from(self.allowed_hello_loss);
-        self.delete_period.or(self.active_route_timeout.max(hello) * u64::from(self.delete_factor))
+        let longer = self.active_route_timeout().max(self.hello_interval);
+        self.delete_period.or(longer * u64::from(self.delete_factor))
     }
 
-    /// BLACKLIST_TIMEOUT.
+    /// BLACKLIST_TIMEOUT: as long as all attempts of a search may take (RFC 3561 §10).
     #[must_use]
     pub fn blacklist_timeout(&self) -> Span {
-        self.blacklist_timeout.or(self.net_traversal_time() * u64::from(self.rreq_retries))
+        let rings = match self.ttl_threshold.checked_sub(self.ttl_start()) {
+            Some(more) => u64::from(more / self.ttl_increment) + 1,
+            None => 0,
+        };
+        self.blacklist_timeout.or(self.net_traversal_time() * (rings + u64::from(self.rreq_retries)))
     }
 
     /// The silence after which a neighbour is lost (RFC 3561 §6.9: more than ALLOWED_HELLO_LOSS * HELLO_INTERVAL). Both
@@ -396,15 +428,16 @@ mod tests {
     use super::*;
     use crate::params::Params as _;
 
+    fn by(link_detection: LinkDetection) -> Params {
+        Params { link_detection, ..Params::of_profile(RFC) }
+    }
+
     #[test]
     fn derived_values_of_the_rfc_are_those_of_its_section_10() {
         let rfc = Params::of_profile(RFC);
-        assert_eq!(rfc.my_route_timeout(), Span::from_secs(6));
         assert_eq!(rfc.net_traversal_time(), Span::from_millis(2800));
         assert_eq!(rfc.path_discovery_time(), Span::from_millis(5600));
         assert_eq!(rfc.next_hop_wait(), Span::from_millis(50));
-        assert_eq!(rfc.delete_period(), Span::from_secs(15));
-        assert_eq!(rfc.blacklist_timeout(), Span::from_millis(5600));
         assert_eq!(rfc.neighbour_expiry(), Span::from_millis(2 * (1000 + 10) + 50));
         assert_eq!(rfc.max_repair_ttl(), 10);
         assert_eq!(rfc.ring_traversal_time(1), Span::from_millis(240));
@@ -412,12 +445,36 @@ mod tests {
     }
 
     #[test]
+    fn what_section_10_says_of_link_detection_is_followed() {
+        // ACTIVE_ROUTE_TIMEOUT, MY_ROUTE_TIMEOUT, DELETE_PERIOD and BLACKLIST_TIMEOUT in milliseconds; TTL_START.
+        for (link_detection, active, mine, delete, blacklist, ttl_start) in [
+            (LinkDetection::LinkLayer, 10_000, 20_000, 50_000, 6 * 2800, 1),
+            (LinkDetection::Both, 10_000, 20_000, 50_000, 5 * 2800, 2),
+            (LinkDetection::Hello, 3_000, 11_200, 15_000, 5 * 2800, 2),
+        ] {
+            let it = by(link_detection);
+            let times = [it.active_route_timeout(), it.my_route_timeout(), it.delete_period(), it.blacklist_timeout()];
+            assert_eq!(times, [active, mine, delete, blacklist].map(Span::from_millis), "{link_detection:?}");
+            assert_eq!(it.ttl_start(), ttl_start, "{link_detection:?}");
+        }
+        let short = Params { active_route_timeout: Auto::Fixed(Span::from_secs(2)), ..by(LinkDetection::Hello) };
+        let fault = short.check().expect_err("two lost HELLO messages take as long").to_string();
+        assert!(fault.contains("active_route_timeout") && fault.contains("2 s"), "{fault}");
+    }
+
+    #[test]
     fn derived_values_follow_their_parts_unless_fixed() {
         let wide = Params { net_diameter: 70, ..Params::of_profile(RFC) };
         assert_eq!(wide.net_traversal_time(), Span::from_millis(5600));
-        assert_eq!(wide.blacklist_timeout(), Span::from_millis(11_200));
+        assert_eq!(wide.blacklist_timeout(), Span::from_millis(5 * 5600));
+        let floods = Params { ttl_start: 9, ..wide };
+        assert_eq!(floods.blacklist_timeout(), Span::from_millis(2 * 5600), "no rings, no time for them");
+        let slow = Params { hello_interval: Span::from_secs(4), ..by(LinkDetection::Hello) };
+        assert_eq!(slow.delete_period(), Span::from_secs(20));
         let ns2 = Params::of_profile(NS2);
         assert_eq!(ns2.my_route_timeout(), Span::from_secs(10));
+        assert_eq!(ns2.active_route_timeout(), Span::from_secs(10));
+        assert_eq!(ns2.ttl_start(), 5);
         assert_eq!(ns2.reverse_route_life(9), Span::from_secs(6));
         assert_eq!(ns2.neighbour_expiry(), Span::from_millis(4500));
     }

@@ -18,7 +18,7 @@ impl Aodv {
         // §6.4: a search for a destination that was known begins where it was.
         let ttl = match self.table.get(destination) {
             Some(route) if route.last_hops != INFINITY => route.last_hops.saturating_add(self.params.ttl_increment),
-            _ => self.params.ttl_start,
+            _ => self.params.ttl_start(),
         };
         let ttl = self.rfc_ring(ttl);
         self.search_or_new(destination).ttl = ttl;

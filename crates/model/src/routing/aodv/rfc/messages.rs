@@ -36,7 +36,7 @@ impl Aodv {
 
     /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence number.
     fn rfc_meet(&mut self, neighbour: NodeId, cx: &mut Context) {
-        let least = cx.now + self.params.active_route_timeout;
+        let least = cx.now + self.params.active_route_timeout();
         let route = self.table.entry(neighbour);
         let expires = if route.state == State::Up {
             route.expires.max(least)
@@ -195,7 +195,7 @@ impl Aodv {
         }
         self.precursors.insert(reply.destination, back);
         self.precursors.insert(from, back);
-        self.rfc_keep(reply.originator, cx.now + self.params.active_route_timeout);
+        self.rfc_keep(reply.originator, cx.now + self.params.active_route_timeout());
         reply.ack_required = self.rfc_await_ack(back, cx);
         self.send_on(packet, AodvMessage::Reply(reply), back, ttl, Span::ZERO, cx);
     }

@@ -51,7 +51,7 @@ impl Aodv {
         self.active_until = until;
         if self.hello_at == Time::NEVER && self.params.by_hello() {
             self.hello_at =
-                self.last_broadcast.max(until - self.params.active_route_timeout) + self.params.hello_interval;
+                self.last_broadcast.max(until - self.params.active_route_timeout()) + self.params.hello_interval;
         }
     }
 
@@ -256,7 +256,7 @@ impl Aodv {
         let it = &cx.packets[packet];
         if it.destination == self.node && !it.is_routing() {
             // The end of a path is part of it, and the way back is in use.
-            let until = cx.now + self.params.active_route_timeout;
+            let until = cx.now + self.params.active_route_timeout();
             self.rfc_keep(it.source, until);
             self.rfc_take_part(until);
         }

@@ -103,6 +103,6 @@ fn the_profiles_are_told_apart_by_how_they_search() {
             .collect();
         (ttls.join(" "), net.dropped(0, DropReason::DiscoveryFailed))
     };
-    assert_eq!(ttls(RFC), ("1 3 5 7 35 35".to_owned(), 1));
+    assert_eq!(ttls(RFC), ("2 4 6 35 35".to_owned(), 1));
     assert_eq!(ttls(NS2), ("30 30 30 30".to_owned(), 1));
 }

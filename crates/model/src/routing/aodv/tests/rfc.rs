@@ -1,12 +1,19 @@
 //! RFC 3561, rule by rule.
 
-use super::super::LinkDetection;
+use super::super::{Auto, LinkDetection};
 use super::*;
 
 /// The RFC's defaults without jitter, and with the link layer alone telling of broken links, so that no HELLO disturbs a
-/// conversation.
+/// conversation. Lifetimes are short, so that tests are.
 pub(super) fn quiet() -> Params {
-    Params { link_detection: LinkDetection::LinkLayer, broadcast_jitter: Span::ZERO, ..Params::of_profile(RFC) }
+    Params {
+        link_detection: LinkDetection::LinkLayer,
+        active_route_timeout: Auto::Fixed(Span::from_secs(3)),
+        my_route_timeout: Auto::Fixed(Span::from_secs(6)),
+        blacklist_timeout: Auto::Fixed(Span::from_millis(5600)),
+        broadcast_jitter: Span::ZERO,
+        ..Params::of_profile(RFC)
+    }
 }
 
 /// One router, number 0, that hears what a test injects.
