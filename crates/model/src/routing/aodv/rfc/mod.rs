@@ -335,6 +335,16 @@ impl Aodv {
     /// Routes that were not used expire, and are forgotten later (§6.11, last paragraphs; §6.13 on why later).
     fn rfc_purge(&mut self, cx: &mut Context) {
         let now = cx.now;
+        // §6.4: what is being looked for is not forgotten meanwhile, or the search would accept older numbers than before.
+        let waiting = now + self.params.net_traversal_time() * 2;
+        for search in &self.searches {
+            if let Some(route) = self.table.get_mut(search.destination)
+                && route.state == State::Down
+                && route.expires < now
+            {
+                route.expires = waiting;
+            }
+        }
         self.table.retain(|route| route.state != State::Down || route.expires >= now);
         let expired: Vec<_> = self
             .table

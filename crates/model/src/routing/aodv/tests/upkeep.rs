@@ -136,3 +136,28 @@ fn the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
     net.inject(7, 0, 5, wrap(AodvMessage::Request(Request { hops: 1, ..from_8(6) })));
     assert_eq!(net.route(0, 8), Some((7, 2)));
 }
+
+#[test]
+fn an_entry_is_kept_while_it_is_looked_for() {
+    let params = Params { delete_period: Auto::Fixed(Span::from_secs(8)), ..quiet() };
+    let mut net = chain(3, &params);
+    net.send(0, 2);
+    net.run_until(1_000);
+    net.part(1, 2);
+    net.send(0, 2);
+    // The route is invalid since 1 s, and would be forgotten at 9 s. A search that begins shortly before takes ten seconds.
+    net.run_until(8_900);
+    assert_eq!(net.route(0, 2), None);
+    net.send(0, 2);
+    net.talk.clear();
+    net.send(0, 2);
+    net.run_until(30_000);
+    let asked = net.said("0>* RREQ");
+    assert!(asked.len() >= 3, "{asked:?}");
+    assert!(asked.iter().all(|line| line.contains("to 2/1 ")), "each request asks for the number: {asked:?}");
+    // After that nothing of it is left.
+    net.run_until(60_000);
+    net.talk.clear();
+    net.send(0, 2);
+    assert!(net.talk[0].contains("to 2/? "), "{}", net.talk[0]);
+}
