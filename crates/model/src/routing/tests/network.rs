@@ -136,6 +136,18 @@ impl Network {
 
     /// Sends a TCP segment with payload now; its number.
     pub fn send_segment(&mut self, source: u32, destination: u32) -> u64 {
+        let (packet, sequence) = self.segment(source, destination);
+        self.call(NodeId(source), |router, cx| router.route(packet, cx));
+        sequence
+    }
+
+    /// Gives a router a segment from `source` to `destination` back, as if the link to `next_hop` had failed it.
+    pub fn fail_segment(&mut self, source: u32, destination: u32, node: u32, next_hop: u32) {
+        let (packet, _) = self.segment(source, destination);
+        self.call(NodeId(node), |router, cx| router.on_link_failure(packet, NodeId(next_hop), cx));
+    }
+
+    fn segment(&mut self, source: u32, destination: u32) -> (PacketId, u64) {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let packet = self.cx.originate(Packet {
@@ -149,8 +161,7 @@ impl Network {
             body: Body::Tcp(TcpHeader { seq: sequence, len: 512, ..TcpHeader::default() }),
         });
         self.ways.insert(sequence, vec![NodeId(source)]);
-        self.call(NodeId(source), |router, cx| router.route(packet, cx));
-        sequence
+        (packet, sequence)
     }
 
     /// Sends an ICMP error now.

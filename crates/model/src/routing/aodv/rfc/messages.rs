@@ -51,11 +51,15 @@ impl Aodv {
         self.blacklist.retain(|&(_, until)| until > cx.now);
         // §6.8: this node does not reach the sender, so that no route can lead through it.
         let ignored = self.blacklist.iter().any(|&(neighbour, _)| neighbour == from);
-        if ignored || request.originator == self.node {
+        if ignored {
             cx.deliver(packet);
             return;
         }
         self.rfc_meet(from, cx);
+        if request.originator == self.node {
+            cx.deliver(packet);
+            return;
+        }
         let forget = cx.now + self.params.path_discovery_time();
         if !self.heard.note(request.originator, request.id, cx.now, forget) {
             cx.deliver(packet);

@@ -59,10 +59,11 @@ impl Aodv {
     pub(super) fn rfc_route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination) = (it.source, it.destination);
-        let (in_repair, repairable) = self
-            .table
-            .get(destination)
-            .map_or((false, false), |route| (route.state == State::InRepair, route.repairable));
+        let (in_repair, repairable) = self.table.get(destination).map_or((false, false), |route| {
+            // §6.12: until the route would have expired. It became invalid DELETE_PERIOD before it is forgotten.
+            let forgotten_in = route.expires.since(cx.now) + self.params.active_route_timeout();
+            (route.state == State::InRepair, route.repairable && forgotten_in >= self.params.delete_period())
+        });
         if source == self.node {
             self.buffer.push(packet, cx);
             self.rfc_look_for(destination, cx);
@@ -150,8 +151,13 @@ impl Aodv {
                 .table
                 .up(destination)
                 .is_some_and(|route| route.next_hop == next_hop && route.hops <= self.params.max_repair_ttl());
-        let elsewhere = self.table.up(destination).is_some_and(|route| route.next_hop != next_hop);
-        if !repair && !elsewhere {
+        // A route by another neighbour takes the packet, or the repair that another packet has begun.
+        let recoverable = self.table.get(destination).is_some_and(|route| match route.state {
+            State::Up => route.next_hop != next_hop,
+            State::InRepair => source != self.node,
+            State::Down => false,
+        });
+        if !repair && !recoverable {
             cx.unreachable(self.node, packet);
         }
         self.rfc_break(next_hop, if repair { destination } else { NodeId::BROADCAST }, cx);
@@ -195,7 +201,7 @@ impl Aodv {
     }
 
     /// §6.11 case (i): the link to a neighbour is broken. `repaired` is a destination for which a repair begins, so that
-    /// nobody is told of it yet; the others can then be repaired when they are needed (§6.12).
+    /// nobody is told of it yet; others that are near enough can then be repaired when they are needed (§6.12).
     fn rfc_break(&mut self, lost: NodeId, repaired: NodeId, cx: &mut Context) {
         self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
         self.precursors.remove_neighbour(lost);
@@ -205,10 +211,10 @@ impl Aodv {
             .table
             .iter_mut()
             .filter(|route| route.state == State::Up && route.next_hop == lost)
-            .map(|route| (route.destination, route.advanced()))
+            .map(|route| (route.destination, route.advanced(), route.hops))
             .collect();
-        for (destination, sequence) in broken {
-            if repairing {
+        for (destination, sequence, hops) in broken {
+            if repairing && hops <= self.params.max_repair_ttl() {
                 let forget = cx.now + self.params.delete_period();
                 self.table.entry(destination).sequence = sequence;
                 if destination != repaired {
@@ -247,9 +253,6 @@ impl Aodv {
     /// Anything heard of a neighbour shows that it is there (§6.9).
     pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
         self.last_heard = Some((packet, from));
-        if !self.params.by_hello() {
-            return;
-        }
         if let Ok(place) = self.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
             self.neighbours[place].1 = cx.now + self.params.neighbour_expiry();
         }
@@ -257,7 +260,9 @@ impl Aodv {
         if it.destination == self.node && !it.is_routing() {
             // The end of a path is part of it, and the way back is in use.
             let until = cx.now + self.params.active_route_timeout();
-            self.rfc_keep(it.source, until);
+            if let Some(previous_hop) = self.rfc_keep(it.source, until) {
+                self.rfc_keep(previous_hop, until);
+            }
             self.rfc_take_part(until);
         }
     }

@@ -161,3 +161,82 @@ fn an_entry_is_kept_while_it_is_looked_for() {
     net.send(0, 2);
     assert!(net.talk[0].contains("to 2/? "), "{}", net.talk[0]);
 }
+
+#[test]
+fn data_that_arrive_keep_the_way_back_alive_however_links_are_watched() {
+    for link_detection in [LinkDetection::LinkLayer, LinkDetection::Hello, LinkDetection::Both] {
+        let mut net = chain(4, &Params { link_detection, ..quiet() });
+        for round in 0..50 {
+            net.run_until(200 * round);
+            net.send(0, 3);
+        }
+        assert_eq!((net.route(3, 0), net.route(3, 2)), (Some((2, 3)), Some((2, 1))), "{link_detection:?}");
+        // Three seconds after the last datagram it is over.
+        net.run_until(200 * 49 + 3_010);
+        assert_eq!(net.route(3, 0), None, "{link_detection:?}");
+    }
+}
+
+#[test]
+fn a_request_of_its_own_tells_a_node_of_its_neighbour() {
+    let mut net = chain(2, &quiet());
+    net.part(0, 1);
+    net.send(0, 9);
+    net.run_until(100);
+    assert_eq!(net.route(0, 1), None);
+    net.inject(1, 0, 1, wrap(AodvMessage::Request(Request { originator: NodeId(0), hops: 1, ..request() })));
+    assert_eq!(net.route(0, 1), Some((1, 1)), "§6.5, first paragraph");
+    assert_eq!(net.route(0, 0), None);
+}
+
+#[test]
+fn a_repair_leaves_what_is_too_far_to_the_sources() {
+    // Nodes 3 and 6 are behind node 2; a repair may ask for destinations two hops away, and 6 is four hops from node 1.
+    let params = Params { local_repair: true, max_repair_ttl: 2, ..quiet() };
+    let mut net = network(7, &params);
+    net.chain(&[0, 1, 2, 3, 4, 6]);
+    net.send(0, 6);
+    net.run_until(1_000);
+    net.send(0, 3);
+    net.run_until(2_000);
+    assert_eq!((net.route(1, 6), net.route(1, 3)), (Some((2, 4)), Some((2, 2))));
+    net.part(1, 2);
+    net.talk.clear();
+    net.send(0, 3);
+    net.run_until(2_015);
+    assert_eq!(net.said("1>* RREQ").len(), 1, "node 3 is near enough: {:?}", net.talk);
+    assert_eq!(net.said("1>0 RERR 6/").len(), 1, "node 6 is not: {:?}", net.talk);
+    // A near one may be repaired when data come for it, but not after its lifetime.
+    let mut net = network(5, &Params { local_repair: true, ..quiet() });
+    net.chain(&[0, 1, 2, 3]);
+    net.join(2, 4);
+    net.send(0, 4);
+    net.run_until(1_000);
+    net.send(0, 3);
+    net.run_until(2_000);
+    net.part(1, 2);
+    net.send(0, 3);
+    // The repair of node 3 fails; a second after ACTIVE_ROUTE_TIMEOUT there comes data for node 4.
+    net.run_until(6_000);
+    net.talk.clear();
+    net.send(0, 4);
+    net.run_until(6_100);
+    assert_eq!(net.said("1>* RREQ").len(), 0, "{:?}", net.talk);
+    assert_eq!(net.said("1>0 RERR 4/").len(), 1, "{:?}", net.talk);
+}
+
+#[test]
+fn a_packet_that_waits_for_a_repair_is_not_unreachable() {
+    let mut net = chain(4, &Params { local_repair: true, ..quiet() });
+    net.send_segment(0, 3);
+    net.run_until(1_000);
+    net.part(2, 3);
+    net.talk.clear();
+    net.send_segment(0, 3);
+    net.run_until(1_013);
+    assert_eq!(net.said("2>* RREQ").len(), 1, "the repair is under way");
+    // A second one had been given to the link before the first one failed.
+    net.fail_segment(0, 3, 2, 3);
+    assert!(net.said("cannot pass on").is_empty(), "{:?}", net.talk);
+    net.check_account();
+}
