@@ -137,9 +137,9 @@ proptest! {
 
     #[test]
     fn ns2s_aodv_makes_no_loops(seed in any::<u64>()) {
-        // A route in repair is offered to others with a lifetime that has wrapped: about one such network in a thousand keeps
-        // a dead route for good, or sends a packet to and fro until its TTL runs out (docs/limits.md). The cases that
-        // `make test` draws hold none of these.
+        // ns-2 gives a repair up without advancing the number of the route, so that a neighbour whose route leads through
+        // this node may answer its next request: about one such network in a thousand sends a packet to and fro until its
+        // TTL runs out (docs/limits.md). The cases that `make test` draws hold none of these.
         links_come_and_go(&aodv(NS2, true), seed, 20, false);
     }
 
