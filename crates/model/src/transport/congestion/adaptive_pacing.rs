@@ -129,6 +129,9 @@ pub struct Params {
     pub back_off: bool,
     /// What a loss halves. paper: flight; agent: window.
     pub halve: Halve,
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). paper: on;
+    /// agent: off.
+    pub hold_ssthresh: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
     /// 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
@@ -140,8 +143,8 @@ pub struct Params {
 
 impl Params {
     fn reno(&self) -> reno::Params {
-        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 }
 
@@ -152,7 +155,7 @@ impl params::Params for Params {
     fn of_profile(profile: &str) -> Self {
         let agent = profile == AGENT;
         let base = if agent || profile == NS2 { NS2 } else { RFC };
-        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
             params::Params::of_profile(base);
         Self {
             bandwidth: if agent { Bandwidth::Fixed(USUAL_RATE) } else { Bandwidth::Radio },
@@ -169,6 +172,7 @@ impl params::Params for Params {
             pause_on_loss: agent,
             back_off: !agent,
             halve,
+            hold_ssthresh,
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,

@@ -59,6 +59,9 @@ pub struct Params {
     pub race: Race,
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
+    /// ns2: off.
+    pub hold_ssthresh: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
     /// 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
@@ -70,8 +73,8 @@ pub struct Params {
 
 impl Params {
     fn reno(&self) -> reno::Params {
-        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 }
 
@@ -79,13 +82,14 @@ impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2];
 
     fn of_profile(profile: &str) -> Self {
-        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
             params::Params::of_profile(profile);
         Self {
             base: Base::NewReno,
             probe_interval: Span::from_secs(2),
             race: Race::Published,
             halve,
+            hold_ssthresh,
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,

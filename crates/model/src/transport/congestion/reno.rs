@@ -1,9 +1,9 @@
 //! Reno's window rule (RFC 5681 §3.1 and §3.2), on which the loss-based variants stand.
 //!
 //! Read: RFC 5681; RFC 3465 for counting bytes; for the ns-2 profile, ns-2.35's `TcpAgent::opencwnd` and `slowdown`.
-//! Deviations of the profile `ns2`: the window is halved, not what is outstanding; the threshold is cut to whole segments while the
-//! window keeps its fraction; a repeated timeout cuts the threshold again; the window grows even when the receiver's window
-//! or the application holds the sender back.
+//! Deviations of the profile `ns2`: the window is halved, not what is outstanding. The threshold is cut to whole segments, and the
+//! window keeps its fraction. A repeated timeout cuts the threshold again. The window grows even when the receiver's window or the
+//! application holds the sender back.
 //! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`) and by the tests below.
 
 use schemars::JsonSchema;
@@ -31,6 +31,9 @@ pub enum Halve {
 pub struct Params {
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
+    /// ns2: off.
+    pub hold_ssthresh: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
     /// 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
@@ -48,6 +51,7 @@ impl params::Params for Params {
         let ns2 = profile == NS2;
         Self {
             halve: if ns2 { Halve::Window } else { Halve::Flight },
+            hold_ssthresh: !ns2,
             slow_start_limit: 1,
             count_bytes: false,
             grow_only_when_limited: !ns2,
@@ -136,13 +140,33 @@ impl CongestionControl for Reno {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
-        // RFC 5681 §3.1: a segment that times out again leaves the threshold as it is.
-        let hold = timeout.repeated > 0 && self.params.halve != Halve::Window;
+        let hold = timeout.repeated > 0 && self.params.hold_ssthresh;
         let ssthresh = if hold { view.ssthresh } else { self.halved(view).0 };
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 
     fn recovery(&self) -> recovery::Choice {
         recovery::Choice::Reno
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params as _;
+    use crate::transport::congestion::testing::{set, view_at as view};
+
+    #[test]
+    fn what_is_halved_does_not_decide_what_a_repeated_timeout_does() {
+        for halve in [Halve::Flight, Halve::Window, Halve::Pipe] {
+            for (hold_ssthresh, ssthresh) in [(true, 10.0), (false, 2.0)] {
+                let mut rule = Reno::new(&Params { halve, hold_ssthresh, ..Params::of_profile(RFC) });
+                assert_eq!(set(rule.on_timeout(&Timeout { repeated: 0 }, &view(0, 20.0))), (1.0, 10.0));
+                let again = View { ssthresh: 10.0, ..view(1000, 1.0) };
+                assert_eq!(set(rule.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, ssthresh), "{halve:?}");
+            }
+        }
+        assert!(Params::of_profile(RFC).hold_ssthresh, "RFC 5681 §3.1");
+        assert!(!Params::of_profile(NS2).hold_ssthresh);
     }
 }

@@ -30,6 +30,9 @@ pub struct Params {
     pub repair: Repair,
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
+    /// ns2: off.
+    pub hold_ssthresh: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
     /// 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
@@ -41,8 +44,8 @@ pub struct Params {
 
 impl Params {
     fn reno(&self) -> reno::Params {
-        let &Self { repair: _, halve, slow_start_limit, count_bytes, grow_only_when_limited } = self;
-        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+        let &Self { repair: _, halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } = self;
+        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 }
 
@@ -51,9 +54,9 @@ impl params::Params for Params {
 
     fn of_profile(profile: &str) -> Self {
         let repair = if profile == NS2 { Repair::Pipe } else { Repair::Rfc6675 };
-        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
             params::Params::of_profile(profile);
-        Self { repair, halve, slow_start_limit, count_bytes, grow_only_when_limited }
+        Self { repair, halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 
     fn check(&self) -> Result<(), params::Fault> {

@@ -244,7 +244,13 @@ impl Westwood {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
-        let growth = reno::Params { halve: Halve::Flight, slow_start_limit, count_bytes, grow_only_when_limited };
+        let growth = reno::Params {
+            halve: Halve::Flight,
+            hold_ssthresh: true,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+        };
         Self {
             reno: Reno::new(&growth),
             counting: Counting::default(),

@@ -156,7 +156,13 @@ impl WestwoodPlus {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
-        let growth = reno::Params { halve: Halve::Window, slow_start_limit, count_bytes, grow_only_when_limited };
+        let growth = reno::Params {
+            halve: Halve::Window,
+            hold_ssthresh: true,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+        };
         Self {
             params: params.clone(),
             reno: Reno::new(&growth),

@@ -120,6 +120,21 @@ fn a_timeout_resets_alpha_and_beta() {
 }
 
 #[test]
+fn an_outage_cuts_the_threshold_once() {
+    for profile in [LINUX, PAPER] {
+        let mut rule = Illinois::new(&Params::of_profile(profile));
+        round(&mut rule, 40.0, &[100, 100]);
+        let mut ssthresh = 100.0;
+        for repeated in 0..4 {
+            // One segment is outstanding after the first timeout.
+            let sees = View { ssthresh, ..view(0, if repeated == 0 { 40.0 } else { 1.0 }) };
+            ssthresh = set(rule.on_timeout(&Timeout { repeated }, &sees)).1;
+        }
+        assert_eq!(ssthresh, 35.0, "{profile}");
+    }
+}
+
+#[test]
 fn impossible_parameters_are_named() {
     let linux = Params::of_profile(LINUX);
     let fault = |params: Params| params.check().expect_err("a fault").to_string();

@@ -100,7 +100,9 @@ fn timeouts_halve_but_for_linux() {
     assert_eq!(set(paper.on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
     // RFC 5681 §3.1: the same segment again leaves the threshold alone.
     let again = View { ssthresh: 10.0, ..view(4000, 1.0) };
-    assert_eq!(set(paper.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, 10.0));
+    for mut rule in [paper, veno(110), veno(125)] {
+        assert_eq!(set(rule.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, 10.0));
+    }
 }
 
 #[test]

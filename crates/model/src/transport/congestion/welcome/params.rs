@@ -104,6 +104,9 @@ pub struct Params {
     pub bandwidth_time: Span,
     /// What a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
     pub halve: Halve,
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
+    /// ns2: off.
+    pub hold_ssthresh: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
     /// 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
@@ -115,8 +118,8 @@ pub struct Params {
 
 impl Params {
     pub(super) fn newreno(&self) -> reno::Params {
-        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited }
+        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 }
 
@@ -124,7 +127,7 @@ impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2];
 
     fn of_profile(profile: &str) -> Self {
-        let reno::Params { halve, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
             params::Params::of_profile(profile);
         Self {
             reading: Reading::Text,
@@ -143,6 +146,7 @@ impl params::Params for Params {
             bandwidth_weight: 0.9,
             bandwidth_time: Span::from_secs(1),
             halve,
+            hold_ssthresh,
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,
