@@ -6,7 +6,7 @@
 //! A sample is the data acknowledged in a window of at least a round trip over the window's length; a filter with constant weights
 //! smooths the samples. Without acknowledgements there are no samples, so an outage leaves the estimate as it is.
 //! Profile `linux`: the window is halved while losses are repaired, and only then set, with the threshold, to what the path holds; a
-//! timeout forgets the shortest round trip, so that a longer route becomes known; and it computes in whole bytes per millisecond. Each of
+//! timeout lets the next round trip replace the shortest one, so that a longer route becomes known; and it computes in whole bytes per millisecond. Each of
 //! its two averages then stops up to 7 bytes per millisecond short of what it is given: a path of 1 Mb/s is taken for one of 0.9 Mb/s. Profile `ns3`: the window of the sample is one smoothed
 //! round trip by the clock and begins with an acknowledgement, whose data counts in it, so that small windows are overestimated.
 //! Left out: of Linux, F-RTO, and that the round trip before a timeout may be taken for the shortest after it; of ns-3, that it counts
@@ -80,7 +80,7 @@ pub struct Params {
     pub moment: Moment,
     /// Whether that may raise the window. paper: off; linux, ns3: on.
     pub raise: bool,
-    /// Whether a timeout forgets the shortest round trip. paper, ns3: off; linux: on.
+    /// Whether the first round trip measured after a timeout replaces the shortest one. paper, ns3: off; linux: on.
     pub forget_min_rtt: bool,
     /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
     pub whole_segments: bool,
@@ -142,6 +142,8 @@ pub struct WestwoodPlus {
     /// The last round trip, and the shortest.
     rtt: Option<Span>,
     min_rtt: Option<Span>,
+    /// The next round trip replaces the shortest one, longer or not.
+    replace_min_rtt: bool,
     /// The estimate in bytes per second; what stands before it in the filter: the first average, or the last sample.
     bandwidth: f64,
     inner: f64,
@@ -172,6 +174,7 @@ impl WestwoodPlus {
             bytes: 0,
             rtt: None,
             min_rtt: None,
+            replace_min_rtt: false,
             bandwidth: 0.0,
             inner: 0.0,
             begun: false,
@@ -263,7 +266,8 @@ impl CongestionControl for WestwoodPlus {
         self.report(bytes, view);
         if let Some(round_trip) = ack.round_trip.map(|round_trip| self.whole_ticks(round_trip)) {
             self.rtt = Some(round_trip);
-            self.min_rtt = Some(self.min_rtt.map_or(round_trip, |min| min.min(round_trip)));
+            let kept = self.min_rtt.filter(|_| !std::mem::take(&mut self.replace_min_rtt));
+            self.min_rtt = Some(kept.map_or(round_trip, |min| min.min(round_trip)));
         }
         self.reno.on_ack(ack, view)
     }
@@ -283,9 +287,8 @@ impl CongestionControl for WestwoodPlus {
 
     fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
         let ssthresh = self.threshold(view);
-        if self.params.forget_min_rtt {
-            self.min_rtt = None;
-        }
+        // The old one still serves the next timeouts of an outage.
+        self.replace_min_rtt |= self.params.forget_min_rtt;
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 

@@ -209,6 +209,20 @@ fn linux_learns_of_a_longer_route_after_a_timeout() {
 }
 
 #[test]
+fn the_timeouts_of_an_outage_find_the_same_threshold() {
+    for profile in [PAPER, LINUX, NS3] {
+        let mut rule = plus(profile);
+        steady(&mut rule, 100, 0, 20_000);
+        let thresholds = [0, 1, 2].map(|repeated| {
+            let now = 21_000 + 1000 * u64::from(repeated);
+            set(rule.on_timeout(&Timeout { repeated }, &view(now, 1.0))).1
+        });
+        assert!((thresholds[0] - 10.0).abs() < 0.6, "{profile}: the path holds ten, {thresholds:?}");
+        assert!(thresholds.iter().all(|&found| found == thresholds[0]), "{profile}: {thresholds:?}");
+    }
+}
+
+#[test]
 fn before_any_sample_the_threshold_is_two() {
     for profile in [PAPER, LINUX, NS3] {
         let mut rule = plus(profile);
