@@ -174,6 +174,8 @@ pub struct Bbr {
     /// The application had nothing more to send; it restarts after a pause.
     drained: bool,
     idle_restart: bool,
+    /// When the window is to be restored, because PROBE_RTT has ended with a segment that was sent and not with an acknowledgement.
+    restore_at: Time,
 }
 
 impl Bbr {
@@ -213,6 +215,7 @@ impl Bbr {
             delivered: 0,
             drained: false,
             idle_restart: false,
+            restore_at: Time::NEVER,
             params: params.clone(),
         }
     }
@@ -561,15 +564,25 @@ impl CongestionControl for Bbr {
             self.aggregation.restart(view.now);
             if self.mode == Mode::ProbeBandwidth {
                 self.set_pacing_rate(1.0, view);
-            } else if self.mode == Mode::ProbeRtt
-                && self.probe_round_done
-                && self.probe_done.is_some_and(|done| view.now > done)
-            {
+            } else if self.mode == Mode::ProbeRtt && self.probe_done.is_some_and(|done| view.now > done) {
+                // The pause has emptied the path: no further round trip is asked for.
                 self.min_rtt_at = view.now;
+                self.restore_at = view.now;
                 self.leave_probe_rtt(view);
             }
         }
         self.sent = view.now;
+    }
+
+    fn on_timer(&mut self, view: &View) -> Answer {
+        if view.now < std::mem::replace(&mut self.restore_at, Time::NEVER) {
+            return Answer::Keep;
+        }
+        Answer::Set { cwnd: view.cwnd.max(self.prior_cwnd), ssthresh: view.ssthresh }
+    }
+
+    fn deadline(&self) -> Time {
+        self.restore_at
     }
 
     fn pacing_gap(&self) -> Span {

@@ -243,6 +243,32 @@ fn what_the_application_holds_back_is_no_bandwidth() {
 }
 
 #[test]
+fn a_restart_after_the_time_of_probe_rtt_ends_it_and_restores_the_window() {
+    for (pause, mode, least) in [(100, Mode::ProbeRtt, 4.0), (300, Mode::ProbeBandwidth, 44.0)] {
+        let mut path = Fluid::new(|_| {});
+        path.until(Mode::ProbeBandwidth);
+        path.drift = 0.001;
+        path.until(Mode::ProbeRtt);
+        while path.rule.probe_done.is_none() {
+            path.step(&|_| {});
+        }
+        assert!(!path.rule.probe_round_done);
+        // All that the application has written is acknowledged, and more is written after a pause.
+        path.rule.drained = true;
+        path.view.now += Span::from_millis(pause);
+        let seq = path.view.una;
+        path.rule.on_sent(&Sent { seq, len: 1000, retransmission: false }, &path.view);
+        assert_eq!(path.rule.mode(), mode, "after {pause} ms");
+        if path.rule.deadline() <= path.view.now {
+            let answer = path.rule.on_timer(&path.view);
+            path.take(answer);
+        }
+        assert!(path.view.cwnd >= least && (least > 4.0 || path.view.cwnd == 4.0), "{pause} ms: {}", path.view.cwnd);
+        assert_eq!(path.rule.deadline(), Time::NEVER);
+    }
+}
+
+#[test]
 fn impossible_values_are_named() {
     let fault = |change: fn(&mut Params)| {
         let mut params = Params::of_profile(RFC);
