@@ -5,10 +5,10 @@
 //! `tcp_veno` does.
 //! The backlog is N = W (1 - BaseRTT / RTT). With N below beta a loss keeps 4/5 of the window, otherwise half; in congestion avoidance
 //! with N at beta or more, every second acknowledgement opens the window.
-//! Profile `linux`: the last round trip and not the smoothed one; the shortest round trip is kept through losses; timeouts tell the
-//! two kinds of loss apart as well.
-//! Left out: of Linux, that Reno's growth takes over until a third round trip is measured, and while a timeout is repaired; that its
-//! window grows in whole segments.
+//! Profile `linux`: the last round trip and not the smoothed one. The shortest round trip is kept through losses that no timeout shows, and
+//! forgotten when the network is empty. Timeouts tell the two kinds of loss apart as well.
+//! Left out of Linux: Reno's growth takes over until a third round trip is measured, and while a timeout is repaired; the window grows in
+//! whole segments.
 //! Validated by backlogs computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
 
 use hopyard_engine::Span;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, Sent, Timeout, View};
 use crate::params::{self, Fault};
 use crate::transport::recovery;
 
@@ -45,6 +45,9 @@ pub struct Params {
     pub round_trip: RoundTrip,
     /// Whether a loss forgets the shortest round trip. paper: on; linux: off.
     pub forget_min_rtt: bool,
+    /// Whether the shortest round trip is forgotten when the network is empty: when data is sent with nothing outstanding, and at a
+    /// timeout. paper: off; linux: on.
+    pub forget_when_empty: bool,
     /// Whether a timeout, too, may count as a random loss. paper: off; linux: on.
     pub discern_timeouts: bool,
     /// What a loss cuts. paper: flight; linux: window.
@@ -76,6 +79,7 @@ impl params::Params for Params {
             random_loss_keeps: 0.8,
             round_trip: if linux { RoundTrip::Last } else { RoundTrip::Smoothed },
             forget_min_rtt: !linux,
+            forget_when_empty: linux,
             discern_timeouts: linux,
             halve: if linux { Halve::Window } else { Halve::Flight },
             sack: linux,
@@ -138,6 +142,14 @@ impl Veno {
         if self.congested() { 0.5 } else { self.params.random_loss_keeps }
     }
 
+    /// Nothing is in the network: the path may have changed.
+    const fn restart(&mut self) {
+        if self.params.forget_when_empty {
+            self.min_rtt = None;
+            self.opened = false;
+        }
+    }
+
     const fn after_loss(&mut self) {
         if self.params.forget_min_rtt {
             self.min_rtt = None;
@@ -170,10 +182,17 @@ impl CongestionControl for Veno {
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         let kept = self.kept();
         self.after_loss();
+        self.restart();
         if self.params.discern_timeouts && timeout.repeated == 0 {
             return Answer::Set { cwnd: 1.0, ssthresh: self.reno.cut(view, kept).0 };
         }
         self.reno.on_timeout(timeout, view)
+    }
+
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        if !sent.retransmission && sent.seq == view.una {
+            self.restart();
+        }
     }
 
     fn recovery(&self) -> recovery::Choice {

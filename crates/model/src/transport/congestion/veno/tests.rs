@@ -118,6 +118,30 @@ fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
 }
 
 #[test]
+fn linux_forgets_the_shortest_round_trip_when_the_network_is_empty() {
+    let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission };
+    let backlog = |profile, change: &dyn Fn(&mut Veno)| {
+        let mut rule = Veno::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
+        rule.on_ack(&ack(1, 100), &view(0, 20.0));
+        change(&mut rule);
+        rule.on_ack(&ack(1, 200), &view(400, 20.0));
+        rule.backlog
+    };
+    // The first sequence number not acknowledged is 1.
+    let pause = |rule: &mut Veno| rule.on_sent(&sent(1, false), &view(300, 20.0));
+    let more = |rule: &mut Veno| rule.on_sent(&sent(1001, false), &view(300, 20.0));
+    let again = |rule: &mut Veno| rule.on_sent(&sent(1, true), &view(300, 20.0));
+    let timeout = |rule: &mut Veno| {
+        rule.on_timeout(&Timeout { repeated: 0 }, &view(300, 20.0));
+    };
+    for (what, linux, paper) in
+        [(&pause as &dyn Fn(&mut Veno), 0.0, 10.0), (&timeout, 0.0, 0.0), (&more, 10.0, 10.0), (&again, 10.0, 10.0)]
+    {
+        assert_eq!((backlog(LINUX, what), backlog(PAPER, what)), (linux, paper));
+    }
+}
+
+#[test]
 fn impossible_parameters_are_named() {
     let paper = Params::of_profile(PAPER);
     let fault = |params: Params| params.check().expect_err("a fault").to_string();
