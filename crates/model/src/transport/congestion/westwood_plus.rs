@@ -78,7 +78,7 @@ pub struct Params {
     pub tick: Span,
     /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
     pub moment: Moment,
-    /// Whether that may raise the window. paper: off; linux, ns3: on.
+    /// Whether that may raise the window, where the estimate is above it. All: on.
     pub raise: bool,
     /// Whether the first round trip measured after a timeout replaces the shortest one. paper, ns3: off; linux: on.
     pub forget_min_rtt: bool,
@@ -107,7 +107,7 @@ impl params::Params for Params {
             fill: linux,
             tick: Span::from_millis(u64::from(linux)),
             moment: if linux { Moment::Recovered } else { Moment::Loss },
-            raise: linux || ns3,
+            raise: true,
             forget_min_rtt: linux,
             whole_segments: linux,
             sack: linux || ns3,

@@ -186,13 +186,23 @@ fn the_profiles_set_the_window_at_different_moments() {
     let (loss, recovered) = lost(PAPER, 40.0);
     assert!(is(loss, 10.0, 10.0) && is(recovered, 10.0, 10.0), "{loss:?} {recovered:?}");
     let (loss, recovered) = lost(PAPER, 4.0);
-    assert!(is(loss, 4.0, 10.0) && is(recovered, 4.0, 10.0), "{loss:?} {recovered:?}");
+    assert!(is(loss, 10.0, 10.0) && is(recovered, 10.0, 10.0), "a loss raises the window: {loss:?} {recovered:?}");
     let (loss, recovered) = lost(LINUX, 40.0);
     assert_eq!((loss, recovered), ((20.0, 20.0), (10.0, 10.0)));
     let (loss, recovered) = lost(LINUX, 4.0);
     assert_eq!((loss, recovered), ((2.0, 2.0), (10.0, 10.0)), "the end of a recovery raises the window");
     let (loss, _) = lost(NS3, 4.0);
-    assert!(is(loss, 10.0, 10.0), "ns-3 raises the window: {loss:?}");
+    assert!(is(loss, 10.0, 10.0), "{loss:?}");
+}
+
+#[test]
+fn a_window_that_may_not_be_raised_stays() {
+    let mut rule = WestwoodPlus::new(&Params { raise: false, ..Params::of_profile(PAPER) });
+    steady(&mut rule, 100, 0, 20_000);
+    let (cwnd, ssthresh) = set(rule.on_loss(&LOSS, &view(20_000, 4.0)));
+    assert!(cwnd == 4.0 && (ssthresh - 10.0).abs() < 0.6, "{cwnd} {ssthresh}");
+    // The recovery ends at the threshold, and the window is not beyond the cut.
+    assert_eq!(set(rule.on_recovered(&view(20_100, ssthresh))).0, 4.0);
 }
 
 #[test]
