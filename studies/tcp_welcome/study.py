@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
     from studies.common import Lab
 
-#: The two readings of WELCOME's paper, and what this implementation takes unless told otherwise.
+#: The two readings of WELCOME's paper, each with the two ways of sampling round trips, and what this
+#: implementation takes unless told otherwise.
+TEXT: dict[str, Any] = {"tcp.welcome.reading": "text", "tcp.welcome.wireless": "keep"}
+PSEUDOCODE: dict[str, Any] = {"tcp.welcome.reading": "pseudocode", "tcp.welcome.wireless": "clamp"}
+EACH_ACK: dict[str, Any] = {"tcp.welcome.sampling": "acknowledgement"}
 READINGS: dict[str, dict[str, Any]] = {
-    "WELCOME, text": {"tcp.welcome.reading": "text", "tcp.welcome.wireless": "keep"},
-    "WELCOME, pseudo-code": {"tcp.welcome.reading": "pseudocode", "tcp.welcome.wireless": "clamp"},
+    "WELCOME, text": TEXT,
+    "WELCOME, text, each ACK": TEXT | EACH_ACK,
+    "WELCOME, pseudo-code": PSEUDOCODE,
+    "WELCOME, pseudo-code, each ACK": PSEUDOCODE | EACH_ACK,
     "WELCOME, default": {},
 }
 
@@ -44,7 +50,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "eta = 5": {"tcp.welcome.eta": 5},
     "growths in a row": {"tcp.welcome.growths": "consecutive"},
     "average by control limits": {"tcp.welcome.average": "control_limits"},
-    "average of TCP": {"tcp.welcome.average": "smoothed"},
+    "average by a band": {"tcp.welcome.average": "band"},
+    "a sample at each ACK": EACH_ACK,
+    "each ACK, average by a band": EACH_ACK | {"tcp.welcome.average": "band"},
     "growth = 20 %": {"tcp.welcome.growth": 0.2},
     "30 round trips, eta = 14": {"tcp.welcome.samples": 30, "tcp.welcome.eta": 14},
     "after a failure: keep": {"tcp.welcome.after_failure": "keep"},

@@ -33,6 +33,13 @@ fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
     spec
 }
 
+/// WELCOME with another way of sampling round trips than its default.
+fn sampled(spec: &mut Spec, sampling: welcome::Sampling) {
+    if let Transport::Tcp { config, .. } = &mut spec.flows[0].transport {
+        config.congestion = Config::Welcome(welcome::Params { sampling, ..welcome::Params::of_profile("ns2") });
+    }
+}
+
 fn add_welcome(spec: &mut Spec, to: u32) {
     add_tcp(spec, 0, to, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 40));
 }
@@ -63,10 +70,12 @@ fn all<'a>(outcome: &'a Outcome, what: &str, is: impl Fn(&DecisionRow) -> bool) 
     &outcome.decisions
 }
 
-#[test]
-fn a_full_queue_is_congestion() {
+/// The losses of segments sent once behind a queue of ten segments, over 60 s.
+fn full_queues(sampling: welcome::Sampling) -> Vec<DecisionRow> {
     let mut spec = wire(|wire| wire.queue_length = 10);
     add_welcome(&mut spec, 1);
+    sampled(&mut spec, sampling);
+    spec.duration = Span::from_secs(60);
     let outcome = run(&spec);
     // ns-2's short timeout may come before a repair is acknowledged.
     let rows = all(&outcome, "short queue", |row| {
@@ -74,10 +83,24 @@ fn a_full_queue_is_congestion() {
             || (row.true_cause, row.lost, row.lost_reason, row.lost_at_node)
                 == ("congestion", Some("data"), Some("queue_full"), Some(0))
     });
+    rows.iter().filter(|row| row.transmissions == 1).cloned().collect()
+}
+
+#[test]
+fn a_full_queue_is_congestion() {
+    // Sampled once in a round trip, the round trip is seen to grow with the queue.
+    let rows = full_queues(welcome::Sampling::RoundTrip);
+    let right = rows.iter().filter(|row| row.decided == "congestion").count();
+    assert!(rows.len() > 10 && 10 * right >= 9 * rows.len(), "{right} of {}", rows.len());
+}
+
+#[test]
+fn ten_acknowledgements_do_not_show_a_queue_that_fills_slowly() {
+    let rows = full_queues(welcome::Sampling::Acknowledgement);
     // In slow start the queue fills fast enough to be seen. In congestion avoidance twenty acknowledgements come for each segment
     // that the window grows by: the last ten round trips are the same.
     assert_eq!(rows[0].decided, "congestion");
-    let later: Vec<_> = rows.iter().skip(1).filter(|row| row.transmissions == 1).collect();
+    let later = &rows[1..];
     assert!(later.len() > 10 && later.iter().all(|row| row.decided == "wireless"), "{later:?}");
 }
 

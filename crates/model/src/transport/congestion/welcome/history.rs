@@ -130,7 +130,7 @@ mod tests {
     use crate::params::Params as _;
 
     fn params() -> Params {
-        Params::of_profile("rfc")
+        Params { average: Average::Band, ..Params::of_profile("rfc") }
     }
 
     fn fed(params: &Params, samples: &[f64]) -> History {

@@ -22,7 +22,7 @@ use hopyard_engine::Span;
 
 use self::bandwidth::Bandwidth;
 use self::history::History;
-pub use self::params::{AfterFailure, Average, Growths, Params, Reading, WirelessLoss};
+pub use self::params::{AfterFailure, Average, Growths, Params, Reading, Sampling, WirelessLoss};
 use super::newreno::NewReno;
 use super::{Ack, Answer, Cause, CongestionControl, Decision, Loss, Phase, Sign, Timeout, View};
 use crate::transport::recovery;
@@ -48,7 +48,8 @@ pub struct Welcome {
     newreno: NewReno,
     history: History,
     bandwidth: Bandwidth,
-    /// Segments from here on were first sent after the last loss was found: only they give round trips.
+    /// Segments from here on were first sent after the last loss was found, and with `Sampling::RoundTrip` after the last sample was
+    /// taken: only they give round trips.
     fresh: u64,
     /// The window to go on with when the fast recovery ends, where that is not NewReno's.
     resume: Option<f64>,
@@ -159,6 +160,9 @@ impl CongestionControl for Welcome {
         let answer = self.after_failure(ack, round_trip, view);
         if let Some(round_trip) = round_trip {
             self.history.sample(round_trip);
+            if self.params.sampling == Sampling::RoundTrip {
+                self.fresh = view.max;
+            }
         }
         answer.unwrap_or_else(|| self.newreno.on_ack(ack, view))
     }

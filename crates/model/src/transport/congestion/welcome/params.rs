@@ -52,6 +52,16 @@ pub enum Average {
     Smoothed,
 }
 
+/// How often a round trip is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampling {
+    /// At each acknowledgement of new data.
+    Acknowledgement,
+    /// Once in a round trip: the next sample is that of a segment sent after the last one was taken (RFC 2988 §3).
+    RoundTrip,
+}
+
 /// Which growths of the round trip mean congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -80,12 +90,15 @@ pub struct Params {
     pub eta: u32,
     /// Whether the growths are counted in any order within the samples kept, or as a run. Both: any.
     pub growths: Growths,
+    /// How often a round trip is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP of the paper's time.
+    /// Both: `round_trip`.
+    pub sampling: Sampling,
     /// How many round trips are kept (`RTT_SAMPLE_COUNT`). Both: 10.
     pub samples: u32,
     /// By what share a round trip must exceed the average to have grown (`RTT_G_THRESHOLD`). Both: 0.05.
     pub growth: f64,
     /// The average with which a round trip is compared: the flip-flop filter with one of two rules of when to be stable ("band",
-    /// "control_limits"), or TCP's own ("smoothed"). Both: band.
+    /// "control_limits"), or TCP's own ("smoothed"). Both: smoothed.
     pub average: Average,
     /// By what share the agile average may differ from the stable one before the latter is used (`RTT_THRESHOLD`). Both: 0.1.
     pub stable_band: f64,
@@ -135,9 +148,10 @@ impl params::Params for Params {
             after_failure: AfterFailure::Scale,
             eta: 4,
             growths: Growths::Any,
+            sampling: Sampling::RoundTrip,
             samples: 10,
             growth: 0.05,
-            average: Average::Band,
+            average: Average::Smoothed,
             stable_band: 0.1,
             agile_weight: 0.1,
             stable_weight: 0.9,

@@ -11,8 +11,9 @@ use crate::transport::tcp::{self, TcpSender};
 
 const SEGMENT: u32 = 500;
 
+/// With a sample at each acknowledgement, and the flip-flop filter.
 fn params() -> Params {
-    Params::of_profile(RFC)
+    Params { sampling: Sampling::Acknowledgement, average: Average::Band, ..Params::of_profile(RFC) }
 }
 
 /// A rule, and the connection that it sees: a segment every 10 ms.
@@ -151,6 +152,57 @@ fn growths_may_have_to_come_in_a_row() {
 }
 
 #[test]
+fn a_round_trip_is_sampled_at_each_acknowledgement_or_once() {
+    // Ten segments are outstanding: ten acknowledgements are a round trip. It grows by 10 ms from one to the next, for twelve.
+    let growth = |sampling| {
+        let mut bench = Bench::new(Params { sampling, average: Average::Smoothed, ..params() });
+        for round in 0..12 {
+            bench.acks(&[100 + 10 * round; 10]);
+        }
+        bench.loss();
+        bench.decision()
+    };
+    let each = growth(Sampling::Acknowledgement);
+    // The last ten samples are one round trip of 210 ms. Of the distance to the average (7/8)^10 = 0.263 is left after a round, so
+    // that the average was 196.4 ms before, and 210 - 13.6 (7/8)^n ms after n of them: more than 5 % below up to n = 2.
+    assert_eq!((each.cause, each.evidence, each.samples), (Cause::Wireless, 3.0, 10));
+    let once = growth(Sampling::RoundTrip);
+    assert_eq!((once.cause, once.evidence, once.samples), (Cause::Congestion, 10.0, 10));
+    assert_eq!(once.last, Some(Span::from_millis(210)));
+}
+
+#[test]
+fn a_queue_that_grows_by_a_segment_in_a_round_trip_shows_only_over_round_trips() {
+    // The window of ten grows by one in a round trip, and the round trip with it by 2 %.
+    let decided = |params: Params| {
+        let mut bench = Bench::new(params);
+        for round in 0..20 {
+            bench.acks(&[100 + 2 * round; 10]);
+        }
+        bench.loss();
+        bench.decision().cause
+    };
+    assert_eq!(decided(params()), Cause::Wireless);
+    assert_eq!(decided(Params::of_profile(RFC)), Cause::Congestion, "the default");
+}
+
+#[test]
+fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
+    let mut bench = Bench::new(Params { sampling: Sampling::RoundTrip, ..params() });
+    // The first acknowledgement gives a sample. Eleven segments were sent by then, and the next sample is that of the twelfth.
+    bench.acks(&[100; 11]);
+    assert_eq!(bench.rule.history.len(), 1);
+    bench.ack(100);
+    assert_eq!(bench.rule.history.len(), 2);
+    bench.loss();
+    // The ten that were outstanding when the loss was found give none.
+    bench.acks(&[100; 10]);
+    assert_eq!(bench.rule.history.len(), 2);
+    bench.ack(100);
+    assert_eq!(bench.rule.history.len(), 3);
+}
+
+#[test]
 fn the_average_decides_what_has_grown() {
     // A step from 100 to 130 that stays. The agile average is there at once, TCP's comes nearer by an eighth a sample, and the
     // stable one, which the band holds on to, by a tenth.
@@ -227,7 +279,7 @@ fn congestion_is_newrenos_or_as_printed() {
 
 #[test]
 fn profile_ns2_halves_the_window() {
-    let mut bench = Bench::new(Params::of_profile(NS2));
+    let mut bench = Bench::new(Params { sampling: Sampling::Acknowledgement, ..Params::of_profile(NS2) });
     bench.acks(&CLIMB);
     (bench.view.cwnd, bench.view.flight) = (13.0, 9.0);
     assert_eq!(bench.loss(), Answer::Set { cwnd: 6.5, ssthresh: 6.0 });
