@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from studies.common import Lab
 
-#: The two readings of WELCOME's paper, each with the two ways of sampling round trips, and what this
-#: implementation takes unless told otherwise.
+#: The two readings of WELCOME's paper, each with the two ways of sampling round trips, and what
+#: this implementation takes unless told otherwise.
 TEXT: dict[str, Any] = {"tcp.welcome.reading": "text", "tcp.welcome.wireless": "keep"}
 PSEUDOCODE: dict[str, Any] = {"tcp.welcome.reading": "pseudocode", "tcp.welcome.wireless": "clamp"}
 EACH_ACK: dict[str, Any] = {"tcp.welcome.sampling": "acknowledgement"}
