@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::files::FileError;
 use crate::placement;
-use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, Variant};
+use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, TcpKind, Variant};
 use crate::sections::{Flow, Placement, Until};
 
 /// Models of movement that have a start of their own.
@@ -270,7 +270,7 @@ impl Resolver<'_> {
 
     /// A TCP that waits to be told of broken routes, under a routing protocol that tells of none.
     fn check_notices(&mut self, path: &str, resolved: &Resolved, kind: &FlowKind) {
-        let Some((_, Variant::Model(variant), _)) = &kind.tcp else { return };
+        let Some(TcpKind { variant: Variant::Model(variant), .. }) = &kind.tcp else { return };
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;
         let reports = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.reports_breaks());

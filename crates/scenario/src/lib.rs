@@ -11,6 +11,7 @@ pub mod docs;
 mod events;
 mod expand;
 mod files;
+mod hash;
 mod merge;
 mod models;
 mod placement;

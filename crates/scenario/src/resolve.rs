@@ -36,9 +36,18 @@ pub(crate) enum Variant {
 /// How flows are carried and what they carry.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowKind {
-    /// TCP's parameters, the variant, the acknowledging; nothing for UDP.
-    pub tcp: Option<(Values, Variant, Chosen)>,
+    /// Nothing for UDP.
+    pub tcp: Option<TcpKind>,
     pub traffic: Chosen,
+}
+
+/// A flow's TCP.
+#[derive(Clone, Debug)]
+pub(crate) struct TcpKind {
+    /// The parameters that all variants share.
+    pub machine: Values,
+    pub variant: Variant,
+    pub acking: Chosen,
 }
 
 /// A scenario's meaning.
@@ -526,7 +535,7 @@ impl<'a> Resolver<'a> {
                 }
                 _ => chosen(self, "tcp", "congestion").map(Variant::Model),
             };
-            variant.zip(acking).map(|(variant, acking)| Some((machine, variant, acking)))
+            variant.zip(acking).map(|(variant, acking)| Some(TcpKind { machine, variant, acking }))
         };
         let kind = traffic.zip(transport).map(|(traffic, tcp)| FlowKind { tcp, traffic });
         (own, kind, sparse)

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use hopyard_engine::Span;
 use serde_json::{Value, json};
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::check::file_key;
 use crate::custom::Surroundings;
 use crate::files::Files;
+use crate::hash::hash;
 use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
-use crate::resolve::{Chosen, FlowKind, Resolved, Variant, resolve};
-use crate::tree::{apply_setting, parse, value_to_toml};
+use crate::resolve::{Resolved, resolve};
+use crate::tree::{apply_setting, parse};
 use crate::write;
 
 /// A scenario that is complete and possible.
@@ -63,14 +62,11 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn from_value(value: &Value, around: impl Into<Surroundings>) -> Result<Self, Problems> {
-        let Some(toml @ toml::Value::Table(_)) = value_to_toml(value) else {
-            let problem = Problem::new("", None, format!("`{value}` is no scenario"));
+        let Some(values) = value.as_object() else {
+            let problem = Problem::new("", None, format!("`{value}` is not a scenario"));
             return Err(Problems(vec![problem.expected("a table of keys and sections")]));
         };
-        let text = match toml {
-            toml::Value::Table(_) => write::to_toml(value.as_object().unwrap_or(&Values::new())),
-            _ => String::new(),
-        };
+        let text = write::to_toml(values);
         Self::read(Arc::new(Source { name: None, text }), Files::new(around.into()), Vec::new())
     }
 
@@ -165,62 +161,12 @@ impl Scenario {
 
     /// The configuration hash: equal for scenarios that mean the same, on every platform.
     ///
-    /// Besides this hash a run depends on its seed and number only. Name, number of runs, series that are sampled
-    /// and `[simulator]`, which change no run, do not count; nor does how a value is written, whether a default is spelled out, or where a movement file lies.
+    /// A run depends on this hash, its seed and its number. The name, the number of runs, the series that are sampled
+    /// and `[simulator]` change no run and do not count. Nor does it count how a value is written, whether a default is
+    /// spelled out, or where a movement file lies.
     #[must_use]
     pub fn hash(&self) -> u64 {
-        let resolved = &*self.resolved;
-        let mut nodes = json!(resolved.nodes);
-        if let Some(nodes) = nodes.as_object_mut() {
-            // Where places are listed, the list is what counts; the rule by which it came does not.
-            if !resolved.positions.is_empty() {
-                nodes.retain(|key, _| ["count", "wired"].contains(&key.as_str()));
-            }
-        }
-        let chosen = |chosen: &Chosen| {
-            let mut values = chosen.values.clone();
-            if let Some(file) = file_key(chosen).and_then(|key| resolved.files.get(&key)) {
-                values.insert("path".to_owned(), json!(format!("{:016x}", file.hash)));
-            }
-            json!([chosen.model.name, values])
-        };
-        let rule = |variant: &Variant| match variant {
-            Variant::Model(model) => chosen(model),
-            Variant::Custom(rule) => json!([rule.name(), rule.identity()]),
-        };
-        let kind = |kind: &FlowKind| {
-            let tcp = kind.tcp.as_ref().map(|(tcp, variant, acking)| json!([tcp, rule(variant), chosen(acking)]));
-            json!([tcp, chosen(&kind.traffic)])
-        };
-        let flows: Vec<_> = resolved
-            .flows
-            .iter()
-            .map(|(flow, carried)| json!([flow.from, flow.to, flow.start, flow.stop, kind(carried)]))
-            .collect();
-        let random = resolved
-            .random_flows
-            .as_ref()
-            .map(|(flows, carried)| json!([flows.random, flows.start, flows.stop, kind(carried)]));
-        let movements: Vec<_> =
-            resolved.movements.iter().map(|(movement, model)| json!([movement.nodes, chosen(model)])).collect();
-        let identity = json!({
-            "duration": resolved.head.duration,
-            "nodes": nodes,
-            "positions": resolved.positions.iter().map(|p| [p.x, p.y]).collect::<Vec<_>>(),
-            "mobility": chosen(&resolved.mobility),
-            "movements": movements,
-            "radio": resolved.radio,
-            "propagation": chosen(&resolved.propagation),
-            "mac": chosen(&resolved.mac),
-            "link": resolved.link,
-            "ip": resolved.ip,
-            "routing": chosen(&resolved.routing),
-            "flows": flows,
-            "random_flows": random,
-            "wires": resolved.wires.iter().map(|(wire, link)| json!([wire.between, link])).collect::<Vec<_>>(),
-            "measure": resolved.measure.from,
-        });
-        xxh3_64(sorted(identity).to_string().as_bytes())
+        hash(&self.resolved)
     }
 }
 
@@ -242,17 +188,4 @@ fn canonical(given: &Values, complete: &Values) -> Values {
     let rest =
         given.iter().filter(|(key, _)| !complete.contains_key(*key)).map(|(key, value)| (key.clone(), value.clone()));
     known.chain(rest).collect()
-}
-
-/// The same data with the keys of every object in alphabetical order: the order of fields in a struct has no meaning.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(entries.into_iter().collect())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        other => other,
-    }
 }

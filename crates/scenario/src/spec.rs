@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::check::file_key;
 use crate::merge::Values;
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Chosen, FlowKind, Resolved, Variant};
+use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
 use crate::scenario::Scenario;
 use crate::sections::{Placement, Until};
 
@@ -126,7 +126,7 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
         traffic: config(traffic::Config::read, &kind.traffic),
         transport: match &kind.tcp {
             None => Transport::Udp,
-            Some((machine, variant, acks)) => Transport::Tcp {
+            Some(TcpKind { machine, variant, acking: acks }) => Transport::Tcp {
                 config: Box::new(tcp::Config { tcp: params(machine), congestion: congestion(variant) }),
                 acking: config(acking::Config::read, acks),
             },

@@ -1,0 +1,124 @@
+//! The configuration hash: equal for scenarios that mean the same.
+//!
+//! Every struct is taken apart without `..`, so that a field that is added does not compile until it is either part of
+//! the hash or named here as one that changes no run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::check::file_key;
+use crate::files::MovementFile;
+use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
+use crate::sections::{Flow, Flows, Head, Measure, Movement, Wire};
+
+/// The hash of all that a run depends on besides its seed and number.
+pub(crate) fn hash(resolved: &Resolved) -> u64 {
+    // `complete` says the same again; `simulator` changes no result.
+    let Resolved {
+        head,
+        nodes,
+        positions,
+        mobility,
+        movements,
+        files,
+        radio,
+        propagation,
+        mac,
+        link,
+        ip,
+        routing,
+        flows,
+        random_flows,
+        wires,
+        measure,
+        simulator: _,
+        complete: _,
+    } = resolved;
+    // The profile chose the defaults, which are all here; how many runs there are changes none of them.
+    let Head { name: _, profile: _, duration, runs: _, seed: _ } = head;
+    // What is sampled, and how often, is only looked at.
+    let Measure { from, series: _, interval: _ } = measure;
+    let mut nodes = json!(nodes);
+    if let Some(nodes) = nodes.as_object_mut() {
+        // Where positions are listed, the list is what counts; the rule by which it came does not.
+        if !positions.is_empty() {
+            nodes.retain(|key, _| ["count", "wired"].contains(&key.as_str()));
+        }
+    }
+    let chosen = |model: &Chosen| chosen(model, files);
+    let kind = |kind: &FlowKind| flow_kind(kind, files);
+    let flow = |(flow, carried): &(Flow, FlowKind)| {
+        // How the flow is carried says which models it uses, with their parameters.
+        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flow;
+        json!([from, to, start, stop, kind(carried)])
+    };
+    let random = |(flows, carried): &(Flows, FlowKind)| {
+        let Flows { random, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flows;
+        json!([random, start, stop, kind(carried)])
+    };
+    let movement = |(movement, moved): &(Movement, Chosen)| {
+        let Movement { nodes, model: _ } = movement;
+        json!([nodes, chosen(moved)])
+    };
+    let wire = |(wire, link): &(Wire, _)| {
+        let Wire { between } = wire;
+        json!([between, link])
+    };
+    let identity = json!({
+        "duration": duration,
+        "nodes": nodes,
+        "positions": positions.iter().map(|p| [p.x, p.y]).collect::<Vec<_>>(),
+        "mobility": chosen(mobility),
+        "movements": movements.iter().map(movement).collect::<Vec<_>>(),
+        "radio": radio,
+        "propagation": chosen(propagation),
+        "mac": chosen(mac),
+        "link": link,
+        "ip": ip,
+        "routing": chosen(routing),
+        "flows": flows.iter().map(flow).collect::<Vec<_>>(),
+        "random_flows": random_flows.as_ref().map(random),
+        "wires": wires.iter().map(wire).collect::<Vec<_>>(),
+        "measure": from,
+    });
+    xxh3_64(sorted(identity).to_string().as_bytes())
+}
+
+/// A model with its parameters; of a movement file the content counts, not where it lies.
+fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
+    let Chosen { model, values } = chosen;
+    let mut values = values.clone();
+    if let Some(file) = file_key(chosen).and_then(|key| files.get(&key)) {
+        values.insert("path".to_owned(), json!(format!("{:016x}", file.hash)));
+    }
+    json!([model.name, values])
+}
+
+fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
+    let FlowKind { tcp, traffic } = kind;
+    let tcp = tcp.as_ref().map(|tcp| {
+        let TcpKind { machine, variant, acking } = tcp;
+        let variant = match variant {
+            Variant::Model(model) => chosen(model, files),
+            Variant::Custom(rule) => json!([rule.name(), rule.identity()]),
+        };
+        json!([machine, variant, chosen(acking, files)])
+    });
+    json!([tcp, chosen(traffic, files)])
+}
+
+/// The same data with the keys of every object in alphabetical order: the order of fields in a struct has no meaning.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! Every key of a complete scenario is in its hash, but for those that change no run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use hopyard_scenario::{Scenario, models};
+use serde_json::{Value, json};
+
+/// The keys that change no run.
+const WITHOUT_EFFECT: &[&str] = &[
+    "name",
+    "runs",
+    "seed",
+    "measure.series",
+    "measure.interval",
+    "simulator.exact",
+    "simulator.search",
+    // A complete scenario leaves no default to the profile.
+    "profile",
+];
+
+/// Where positions are listed, the rule by which they came does not count.
+const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
+    &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
+
+/// Keys that have no other value.
+const ONE_VALUE: &[&str] = &["mac.model"];
+
+/// Keys whose other values need another value of a key beside them.
+const COMPANIONS: &[(&str, &str, &str)] = &[
+    ("pause_min", "pause_max", "1 h"),
+    ("dcf.preamble", "basic_rate", "2 Mbps"),
+    ("aodv.rules", "purge_interval", "500 ms"),
+];
+
+/// The key beside `key` with this name.
+fn sibling(key: &str, name: &str) -> String {
+    key.rsplit_once('.').map_or_else(|| name.to_owned(), |(above, _)| format!("{above}.{name}"))
+}
+
+/// Scenarios that together use every section.
+const SCENARIOS: &[&str] = &[
+    "[nodes]\ncount = 4\nwired = 1\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n\
+     [[movement]]\nnodes = [3]\nmodel = \"random_waypoint\"\n[[flow]]\nfrom = 0\nto = 2\n[[flow]]\nfrom = 2\nto = 1\nudp = true\n\
+     [[wire]]\nbetween = [0, 4]\n[flows]\nrandom = 2\nstart = [\"1 s\", \"2 s\"]\n",
+    "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\nrandom = 3\ntcp = \"vegas\"\n",
+    "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
+     [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n",
+];
+
+/// Keys and values, with the paths that `--set` takes.
+fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| leaves(&below(key), value, found)),
+        Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_object) => {
+            items.iter().enumerate().for_each(|(i, item)| leaves(&below(&i.to_string()), item, found));
+        }
+        _ => found.push((path.to_owned(), value.clone())),
+    }
+}
+
+/// Names of models.
+const NAMES: &[&str] =
+    &["reno", "random_waypoint", "every", "delayed", "cbr", "on_off", "transfer", "oracle", "dsdv", "stationary"];
+
+/// The words that a parameter's kind lists, by the last part of its name.
+fn words() -> &'static BTreeMap<String, Vec<String>> {
+    static WORDS: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for parameter in models().iter().flat_map(|model| &model.parameters) {
+            let name = parameter.name.rsplit('.').next().unwrap_or_default();
+            let kind = parameter.kind.split('"').skip(1).step_by(2).map(str::to_owned);
+            words.entry(name.to_owned()).or_default().extend(kind);
+        }
+        words
+    })
+}
+
+/// Other values of the same kind.
+fn others(key: &str, value: &Value) -> Vec<Value> {
+    match value {
+        Value::Bool(flag) => vec![json!(!flag)],
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => vec![json!(number + 1), json!(number.saturating_sub(1)), json!(0.5)],
+            None => number.as_f64().map_or(vec![], |x| vec![json!(x * 0.5), json!(x * 2.0), json!(x + 0.25)]),
+        },
+        Value::String(text) => {
+            let mut values = Vec::new();
+            if let Some((number, unit)) = text.split_once(' ')
+                && let Ok(number) = number.parse::<f64>()
+            {
+                let numbers = [number * 2.0, number * 0.5, number + 1.0, number - 1.0, 0.0];
+                values.extend(numbers.iter().map(|number| json!(format!("{number} {unit}"))));
+            }
+            // Words are listed in the kind of the parameter.
+            let name = key.rsplit('.').next().unwrap_or_default();
+            values.extend(words().get(name).into_iter().flatten().map(|word| json!(word)));
+            values.extend(NAMES.iter().map(|name| json!(name)));
+            values.extend(["free_space", "threshold", "30 s", "2 Mbps", "5 m", "1 B", "3 dB"].map(|word| json!(word)));
+            values.into_iter().filter(|value| value.as_str() != Some(text)).collect()
+        }
+        Value::Array(items) => {
+            let mut values = Vec::new();
+            if let Some(last) = items.last() {
+                for other in others(key, last) {
+                    let mut items = items.clone();
+                    *items.last_mut().expect("it is not empty") = other;
+                    values.push(json!(items));
+                }
+                values.push(json!([[0, 0], [100, 0], [200, 0], [300, 1]]));
+            }
+            values.push(json!([[0, 0], [100, 0], [200, 0], [300, 1], [1, 1]]));
+            values.extend([json!([1]), json!(["cwnd"]), json!([{"x": "5 m", "y": "5 m", "at": "5 s"}])]);
+            values
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn every_key_is_in_the_hash() {
+    let mut keys = 0;
+    let (mut changed_keys, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
+    for text in SCENARIOS {
+        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
+        let complete = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]);
+        let complete = complete.unwrap_or_else(|p| panic!("{p}"));
+        assert_eq!(complete.hash(), scenario.hash());
+        let mut found = Vec::new();
+        leaves("", &complete.to_value(true), &mut found);
+        for (key, value) in found {
+            keys += 1;
+            // Some changes need another key to change too: it may do so where the scenario says little.
+            let changed = [&complete, &scenario]
+                .into_iter()
+                .flat_map(|base| others(&key, &value).into_iter().map(move |other| (base, other)))
+                .find_map(|(base, other)| {
+                    let mut settings = vec![(key.clone(), other.to_string())];
+                    let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
+                    settings
+                        .extend(together.map(|(_, companion, value)| (sibling(&key, companion), (*value).to_owned())));
+                    let base = base.with(&settings[1..]).ok()?;
+                    let changed = base.with(&settings).ok()?;
+                    (changed.to_value(true) != base.to_value(true)).then_some((other, base, changed))
+                });
+            // The complete [[movement]] has these keys too, and they go before those of [mobility].
+            let overruled = text.contains("[[movement]]") && key.starts_with("mobility.random_waypoint");
+            let free = overruled
+                || WITHOUT_EFFECT.contains(&key.as_str())
+                || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
+            match changed {
+                Some((other, base, changed)) if !free => {
+                    assert_ne!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+                }
+                Some((other, base, changed)) => {
+                    assert_eq!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+                }
+                None if free || ONE_VALUE.contains(&key.as_str()) => {}
+                None => {
+                    unchanged.insert(key);
+                    continue;
+                }
+            }
+            changed_keys.insert(key);
+        }
+    }
+    assert!(keys > 250, "{keys} keys");
+    let never: Vec<_> = unchanged.difference(&changed_keys).collect();
+    assert!(never.is_empty(), "no other value was found for {never:#?}");
+}
