@@ -35,16 +35,22 @@ fn split(text: &str) -> Option<(f64, &str)> {
 /// Reads a number with one of `units`, each with its factor.
 fn scaled(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
     split(text)
-        .and_then(|(number, unit)| units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor))
+        .and_then(|(number, unit)| {
+            // The micro sign (U+00B5) and the Greek letter mu (U+03BC) look the same.
+            let unit = unit.replace(['\u{b5}', '\u{3bc}'], "u");
+            units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| number * factor)
+        })
         .filter(|value| value.is_finite())
         .ok_or_else(|| UnitError { expected, found: text.to_owned() })
 }
 
-/// Writes `value` in the largest unit of which there is at least one and in which the text reads back as the same value.
+/// Writes `value` in the largest unit from the base unit up of which there is at least one and in which the text reads
+/// back as the same value. `units` begins with the base unit.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -> fmt::Result {
     let (name, factor) = units
         .iter()
         .rev()
+        .filter(|(_, factor)| *factor >= 1.0)
         .find(|(_, factor)| value.abs() >= *factor && value / factor * factor == value)
         .or_else(|| units.first())
         .expect("a quantity has units");
@@ -89,7 +95,8 @@ macro_rules! as_text {
 
 /// Declares a non-negative quantity held as `f64` in its base unit.
 macro_rules! quantity {
-    ($(#[$doc:meta])* $type:ident, $base:ident, $expected:literal, $example:literal, [$(($unit:literal, $factor:expr)),+]) => {
+    ($(#[$doc:meta])* $type:ident, $base:ident, up to $most:literal, $expected:literal, $example:literal,
+     [$(($unit:literal, $factor:expr)),+]) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
         pub struct $type(f64);
@@ -114,7 +121,7 @@ macro_rules! quantity {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let value = scaled(text, $expected, Self::UNITS)?;
-                if value < 0.0 {
+                if !(0.0..=$most).contains(&value) {
                     return Err(UnitError { expected: $expected, found: text.to_owned() });
                 }
                 Ok(Self(value))
@@ -133,15 +140,18 @@ macro_rules! quantity {
 
 quantity!(
     /// A length in metres.
-    Distance, metres, "a distance such as \"250 m\"", "250 m", [("m", 1.0), ("km", 1e3)]
+    Distance, metres, up to 1e9, "a distance such as \"250 m\", up to 1e9 m", "250 m",
+    [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("km", 1e3)]
 );
 quantity!(
     /// A speed in metres per second.
-    Speed, metres_per_second, "a speed such as \"10 m/s\"", "10 m/s", [("m/s", 1.0)]
+    Speed, metres_per_second, up to 3e8, "a speed such as \"10 m/s\", up to 3e8 m/s", "10 m/s",
+    [("m/s", 1.0), ("km/h", 1.0 / 3.6)]
 );
 quantity!(
     /// A frequency in hertz.
-    Frequency, hertz, "a frequency such as \"914 MHz\"", "914 MHz", [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)]
+    Frequency, hertz, up to 1e15, "a frequency such as \"914 MHz\", up to 1e15 Hz", "914 MHz",
+    [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)]
 );
 
 /// A data rate in bits per second.
@@ -190,7 +200,7 @@ impl fmt::Display for Rate {
     }
 }
 
-const RATE: &str = "a rate above zero such as \"2 Mbps\"";
+const RATE: &str = "a rate above zero such as \"2 Mbps\", up to 1e15 bps";
 as_text!(Rate, RATE, "2 Mbps");
 
 /// A power in watts.
@@ -223,7 +233,9 @@ impl Power {
     }
 }
 
-const POWER: &str = "a power above zero such as \"15 dBm\" or \"0.28 W\"";
+/// No radio comes near these bounds; beyond them sums and products of powers would overflow or vanish.
+const POWERS: std::ops::RangeInclusive<f64> = 1e-30..=1e12;
+const POWER: &str = "a power such as \"15 dBm\" or \"0.28 W\", from 1e-30 W to 1e12 W";
 
 impl FromStr for Power {
     type Err = UnitError;
@@ -234,7 +246,7 @@ impl FromStr for Power {
             "dBm" => Self::from_dbm(number),
             _ => Self(scaled(text, POWER, &[("W", 1.0), ("mW", 1e-3), ("uW", 1e-6), ("nW", 1e-9), ("pW", 1e-12)])?),
         };
-        (power.0 > 0.0 && power.0.is_finite()).then_some(power).ok_or_else(error)
+        POWERS.contains(&power.0).then_some(power).ok_or_else(error)
     }
 }
 
@@ -271,12 +283,18 @@ impl Ratio {
     }
 }
 
-const RATIO: &str = "a ratio in decibels such as \"10 dB\"";
+/// Decibels either way; beyond them products of ratios and powers would overflow or vanish.
+const MOST_DECIBELS: f64 = 300.0;
+const RATIO: &str = "a ratio in decibels such as \"10 dB\", from -300 dB to 300 dB";
 
 impl FromStr for Ratio {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        scaled(text, RATIO, &[("dB", 1.0)]).map(Self::from_db)
+        let db = scaled(text, RATIO, &[("dB", 1.0)])?;
+        if db.abs() > MOST_DECIBELS {
+            return Err(UnitError { expected: RATIO, found: text.to_owned() });
+        }
+        Ok(Self::from_db(db))
     }
 }
 
@@ -310,7 +328,7 @@ impl Bytes {
     }
 }
 
-const BYTES: &str = "a whole number of bytes such as \"512 B\" or \"1 MB\"";
+const BYTES: &str = "a whole number of bytes such as \"512 B\" or \"1 MB\", up to 1e15 B";
 
 impl FromStr for Bytes {
     type Err = UnitError;
@@ -331,7 +349,7 @@ impl fmt::Display for Bytes {
 
 as_text!(Bytes, BYTES, "512 B");
 
-const SPAN: &str = "a time such as \"10 ms\" or \"360 s\"";
+const SPAN: &str = "a time such as \"10 ms\" or \"360 s\", up to 1.6e9 s";
 const SPAN_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)];
 
 impl FromStr for Span {
@@ -372,6 +390,40 @@ mod tests {
         assert!((power.watts() - 6.309_573e-12).abs() < 1e-17);
         let ratio: Ratio = "10 dB".parse().expect("a ratio");
         assert!((ratio.factor() - 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_field_s_other_units_are_read() {
+        for micro in ["5 us", "5 µs", "5 \u{3bc}s"] {
+            assert_eq!(micro.parse(), Ok(Span::from_micros(5)), "{micro}");
+        }
+        assert_eq!("36 km/h".parse(), Ok(Speed::new(10.0)));
+        assert_eq!("250 mm".parse(), Ok(Distance::new(0.25)));
+        assert_eq!("25 cm".parse(), Ok(Distance::new(0.25)));
+        assert_eq!("3 µW".parse::<Power>(), "3 uW".parse());
+        assert_eq!(Distance::new(0.25).to_string(), "0.25 m");
+    }
+
+    #[test]
+    fn quantities_that_would_overflow_are_refused_with_their_range() {
+        fn refused<T: FromStr<Err = UnitError> + fmt::Debug>(text: &str, range: &str) {
+            let error = text.parse::<T>().expect_err(text).to_string();
+            assert!(error.contains(range) && error.contains(text), "{error}");
+        }
+        for text in ["3100 dB", "-3300 dB", "1e9 dB", "301 dB"] {
+            refused::<Ratio>(text, "-300 dB to 300 dB");
+        }
+        for text in ["3100 dBm", "-400 dBm", "0 W", "1e300 W"] {
+            refused::<Power>(text, "1e-30 W to 1e12 W");
+        }
+        refused::<Distance>("1e300 km", "up to 1e9 m");
+        refused::<Speed>("1e300 m/s", "up to 3e8 m/s");
+        refused::<Frequency>("1e300 GHz", "up to 1e15 Hz");
+        // What is accepted reads back from what is written.
+        for text in ["300 dB", "-300 dB", "-273.15 dB"] {
+            let ratio: Ratio = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(ratio.to_string().parse(), Ok(ratio));
+        }
     }
 
     #[test]
