@@ -1,9 +1,13 @@
 //! Every section of a scenario and every model, in one list: the reader, the JSON schema, the command line's list and the
 //! documentation all go by it.
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::{ip, link, mac, mobility, radio, routing, traffic};
+use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
 use crate::sections;
@@ -174,23 +178,39 @@ pub(crate) fn own_sections() -> impl Iterator<Item = &'static ModelInfo> {
 
 /// Where a key would belong that was found in the wrong section: "`window` is a key of [tcp]".
 pub(crate) fn where_belongs(key: &str) -> Option<String> {
-    let has = |info: &ModelInfo| (info.defaults)("rfc").get(key).is_some();
-    let mut places: Vec<String> = Vec::new();
+    // Made once: a file may have thousands of keys in the wrong section.
+    static PLACES: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
+    let places = PLACES.get_or_init(all_places).get(key)?;
+    match places.as_slice() {
+        [] => None,
+        [place] if place.starts_with('[') => Some(format!("{place} is a section of its own, at the top level")),
+        places => Some(format!("`{key}` is {}", places[..places.len().min(3)].join(" or "))),
+    }
+}
+
+/// Each key with the sections in which it may stand.
+fn all_places() -> BTreeMap<String, Vec<String>> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let keys = |info: &ModelInfo| match (info.defaults)("rfc") {
+        Value::Object(values) => values.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
+        _ => Vec::new(),
+    };
     for layout in LAYOUT {
-        if layout.name == key || layout.parts.iter().any(|info| has(info)) {
-            places.push(if layout.name == key { layout.title() } else { format!("a key of {}", layout.title()) });
+        if !layout.name.is_empty() {
+            places.entry(layout.name.to_owned()).or_default().push(layout.title());
+        }
+        for key in layout.parts.iter().flat_map(|info| keys(info)).filter(|key| key != layout.name) {
+            places.entry(key).or_default().push(format!("a key of {}", layout.title()));
         }
     }
     for room in ROOMS {
-        let models = room.models.iter().filter(|info| has(info));
-        places.extend(models.map(|info| format!("a key of [{}.{}]", room.section, info.name)));
+        for info in room.models {
+            for key in keys(info) {
+                places.entry(key).or_default().push(format!("a key of [{}.{}]", room.section, info.name));
+            }
+        }
     }
-    places.truncate(3);
-    match places.as_slice() {
-        [] => None,
-        [place] if place.starts_with('[') => Some(format!("{place} stands at the top level")),
-        places => Some(format!("`{key}` is {}", places.join(" or "))),
-    }
+    places
 }
 
 /// What to say of a model that is not there.
@@ -198,7 +218,9 @@ pub(crate) fn no_such_model(room: &Room, name: &str) -> (String, String, Option<
     let message = format!("there is no {} model `{name}`", room.name);
     let hint = match nearest(name, room.names()) {
         Some(name) => Some(format!("did you mean \"{name}\"?")),
-        None if room.name == "congestion" => Some("a rule of one's own is called `module:Class`".to_owned()),
+        None if room.name == "congestion" => {
+            Some("a congestion control written in Python is named `module:Class`".to_owned())
+        }
         None => None,
     };
     (message, one_of(room.names()), hint)

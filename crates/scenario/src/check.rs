@@ -8,7 +8,7 @@ use hopyard_model::routing;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use serde_json::Value;
 
-use crate::files::FileError;
+use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
 use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, TcpKind, Variant};
 use crate::sections::{Flow, Placement, Until};
@@ -23,27 +23,103 @@ pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
     (chosen.model.name == "movement_file").then(|| Value::Object(chosen.values.clone()).to_string())
 }
 
+/// More rows of series than this are warned of.
+const MANY_ROWS: u128 = 10_000_000;
+/// More nodes than this are warned of.
+const MANY_NODES: u64 = 100_000;
+/// The memory that a node takes in a run before it sends anything; measured with a million nodes under AODV.
+const BYTES_A_NODE: u64 = 4_000;
+
+/// What a path says is faulty: a section, a key at the top, or one table of a list: "nodes", "flow.3".
+fn section_of(path: &str) -> String {
+    let mut steps = path.split('.');
+    let first = steps.next().unwrap_or_default();
+    match steps.next() {
+        Some(number) if number.parse::<usize>().is_ok() => format!("{first}.{number}"),
+        _ => first.to_owned(),
+    }
+}
+
 impl Resolver<'_> {
     /// Completes what depends on several sections, and reports everything that cannot be.
     pub(crate) fn check(&mut self, mut resolved: Resolved) -> Resolved {
         self.read_files(&mut resolved);
+        // What is faulty has its default here, of which nothing should be said.
+        self.faulty = self.problems.iter().map(|problem| section_of(&problem.path)).collect();
         let before = self.problems.len();
-        self.count_nodes(&mut resolved);
-        let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
-        // Where the number of nodes is not known, nothing can be said of theirs.
-        if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
-            self.place_nodes(&mut resolved);
-            self.check_movements(&resolved);
-            self.check_flow_nodes(&resolved);
-            self.check_wires(&resolved);
+        if !self.faulty.contains("nodes") {
+            self.count_nodes(&mut resolved);
+            let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
+            // Where the number of nodes is not known, nothing can be said of theirs.
+            if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
+                self.place_nodes(&mut resolved);
+                self.check_movements(&resolved);
+                self.check_flow_nodes(&resolved);
+                self.check_static_routes(&resolved);
+                self.check_wires(&resolved);
+            }
         }
         self.check_flows(&resolved);
         self.check_reception(&resolved);
-        if resolved.measure.from >= resolved.head.duration {
+        if resolved.measure.from >= resolved.head.duration && !self.is_faulty("measure") && !self.is_faulty("duration")
+        {
             let expected = format!("less than the run's duration, {}", resolved.head.duration);
-            self.problem("measure.from", "nothing would be measured").expected = Some(expected);
+            self.problem("measure.from", format!("nothing is measured: the run ends at {}", resolved.head.duration))
+                .expected = Some(expected);
+        }
+        self.check_samples(&resolved);
+        self.check_memory(&resolved);
+        if self.problems.is_empty() {
+            self.check_reach(&resolved);
         }
         resolved
+    }
+
+    /// Whether a section, or one table of a list of sections, has problems of its own.
+    pub(crate) fn is_faulty(&self, section: &str) -> bool {
+        self.faulty.contains(section)
+    }
+
+    /// Warns of series that would be very long.
+    fn check_samples(&mut self, resolved: &Resolved) {
+        let (measure, duration) = (&resolved.measure, resolved.head.duration);
+        let drawn = resolved.random_flows.as_ref().map_or(0, |(flows, _)| u64::from(flows.random));
+        let flows = resolved.flows.len() as u64 + drawn;
+        let instants = duration.nanos() / measure.interval.nanos().max(1);
+        let rows =
+            u128::from(instants) * u128::from(flows) * measure.series.len() as u128 * u128::from(resolved.head.runs);
+        if rows > MANY_ROWS {
+            let million = rows / 1_000_000;
+            let message = format!("the series will have about {million} million rows, which take time and memory");
+            self.warning("measure.interval", message);
+        }
+    }
+
+    /// Warns of networks that need much memory.
+    fn check_memory(&mut self, resolved: &Resolved) {
+        let nodes = u64::from(resolved.nodes.count) + u64::from(resolved.nodes.wired);
+        if nodes > MANY_NODES {
+            let gigabytes = (nodes * BYTES_A_NODE) as f64 / 1e9;
+            let message = format!("{nodes} nodes need about {gigabytes:.1} GB of memory for each run at a time");
+            self.warning("nodes.count", message);
+        }
+    }
+
+    /// Routes that name nodes that are not there.
+    fn check_static_routes(&mut self, resolved: &Resolved) {
+        if resolved.routing.model.name != "static" {
+            return;
+        }
+        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        let routes = resolved.routing.values.get("routes").and_then(Value::as_array).cloned().unwrap_or_default();
+        for (i, route) in routes.iter().enumerate() {
+            for key in ["at", "to", "via"] {
+                let node = route.get(key).and_then(Value::as_u64).and_then(|node| u32::try_from(node).ok());
+                if let Some(node) = node.filter(|node| *node >= all) {
+                    self.no_node(&format!("routing.static.routes.{i}.{key}"), node, all, "nodes");
+                }
+            }
+        }
     }
 
     fn read_files(&mut self, resolved: &mut Resolved) {
@@ -70,9 +146,14 @@ impl Resolver<'_> {
                     self.problem(&path, format!("the file {} cannot be read: {error}", file.display())).expected =
                         Some("a file beside the scenario".to_owned());
                 }
+                Err(FileError::Unusable(file, fault)) => {
+                    self.problem(&path, format!("{} cannot be read: {fault}", file.display())).expected =
+                        Some(format!("a movement file of at most {}", in_megabytes(MOST_MOVEMENT)));
+                }
                 Err(FileError::Broken(bad)) => {
-                    self.problem(&path, format!("the movement file has {} broken lines", bad.count)).hint =
-                        Some(bad.to_string());
+                    let lines =
+                        if bad.count == 1 { "one mistake".to_owned() } else { format!("{} mistakes", bad.count) };
+                    self.problem(&path, format!("the movement file has {lines}")).hint = Some(bad.to_string());
                 }
             }
         }
@@ -85,26 +166,18 @@ impl Resolver<'_> {
         let file = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned());
         if let Some(file) = file {
             let first = resolved.mobility.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
-            let numbers = file.movements.numbers().filter(|number| u64::from(*number) >= first);
-            let in_file = numbers.count() as u32;
-            if !given {
-                nodes.count = in_file;
-            } else if nodes.count != in_file {
-                let count = nodes.count;
-                let problem =
-                    self.problem("nodes.count", format!("there are {count} nodes, and {in_file} in the movement file"));
+            let first = u32::try_from(first).unwrap_or(u32::MAX);
+            let numbers: Vec<_> = file.movements.numbers().filter(|number| *number >= first).collect();
+            let in_file = numbers.len() as u32;
+            let asked = if given { nodes.count } else { in_file };
+            nodes.count = asked;
+            if let Some(wrong) = Numbering::of(first, &numbers) {
+                self.wrong_numbering("mobility", first, &file, wrong);
+            } else if asked != in_file {
+                let message = format!("[nodes] has {asked} nodes, and the movement file has {in_file}");
+                let problem = self.problem("nodes.count", message);
                 problem.expected = Some(format!("{in_file}"));
                 problem.hint = Some("leave `count` out to take it from the file".to_owned());
-            } else {
-                let missing = (0..u64::from(nodes.count))
-                    .map(|i| i + first)
-                    .find(|n| u32::try_from(*n).ok().and_then(|n| file.movements.track(n)).is_none());
-                if let Some(number) = missing {
-                    self.problem("mobility.movement_file.path", format!("the movement file has no node {number}"))
-                        .hint = Some(
-                        "`first_node` in [mobility.movement_file] says with which number the file begins".to_owned(),
-                    );
-                }
             }
         } else if !given && !nodes.positions.is_empty() {
             nodes.count = nodes.positions.len() as u32;
@@ -113,9 +186,67 @@ impl Resolver<'_> {
         }
     }
 
+    /// A movement file whose nodes are not numbered from `first_node` on.
+    fn wrong_numbering(&mut self, section: &str, first: u32, file: &MovementFile, wrong: Numbering) {
+        let numbers = || file.movements.numbers();
+        let (low, high) = (numbers().next().unwrap_or(0), numbers().next_back().unwrap_or(0));
+        let key = |key: &str| format!("{section}.movement_file.{key}");
+        match wrong {
+            Numbering::Nobody => {
+                let message = format!("the movement file has no node {first} or above");
+                self.problem(&key("first_node"), message).expected =
+                    Some(format!("{low} for all nodes of the file, which are numbered from {low} to {high}"));
+            }
+            Numbering::StartsAt(number) => {
+                let message = format!("the movement file has no node {first}: its first is node {number}");
+                let problem = self.problem(&key("path"), message);
+                problem.expected = Some(format!("nodes numbered from {first} on"));
+                let section = format!("[{section}.movement_file]");
+                problem.hint =
+                    Some(format!("`first_node = {number}` in {section} takes the file's node {number} as node 0"));
+            }
+            Numbering::Gap(number) => {
+                let message = format!("the movement file has no node {number}, but nodes before and after it");
+                let problem = self.problem(&key("path"), message);
+                problem.expected = Some("nodes numbered without a gap".to_owned());
+            }
+        }
+    }
+
+    /// Keys of [nodes] that a movement file decides.
+    fn check_beside_file(&mut self, resolved: &Resolved, file: &MovementFile) {
+        let nodes = &resolved.nodes;
+        if self.is_given("nodes", "placement") && nodes.placement != Placement::Mobility {
+            self.problem("nodes.placement", "the movement file says where nodes start, and so does `placement`")
+                .expected = Some("\"mobility\", or no `placement`".to_owned());
+        } else if !nodes.positions.is_empty() {
+            self.problem("nodes.positions", "the movement file says where nodes start, and so do `positions`")
+                .expected = Some("no `positions`".to_owned());
+        }
+        let [width, height] = nodes.area.map(|length| length.metres());
+        if width > 0.0
+            && let Some((low, high)) = file.movements.extent()
+            && !(low.x >= 0.0 && low.y >= 0.0 && high.x <= width && high.y <= height)
+        {
+            let message = format!(
+                "nodes of the movement file leave the area: they move between {} m, {} m and {} m, {} m",
+                low.x, low.y, high.x, high.y
+            );
+            self.problem("nodes.area", message).hint =
+                Some("leave `area` out: the file says where nodes move".to_owned());
+        }
+    }
+
     fn place_nodes(&mut self, resolved: &mut Resolved) {
-        let nodes = &mut resolved.nodes;
         let given = self.is_given("nodes", "placement");
+        if let Some(file) = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned()) {
+            let before = self.problems.len();
+            self.check_beside_file(resolved, &file);
+            if self.problems.len() > before {
+                return;
+            }
+        }
+        let nodes = &mut resolved.nodes;
         if !given && !nodes.positions.is_empty() {
             nodes.placement = Placement::Positions;
         } else if !given && has_own_start(&resolved.mobility) {
@@ -128,7 +259,7 @@ impl Resolver<'_> {
                     Some(format!("{count} positions"));
             }
             Placement::Uniform if nodes.area[0].metres() <= 0.0 => {
-                self.problem("nodes.placement", "there is no area in which nodes could be drawn").expected =
+                self.problem("nodes.placement", "nodes are drawn in an area, and no area is given").expected =
                     Some("`area` in [nodes], such as [\"1000 m\", \"1000 m\"]".to_owned());
             }
             Placement::Mobility if !has_own_start(&resolved.mobility) => {
@@ -138,7 +269,7 @@ impl Resolver<'_> {
                     Some("the model `random_waypoint` or `movement_file`, or another placement".to_owned());
             }
             placement if placement != Placement::Positions && !nodes.positions.is_empty() => {
-                self.problem("nodes.positions", "positions are given, and another placement").hint =
+                self.problem("nodes.positions", "`positions` says where nodes start, and so does `placement`").hint =
                     Some("leave `placement` out, or the positions".to_owned());
             }
             _ => {}
@@ -160,45 +291,66 @@ impl Resolver<'_> {
 
     fn check_movements(&mut self, resolved: &Resolved) {
         let mut seen = BTreeMap::new();
-        for (i, (movement, _)) in resolved.movements.iter().enumerate() {
+        for (i, (movement, chosen)) in resolved.movements.iter().enumerate() {
+            let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
+            let first = chosen.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
             let path = format!("movement.{i}.nodes");
+            if self.is_faulty(&format!("movement.{i}")) {
+                continue;
+            }
             for node in &movement.nodes {
                 if *node >= resolved.nodes.count {
                     self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
                 } else if let Some(other) = seen.insert(*node, i) {
-                    let message = format!("node {node} moves in two ways: [[movement]] number {other} names it too");
+                    let message = format!("node {node} is in two [[movement]] tables: number {other} has it too");
                     self.problem(&path, message);
+                } else if let Some(file) = file {
+                    let number = u32::try_from(first + u64::from(*node)).ok();
+                    if number.and_then(|number| file.movements.track(number)).is_none() {
+                        let number = first + u64::from(*node);
+                        let message = format!("node {node} has no movement: the movement file has no node {number}");
+                        self.problem(&path, message).hint = Some(
+                            "`first_node` in [movement.movement_file] says which node of the file is node 0".to_owned(),
+                        );
+                    }
                 }
             }
         }
     }
 
     fn no_node(&mut self, path: &str, node: u32, count: u32, kind: &str) {
-        let expected = match count {
-            0 => "no node: there are none".to_owned(),
-            1 => format!("0: there is one of the {kind}"),
-            _ => format!("0 to {}: there are {count} {kind}", count - 1),
+        let (message, expected) = match count {
+            0 => (format!("there is no node {node}: the scenario has no {kind}"), "`count` in [nodes]".to_owned()),
+            1 => (format!("there is no node {node}"), "0, the number of the only node".to_owned()),
+            _ => (format!("there is no node {node}"), format!("0 to {}: there are {count} {kind}", count - 1)),
         };
-        self.problem(path, format!("there is no node {node}")).expected = Some(expected);
+        self.problem(path, message).expected = Some(expected);
     }
 
     fn check_flow_nodes(&mut self, resolved: &Resolved) {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        let routes = WrittenRoutes::of(resolved);
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            if self.is_faulty(&format!("flow.{i}")) {
+                continue;
+            }
             for (key, node) in [("from", flow.from), ("to", flow.to)] {
                 if node >= all {
                     self.no_node(&format!("flow.{i}.{key}"), node, all, "nodes");
                 }
             }
             if flow.from < all && flow.to < all && flow.from != flow.to {
-                self.check_route(resolved, i, flow, kind.tcp.is_some());
+                self.check_route(routes.as_ref(), i, flow, kind.tcp.is_some());
             }
         }
         if let Some((flows, _)) = &resolved.random_flows {
             let count = u64::from(resolved.nodes.count);
             let pairs = count * count.saturating_sub(1);
             if u64::from(flows.random) > pairs {
-                let message = format!("{} flows are more than there are pairs of nodes", flows.random);
+                let message = format!(
+                    "`random` is {}, and {count} nodes with a radio make only {pairs} ordered pairs",
+                    flows.random
+                );
                 self.problem("flows.random", message).expected = Some(format!("at most {pairs}"));
             }
         }
@@ -207,22 +359,26 @@ impl Resolver<'_> {
     fn check_flows(&mut self, resolved: &Resolved) {
         let duration = resolved.head.duration;
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            if self.is_faulty(&format!("flow.{i}")) {
+                continue;
+            }
             let path = |key: &str| format!("flow.{i}.{key}");
             if flow.from == flow.to && self.has(&path("from")) && self.has(&path("to")) {
-                self.problem(&path("to"), format!("node {} would talk to itself", flow.from)).expected =
+                self.problem(&path("to"), format!("the flow goes from node {} to itself", flow.from)).expected =
                     Some("another node than `from`".to_owned());
             }
-            if flow.start >= duration {
-                self.problem(&path("start"), format!("the flow would start at {}, after the end", flow.start))
-                    .expected = Some(format!("less than the run's duration, {duration}"));
+            if flow.start >= duration && !self.is_faulty("duration") {
+                let message = format!("the flow starts at {}, after the end of the run", flow.start);
+                self.problem(&path("start"), message).expected =
+                    Some(format!("less than the run's duration, {duration}"));
             }
             self.check_stop(&path("stop"), flow.start, flow.stop, duration);
             self.check_carrier(&path("traffic"), kind.tcp.is_some(), kind.traffic.model.name);
             self.check_notices(&path("tcp"), resolved, kind);
         }
         if let Some((flows, kind)) = &resolved.random_flows {
-            if flows.start[1] >= duration {
-                self.problem("flows.start", "flows would start after the end of the run").expected =
+            if flows.start[1] >= duration && !self.is_faulty("duration") && !self.is_faulty("flows") {
+                self.problem("flows.start", "flows may start after the end of the run").expected =
                     Some(format!("times below the run's duration, {duration}"));
             }
             self.check_stop("flows.stop", flows.start[1], flows.stop, duration);
@@ -242,7 +398,7 @@ impl Resolver<'_> {
     fn check_stop(&mut self, path: &str, start: Span, stop: Until, duration: Span) {
         let Until::At(at) = stop else { return };
         if at <= start {
-            self.problem(path, format!("the flow would stop at {at}, before it starts")).expected =
+            self.problem(path, format!("the flow stops at {at}, before it starts")).expected =
                 Some(format!("more than {start}, or \"end\""));
         } else if at > duration {
             self.warning(path, format!("the run ends at {duration}, before the flow stops at {at}"));
@@ -251,8 +407,8 @@ impl Resolver<'_> {
 
     fn check_carrier(&mut self, path: &str, tcp: bool, traffic: &str) {
         if !tcp && ["ftp", "transfer"].contains(&traffic) {
-            let problem = self.problem(path, format!("`{traffic}` sends as fast as TCP lets it, and there is no TCP"));
-            problem.expected = Some("`cbr` or `on_off` over UDP".to_owned());
+            let problem = self.problem(path, format!("`{traffic}` needs TCP, and this flow uses UDP"));
+            problem.expected = Some("`cbr` or `on_off`".to_owned());
         }
     }
 
@@ -282,15 +438,14 @@ impl Resolver<'_> {
         let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| reports(name)).collect();
         let name = variant.model.name;
         let problem =
-            self.problem(path, format!("`{name}` waits to be told of broken routes, and `{routing}` tells of none"));
+            self.problem(path, format!("`{name}` needs to be told of broken routes, and `{routing}` tells of none"));
         problem.expected = Some(format!("routing by one of {}", able.join(", ")));
-        problem.hint =
-            Some(format!("choose another `protocol` in [routing], or a TCP that needs no notice in place of `{name}`"));
+        problem.hint = Some(format!("choose another `protocol` in [routing], or another TCP than `{name}`"));
     }
 
     /// A flow whose packets cannot arrive by routes that are written.
-    fn check_route(&mut self, resolved: &Resolved, index: usize, flow: &Flow, tcp: bool) {
-        let Some(routes) = WrittenRoutes::of(resolved) else { return };
+    fn check_route(&mut self, routes: Option<&WrittenRoutes>, index: usize, flow: &Flow, tcp: bool) {
+        let Some(routes) = routes else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             if !routes.leads(from, to) {
@@ -306,7 +461,7 @@ impl Resolver<'_> {
         let mut joined: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         for (i, (wire, _)) in resolved.wires.iter().enumerate() {
             let path = format!("wire.{i}.between");
-            if !self.has(&path) {
+            if !self.has(&path) || self.is_faulty(&format!("wire.{i}")) {
                 continue;
             }
             let [a, b] = wire.between;
@@ -320,7 +475,10 @@ impl Resolver<'_> {
             if a == b {
                 self.problem(&path, "a wire leads from one node to another").expected = Some("two nodes".to_owned());
             } else if let Some(other) = joined.insert((a.min(b), a.max(b)), i) {
-                self.problem(&path, format!("nodes {a} and {b} are joined already, by [[wire]] number {other}"));
+                self.problem(
+                    &path,
+                    format!("nodes {a} and {b} are joined already: [[wire]] number {other} joins them"),
+                );
             }
         }
         for node in radios..all {
@@ -328,6 +486,28 @@ impl Resolver<'_> {
                 self.warning("nodes.wired", format!("node {node} has neither a radio nor a wire"));
             }
         }
+    }
+}
+
+/// How the nodes of a movement file are not numbered as a scenario needs them.
+#[derive(Clone, Copy)]
+enum Numbering {
+    /// None has the first number or a higher one.
+    Nobody,
+    /// They begin with this number.
+    StartsAt(u32),
+    /// This number is missing between others.
+    Gap(u32),
+}
+
+impl Numbering {
+    /// What is wrong with these numbers, which increase and should begin with `first`.
+    fn of(first: u32, numbers: &[u32]) -> Option<Self> {
+        let Some(&lowest) = numbers.first() else { return Some(Self::Nobody) };
+        if lowest != first {
+            return Some(Self::StartsAt(lowest));
+        }
+        numbers.windows(2).find(|pair| pair[1] != pair[0] + 1).map(|pair| Self::Gap(pair[0] + 1))
     }
 }
 

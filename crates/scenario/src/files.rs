@@ -1,7 +1,8 @@
 //! What a scenario names that lies outside it: files, read once, and rules.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopyard_model::mobility::Movements;
@@ -13,6 +14,42 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::custom::{BadRule, CustomClass, Surroundings};
 use crate::problem::one_of;
 use crate::scenario::Scenario;
+
+/// The largest movement file that is read, in bytes on disk. The model bounds what a compressed file may inflate to.
+pub(crate) const MOST_MOVEMENT: u64 = 256 << 20;
+
+/// A file that is not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// The system says why.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// It has no end, or would wait for somebody to write into it.
+    #[error("it is not a regular file")]
+    NoFile,
+    /// It is larger than the given number of bytes.
+    #[error("it is larger than {}", in_megabytes(*.0))]
+    TooLarge(u64),
+}
+
+/// A number of bytes in words.
+pub(crate) fn in_megabytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
+/// The bytes of a regular file of at most `most` bytes.
+///
+/// # Errors
+/// When it is larger, or not a regular file: a pipe would wait, and a device may have no end.
+pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Unreadable::NoFile);
+    }
+    let mut bytes = Vec::new();
+    // The size that the system reports may be wrong, or grow meanwhile.
+    std::fs::File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(Unreadable::TooLarge(most)) } else { Ok(bytes) }
+}
 
 /// A movement file.
 #[derive(Debug)]
@@ -53,6 +90,8 @@ impl Scenario {
 pub(crate) enum FileError {
     /// It is not there, or cannot be read.
     Missing(PathBuf, std::io::Error),
+    /// It is no file, or too large.
+    Unusable(PathBuf, String),
     /// Lines of it are broken.
     Broken(BadFile),
 }
@@ -89,7 +128,10 @@ impl Files {
             return Ok(Arc::clone(file));
         }
         let path = self.around.folder.join(&params.path);
-        let bytes = std::fs::read(&path).map_err(|error| FileError::Missing(path, error))?;
+        let bytes = read_bounded(&path, MOST_MOVEMENT).map_err(|fault| match fault {
+            Unreadable::Io(error) => FileError::Missing(path.clone(), error),
+            Unreadable::NoFile | Unreadable::TooLarge(_) => FileError::Unusable(path.clone(), fault.to_string()),
+        })?;
         let reading = Reading { format: params.format, dimensions: params.dimensions, area: None };
         let movements = Movements::read(&params.path, &bytes, &reading).map_err(FileError::Broken)?;
         let (movements, hash) = (Arc::new(movements), xxh3_64(&bytes));

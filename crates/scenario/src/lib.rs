@@ -16,6 +16,7 @@ mod merge;
 mod models;
 mod placement;
 mod problem;
+mod reach;
 mod resolve;
 mod scenario;
 mod schema;

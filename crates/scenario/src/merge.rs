@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::problem::{Mark, Problem, nearest, one_of};
 use crate::tree::{Entry, Kind, Node, Table};
-use crate::write::bare_or_quoted;
+use crate::write::{bare_or_quoted, inline};
 
 /// A model's parameters, or a section's keys, as an object.
 pub(crate) type Values = Map<String, Value>;
@@ -148,6 +148,8 @@ impl Section<'_> {
                     }
                 }
             }
+            // What cannot be read has its problem already.
+            _ if entry.node.is_bad() => {}
             _ => leaves.push(Leaf { path: above.clone(), node: &entry.node }),
         }
         above.pop();
@@ -206,11 +208,18 @@ impl Section<'_> {
             let path = leaf.as_ref().map_or(fault.parameter.to_owned(), |leaf| leaf.path.join("."));
             let mark = leaf.as_ref().map(|leaf| &leaf.node.mark).or(header);
             let problem = |message: String| Problem::new(self.key(&path), mark, message);
-            problems.push(if leaf.as_ref().is_none_or(named) {
-                expectation(problem(format!("`{path}` cannot be so")), &fault.problem)
-            } else {
-                let problem = problem(format!("`{path}` does not go with `{}`", fault.parameter));
-                problem.hint(format!("`{}` is not given: {}", fault.parameter, fault.problem))
+            problems.push(match &leaf {
+                Some(leaf) if !named(leaf) => {
+                    let (value, other) = (leaf.node.describe(), fault.parameter);
+                    let message = format!("`{path}` is {value}, which does not fit `{other}`");
+                    let default = base.get(other).and_then(inline).map(|it| format!(" = {it}")).unwrap_or_default();
+                    let hint = format!("`{other}{default}` is the default: {}; give `{other}` too", fault.problem);
+                    problem(message).hint(hint)
+                }
+                Some(leaf) => {
+                    expectation(problem(format!("`{path}` cannot be {}", leaf.node.describe())), &fault.problem)
+                }
+                None => expectation(problem(format!("the value of `{path}` is not possible")), &fault.problem),
             });
             if leaves.is_empty() {
                 return base.clone();
@@ -235,7 +244,7 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     } else if let Some(place) = elsewhere(&entry.key) {
         problem.hint(place)
     } else if known.is_empty() {
-        problem.hint(format!("{title} has no keys at all"))
+        problem.hint(format!("{title} has no keys"))
     } else {
         problem.hint(format!("its keys are {}", one_of(known.iter().copied()).replace(" or ", " and ")))
     }
@@ -285,33 +294,88 @@ fn expectation(problem: Problem, words: &str) -> Problem {
 fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
     let node = leaf.node;
     let key = leaf.path.join(".");
-    let problem = Problem::new(path, Some(&node.mark), format!("`{key}` is {}", node.describe()));
-    let expected = message
-        .strip_prefix("expected ")
-        .and_then(|rest| rest.rsplit_once(", found "))
-        .map(|(expected, _)| expected)
-        .or_else(|| message.rsplit_once(", expected ").map(|(_, expected)| expected));
-    let Some(expected) = expected else { return problem.hint(message) };
-    let words = match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, zero or more",
-        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
-        "f32" | "f64" => "a number",
-        "a boolean" => "true or false",
-        "a string" => "text in quotes",
-        "a sequence" => "a list",
-        other if other.starts_with("struct ") => "a table",
-        other => other,
+    let problem = |message: String| Problem::new(path, Some(&node.mark), message);
+    let split = message.strip_prefix("expected ").and_then(|rest| rest.rsplit_once(", found ")).map(|(a, b)| (b, a));
+    let Some((found, expected)) = split.or_else(|| message.rsplit_once(", expected ")) else {
+        return match message.split('`').collect::<Vec<_>>().as_slice() {
+            ["missing field ", name, ""] => {
+                problem(format!("a table of `{key}` has no `{name}`")).expected(format!("the key `{name}`"))
+            }
+            _ => problem(format!("`{key}` cannot be {}", node.describe())).hint(message),
+        };
     };
-    let problem = problem.expected(words);
+    let expected = kind_in_words(expected);
     // A value within a list or table is not the one that the mark shows.
-    let inner =
-        matches!(node.kind, Kind::Array(_) | Kind::Table(_)).then(|| message.split(", expected ").next()).flatten();
+    let is_inner = matches!(node.kind, Kind::Array(_) | Kind::Table(_));
+    let message = match is_inner.then(|| inner(found)) {
+        Some(Some(value)) => format!("`{key}` has {value} in it"),
+        _ => format!("`{key}` is {}", node.describe()),
+    };
     let alternatives: Vec<_> = expected.split('`').skip(1).step_by(2).collect();
-    match (node.as_str().and_then(|text| nearest(text, alternatives)), inner) {
-        (Some(name), _) => problem.hint(format!("did you mean \"{name}\"?")),
-        (None, Some(inner)) => problem.hint(inner.to_owned()),
-        (None, None) => problem,
+    let word = node.as_str().or_else(|| found.split('`').nth(1));
+    let hint = word.and_then(|text| nearest(text, alternatives)).map(|name| format!("did you mean \"{name}\"?"));
+    let problem = problem(message).expected(expected.clone());
+    match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
     }
+}
+
+/// A type as serde names it, in words.
+fn kind_in_words(expected: &str) -> String {
+    let whole = |low: i128, high: i128| format!("a whole number from {low} to {high}");
+    match expected {
+        "u8" => whole(0, u8::MAX.into()),
+        "u16" => whole(0, u16::MAX.into()),
+        "u32" => whole(0, u32::MAX.into()),
+        // TOML has no larger whole numbers.
+        "u64" | "usize" => whole(0, i64::MAX.into()),
+        "i8" => whole(i8::MIN.into(), i8::MAX.into()),
+        "i16" => whole(i16::MIN.into(), i16::MAX.into()),
+        "i32" => whole(i32::MIN.into(), i32::MAX.into()),
+        "i64" | "isize" => whole(i64::MIN.into(), i64::MAX.into()),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "text in quotes".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a map" => "a table".to_owned(),
+        "string or map" => "a word in quotes".to_owned(),
+        other if other.starts_with("struct ") => "a table".to_owned(),
+        other => match other.strip_prefix("an array of length ") {
+            Some(length) => format!("{length} values in each list"),
+            // serde does not say how many there should be.
+            None if other == "fewer elements in array" => "fewer values in each list".to_owned(),
+            None => other
+                .strip_prefix("one of ")
+                .map_or_else(|| other.to_owned(), |names| one_of(names.split('`').skip(1).step_by(2))),
+        },
+    }
+}
+
+/// What serde found within a list or table, in words.
+fn inner(found: &str) -> Option<String> {
+    let rest = |prefix: &str| found.strip_prefix(prefix);
+    if let Some(word) = rest("unknown variant ") {
+        return Some(format!("the word {word}"));
+    }
+    if let Some(key) = rest("unknown field ") {
+        return Some(format!("a table with the key {key}"));
+    }
+    if let Some(length) = rest("invalid length ") {
+        return Some(format!("a list of {length}"));
+    }
+    let Some(value) = rest("invalid type: ").or_else(|| rest("invalid value: ")) else {
+        // A quantity's own reader shows the text that it found.
+        return found.starts_with('"').then(|| format!("the text {found}"));
+    };
+    Some(match value.split_once(' ') {
+        Some(("integer" | "boolean", value)) => value.to_owned(),
+        Some(("floating", value)) => value.trim_start_matches("point ").to_owned(),
+        Some(("string", value)) => format!("the text {value}"),
+        _ if value == "sequence" => "a list".to_owned(),
+        _ if value == "map" => "a table".to_owned(),
+        _ => value.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -2,25 +2,58 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 /// Where text comes from.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Source {
     /// The file's name, `--set` for a setting, or nothing for a scenario that was made by a program.
     pub name: Option<String>,
     /// All of it.
     pub text: String,
+    /// Where each line starts; found out when it is first asked for.
+    lines: OnceLock<Vec<usize>>,
 }
 
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, &self.text) == (&other.name, &other.text)
+    }
+}
+
+impl Eq for Source {}
+
 impl Source {
+    pub(crate) fn new(name: Option<String>, text: String) -> Self {
+        Self { name, text, lines: OnceLock::new() }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            std::iter::once(0).chain(self.text.match_indices('\n').map(|(newline, _)| newline + 1)).collect()
+        })
+    }
+
     /// The line and column, counted from one in characters, of a byte.
     fn position(&self, at: usize) -> (usize, usize) {
-        let before = self.text.get(..at).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        let line = self.lines().partition_point(|start| *start <= at).max(1);
+        let before = self.text.get(self.lines()[line - 1]..at).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+
+    /// A line, counted from one, without its end.
+    fn line(&self, number: usize) -> &str {
+        let start = self.lines().get(number - 1).copied().unwrap_or(self.text.len());
+        self.text[start..].lines().next().unwrap_or_default()
+    }
+
+    /// The lines of a stretch of text: the number of the first, and from which byte to which they go.
+    fn lines_of(&self, span: &Range<usize>) -> (usize, Range<usize>) {
+        let first = self.position(span.start).0;
+        let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline);
+        (first, self.lines()[first - 1]..end)
     }
 }
 
@@ -99,7 +132,7 @@ impl Problem {
         let mark = self.mark.as_ref()?;
         let file = mark.source.name.clone()?;
         let (line, column) = mark.source.position(mark.span.start);
-        let text = mark.source.text.lines().nth(line - 1).unwrap_or_default().to_owned();
+        let text = mark.source.line(line).to_owned();
         Some(Location { file, line, column, text })
     }
 
@@ -110,8 +143,12 @@ impl Problem {
         let in_file = self.mark.as_ref().and_then(|mark| Some((mark, mark.source.name.as_deref()?)));
         let mut group = if let Some((mark, name)) = in_file {
             let label = expected.as_deref();
-            let annotation = AnnotationKind::Primary.span(mark.span.clone()).label(label);
-            title.element(Snippet::source(&mark.source.text).path(name).annotation(annotation))
+            // Only the lines concerned: with thousands of problems the whole text would be gone through thousands of times.
+            let (first, lines) = mark.source.lines_of(&mark.span);
+            let span = mark.span.start - lines.start..mark.span.end - lines.start;
+            let annotation = AnnotationKind::Primary.span(span).label(label);
+            let snippet = Snippet::source(&mark.source.text[lines]).line_start(first).path(name);
+            title.element(snippet.annotation(annotation))
         } else {
             let group = title.element(Origin::path(if self.path.is_empty() { "scenario" } else { &self.path }));
             group.elements(expected.map(|expected| Level::NOTE.message(expected)))
@@ -141,6 +178,9 @@ impl fmt::Display for Problem {
     }
 }
 
+/// How many problems are shown in full.
+const MOST_SHOWN: usize = 50;
+
 /// Everything that is wrong with a scenario, in the order of the file. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
@@ -161,8 +201,11 @@ impl Problems {
     }
 
     fn join(&self, show: impl Fn(&Problem) -> String) -> String {
-        let mut text = self.0.iter().map(show).collect::<Vec<_>>().join("\n\n");
+        let mut text = self.0.iter().take(MOST_SHOWN).map(show).collect::<Vec<_>>().join("\n\n");
         let count = self.0.len();
+        if count > MOST_SHOWN {
+            text.push_str(&format!("\n\nand {} more", count - MOST_SHOWN));
+        }
         text.push_str(&format!("\n\n{count} problem{} found\n", if count == 1 { "" } else { "s" }));
         text
     }
@@ -180,11 +223,14 @@ impl std::error::Error for Problems {}
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let normal = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let word = normal(word);
+    // A third of the letters may be wrong: more than that is another word.
+    let most = |name: &str| (name.len().max(word.len()) / 3).max(1);
     names
         .into_iter()
+        // The lengths alone tell most words apart, at no cost.
+        .filter(|name| name.len().abs_diff(word.len()) <= most(name))
         .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
-        // A third of the letters may be wrong: more than that is another word.
-        .filter(|(distance, name)| *distance <= (name.len().max(word.len()) / 3).max(1))
+        .filter(|(distance, name)| *distance <= most(name))
         .min()
         .map(|(_, name)| name)
 }
@@ -204,7 +250,7 @@ mod tests {
     use super::*;
 
     fn source(name: Option<&str>, text: &str) -> Arc<Source> {
-        Arc::new(Source { name: name.map(str::to_owned), text: text.to_owned() })
+        Arc::new(Source::new(name.map(str::to_owned), text.to_owned()))
     }
 
     #[test]

@@ -96,6 +96,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         custom: BTreeMap::new(),
         used_custom: BTreeMap::new(),
         problems: Vec::new(),
+        faulty: BTreeSet::new(),
         warnings: Vec::new(),
         complete: Values::new(),
     };
@@ -119,6 +120,8 @@ pub(crate) struct Resolver<'a> {
     /// Those of rules that flows use, when a flow says nothing else.
     pub used_custom: BTreeMap<String, Values>,
     pub problems: Vec<Problem>,
+    /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
+    pub faulty: BTreeSet<String>,
     pub warnings: Vec<Problem>,
     complete: Values,
 }
@@ -226,7 +229,7 @@ impl<'a> Resolver<'a> {
                     }
                     continue;
                 }
-                Some(Kind::Scalar(_)) => return best,
+                Some(Kind::Scalar(_) | Kind::Bad) => return best,
             };
             let Some(entry) = table.get(step) else { return best };
             node = Some(&entry.node);
@@ -283,7 +286,7 @@ impl<'a> Resolver<'a> {
         let layout = layout(name);
         let entry = self.root.get(name);
         if let Some(Entry { node: Node { mark, kind: Kind::Array(_) }, .. }) = entry {
-            let found = format!("[[{name}]] stands for one of several");
+            let found = format!("[[{name}]] is a list of tables, and there is only one [{name}]");
             self.problems.push(Problem::new(name, Some(mark), found).expected(format!("one [{name}]")));
         }
         let table = self.table(name);
@@ -393,8 +396,8 @@ impl<'a> Resolver<'a> {
         let Some(entry) = self.root.get(name) else { return Vec::new() };
         let Kind::Array(items) = &entry.node.kind else {
             if let Kind::Table(_) = entry.node.kind {
-                let problem = Problem::new(name, Some(&entry.mark), format!("[{name}] stands for one of several"));
-                self.problems.push(problem.expected(format!("[[{name}]]")));
+                let message = format!("[{name}] is one table, and there may be several");
+                self.problems.push(Problem::new(name, Some(&entry.mark), message).expected(format!("[[{name}]]")));
             }
             return Vec::new();
         };
@@ -402,6 +405,7 @@ impl<'a> Resolver<'a> {
         for (index, item) in items.iter().enumerate() {
             match &item.kind {
                 Kind::Table(table) => tables.push((table, &item.mark)),
+                Kind::Bad => {}
                 _ => {
                     let found = format!("`{name}` has {} in it", item.describe());
                     let problem = Problem::new(format!("{name}.{index}"), Some(&item.mark), found);
@@ -472,7 +476,8 @@ impl<'a> Resolver<'a> {
 
     fn random_flows(&mut self, tcp: &Values) -> Option<Option<(Flows, FlowKind)>> {
         if let Some(Entry { node: Node { mark, kind: Kind::Array(_) }, .. }) = self.root.get("flows") {
-            let problem = Problem::new("flows", Some(mark), "[[flows]] stands for one of several");
+            let problem =
+                Problem::new("flows", Some(mark), "[[flows]] is a list of tables, and there is only one [flows]");
             self.problems.push(problem.expected("one [flows], or [[flow]]"));
         }
         let Some(table) = self.table("flows") else { return Some(None) };
@@ -501,9 +506,9 @@ impl<'a> Resolver<'a> {
         let mut sparse = own.clone();
         if udp {
             for entry in table.entries.iter().filter(|entry| is_tcp_only(&entry.key)) {
-                let message = format!("a flow over UDP has no `{}`", entry.key);
+                let message = format!("`{}` is a key of TCP, and this flow uses UDP", entry.key);
                 let problem = Problem::new(join(path, &entry.key), Some(&entry.mark), message);
-                self.problems.push(problem.hint("a flow with `udp = true` does without TCP: leave one of the two out"));
+                self.problems.push(problem.hint(format!("leave out `udp = true`, or `{}`", entry.key)));
             }
             sparse.remove("tcp");
             sparse.remove("acking");

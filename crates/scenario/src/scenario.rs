@@ -41,7 +41,7 @@ impl Scenario {
         around: impl Into<Surroundings>,
         settings: &[(String, String)],
     ) -> Result<Self, Problems> {
-        let source = Source { name: Some(name.to_owned()), text: text.to_owned() };
+        let source = Source::new(Some(name.to_owned()), text.to_owned());
         Self::read(Arc::new(source), Files::new(around.into()), settings.to_vec())
     }
 
@@ -67,7 +67,7 @@ impl Scenario {
             return Err(Problems(vec![problem.expected("a table of keys and sections")]));
         };
         let text = write::to_toml(values);
-        Self::read(Arc::new(Source { name: None, text }), Files::new(around.into()), Vec::new())
+        Self::read(Arc::new(Source::new(None, text)), Files::new(around.into()), Vec::new())
     }
 
     fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {

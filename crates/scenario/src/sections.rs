@@ -423,9 +423,12 @@ impl Default for Measure {
     }
 }
 
+/// The shortest interval between samples.
+const FINEST: Span = Span::from_micros(1);
+
 section!(Measure, |measure| {
-    if measure.interval.is_zero() {
-        return Err(Fault::new("interval", "expected more than 0 s"));
+    if measure.interval < FINEST {
+        return Err(Fault::new("interval", format!("expected at least {FINEST}, found {}", measure.interval)));
     }
     let twice = measure.series.iter().enumerate().any(|(i, series)| measure.series[..i].contains(series));
     if twice { Err(Fault::new("series", "expected each quantity once")) } else { Ok(()) }

@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Array(Vec<Node>),
     /// `[name]` or `{…}`.
     Table(Table),
+    /// Something that cannot be read, and was reported.
+    Bad,
 }
 
 /// Keys with their values.
@@ -49,6 +51,7 @@ impl Node {
             Kind::Scalar(value) => value.clone(),
             Kind::Array(items) => items.iter().map(Self::to_value).collect(),
             Kind::Table(table) => Value::Object(table.to_map()),
+            Kind::Bad => Value::Null,
         }
     }
 
@@ -59,6 +62,17 @@ impl Node {
             Kind::Scalar(value) => format!("`{value}`"),
             Kind::Array(_) => "a list".to_owned(),
             Kind::Table(_) => "a table".to_owned(),
+            Kind::Bad => "a value that cannot be read".to_owned(),
+        }
+    }
+
+    /// Whether the value, or one within it, cannot be read; there is a problem that says so.
+    pub(crate) fn is_bad(&self) -> bool {
+        match &self.kind {
+            Kind::Scalar(_) => false,
+            Kind::Array(items) => items.iter().any(Self::is_bad),
+            Kind::Table(table) => table.entries.iter().any(|entry| entry.node.is_bad()),
+            Kind::Bad => true,
         }
     }
 
@@ -101,7 +115,8 @@ pub(crate) fn parse(source: &Arc<Source>, problems: &mut Vec<Problem>) -> Table 
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     for error in errors {
         let mark = error.span().map(|span| Mark::new(source, span));
-        let mut problem = Problem::new("", mark.as_ref(), format!("this is not TOML: {}", error.message()));
+        let mut problem =
+            Problem::new("", mark.as_ref(), format!("the file cannot be read as TOML: {}", error.message()));
         if error.message().contains("must be quoted") {
             problem = problem.hint("text and values with units stand in quotes: \"2 Mbps\"");
         }
@@ -120,8 +135,12 @@ pub(crate) fn parse_setting(source: &Arc<Source>, offset: usize, problems: &mut 
         Ok(value) if !value.get_ref().is_datetime() => Reader { source, problems, offset }.node(&value),
         Err(error) if text.trim_start().starts_with(['"', '\'', '[', '{']) => {
             let at = error.span().map_or(mark, |span| Mark::new(source, offset + span.start..offset + span.end));
-            problems.push(Problem::new("", Some(&at), format!("this value is not TOML: {}", error.message())));
-            Node { mark: at, kind: Kind::Scalar(Value::Null) }
+            problems.push(Problem::new(
+                "",
+                Some(&at),
+                format!("the value cannot be read as TOML: {}", error.message()),
+            ));
+            Node { mark: at, kind: Kind::Bad }
         }
         _ => Node { mark, kind: Kind::Scalar(Value::String(text.trim().to_owned())) },
     }
@@ -151,11 +170,14 @@ impl Reader<'_> {
         let kind = match value.get_ref() {
             DeValue::String(text) => Kind::Scalar(Value::String(text.to_string())),
             DeValue::Boolean(flag) => Kind::Scalar(Value::Bool(*flag)),
-            DeValue::Integer(integer) => Kind::Scalar(
-                self.number(&mark, i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::from)),
-            ),
+            DeValue::Integer(integer) => {
+                let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Number::from);
+                let expected = format!("a whole number from {} to {}", i64::MIN, i64::MAX);
+                self.number(&mark, number, expected)
+            }
             DeValue::Float(float) => {
-                Kind::Scalar(self.number(&mark, float.as_str().parse().ok().and_then(Number::from_f64)))
+                let number = float.as_str().parse().ok().and_then(Number::from_f64);
+                self.number(&mark, number, "a finite number".to_owned())
             }
             DeValue::Datetime(date) => Kind::Scalar(Value::String(date.to_string())),
             DeValue::Array(items) => Kind::Array(items.iter().map(|item| self.node(item)).collect()),
@@ -164,15 +186,13 @@ impl Reader<'_> {
         Node { mark, kind }
     }
 
-    fn number(&mut self, mark: &Mark, number: Option<Number>) -> Value {
-        number.map_or_else(
-            || {
-                let problem = Problem::new("", Some(mark), "this number cannot be used");
-                self.problems.push(problem.expected("a finite number, whole ones within 64 bits"));
-                Value::Number(0.into())
-            },
-            Value::Number,
-        )
+    fn number(&mut self, mark: &Mark, number: Option<Number>, expected: String) -> Kind {
+        let Some(number) = number else {
+            let text = &self.source.text[mark.span.clone()];
+            self.problems.push(Problem::new("", Some(mark), format!("`{text}` is out of range")).expected(expected));
+            return Kind::Bad;
+        };
+        Kind::Scalar(Value::Number(number))
     }
 }
 
@@ -181,11 +201,11 @@ impl Reader<'_> {
 /// A key under a list of tables goes to every table of the list (`flow.tcp`), or with a number to that one (`flow.0.tcp`).
 pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, problems: &mut Vec<Problem>) {
     let path = path.trim();
-    let source = Arc::new(Source { name: Some(SETTING.to_owned()), text: format!("{path}={value}") });
+    let source = Arc::new(Source::new(Some(SETTING.to_owned()), format!("{path}={value}")));
     let key_mark = Mark::new(&source, 0..path.len());
     let steps = steps(path);
     if steps.iter().any(|step| step.is_empty()) {
-        let problem = Problem::new(path, Some(&key_mark), "this is not a key");
+        let problem = Problem::new(path, Some(&key_mark), format!("`{path}` is not a key"));
         problems.push(problem.expected("a dotted key such as `mac.dcf.rate`"));
         return;
     }
@@ -249,6 +269,7 @@ fn descend(table: &mut Table, steps: &[&str], path: &str, setting: &Setting, pro
                 }
             }
         }
+        Kind::Bad => {}
         Kind::Scalar(_) => {
             let found = format!("`{step}` is {}, and has no keys", below.describe());
             problems.push(Problem::new(path, Some(&setting.key_mark), found));
@@ -291,7 +312,7 @@ mod tests {
 
     fn read(text: &str) -> (Table, Vec<Problem>) {
         let mut problems = Vec::new();
-        let source = Arc::new(Source { name: Some("t.toml".to_owned()), text: text.to_owned() });
+        let source = Arc::new(Source::new(Some("t.toml".to_owned()), text.to_owned()));
         (parse(&source, &mut problems), problems)
     }
 

@@ -12,7 +12,8 @@ fn check(text: &str, settings: &[(String, String)]) {
         Err(problems) => {
             assert!(!problems.0.is_empty());
             let shown = problems.to_string();
-            assert!(problems.0.iter().all(|problem| shown.contains(&problem.message)), "{shown}");
+            // The first fifty are shown.
+            assert!(problems.0.iter().take(50).all(|problem| shown.contains(&problem.message)), "{shown}");
         }
         Ok(scenario) => {
             for defaults in [true, false] {

@@ -27,8 +27,8 @@ pub(super) const MAX_NODES: u32 = 1_000_000;
 const MAX_COORDINATE: f64 = 1e9;
 /// Times lie below this many seconds: fifty years.
 const MAX_SECONDS: f64 = 1.6e9;
-/// An inflated file is at most this long: far above ten thousand nodes with a thousand legs each.
-const MAX_TEXT: u64 = 2 << 30;
+/// An inflated file is at most this many bytes long: two thousand nodes with a thousand legs each in setdest's format.
+const MAX_TEXT: u64 = 256 << 20;
 /// How many broken lines are reported with their text.
 const MAX_REPORTED: usize = 20;
 
@@ -318,7 +318,7 @@ fn inflate<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>>
     match flate2::read::MultiGzDecoder::new(bytes).take(MAX_TEXT + 1).read_to_end(&mut text) {
         Ok(length) if length as u64 <= MAX_TEXT => Some(Cow::Owned(text)),
         Ok(_) => {
-            problems.push(None, "", "at most 2 GiB of text");
+            problems.push(None, "", format!("at most {} MiB of inflated text", MAX_TEXT >> 20));
             None
         }
         Err(error) => {

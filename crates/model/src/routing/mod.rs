@@ -26,6 +26,9 @@ pub trait Routing {
     /// broken or at the source that has no route. Ask [`Config::reports_breaks`].
     const REPORTS_BREAKS: bool = false;
 
+    /// Whether the protocol finds routes over wires, and not over radios only.
+    const CROSSES_WIRES: bool = false;
+
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
@@ -90,6 +93,12 @@ macro_rules! protocols {
             #[must_use]
             pub const fn reports_breaks(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Routing>::REPORTS_BREAKS,)+ }
+            }
+
+            /// Whether the protocol finds routes over wires, and not over radios only.
+            #[must_use]
+            pub const fn crosses_wires(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Routing>::CROSSES_WIRES,)+ }
             }
 
             /// The protocol at `node`, one of `nodes`; `rng` is its own stream.

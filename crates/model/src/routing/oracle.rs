@@ -91,6 +91,8 @@ impl Oracle {
 }
 
 impl Routing for Oracle {
+    const CROSSES_WIRES: bool = true;
+
     const REPORTS_BREAKS: bool = true;
 
     fn start(&mut self, _cx: &mut Context) {}

@@ -126,6 +126,8 @@ impl StaticRoutes {
 }
 
 impl Routing for StaticRoutes {
+    const CROSSES_WIRES: bool = true;
+
     fn start(&mut self, _cx: &mut Context) {}
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {

@@ -1,0 +1,225 @@
+//! Which nodes can reach which: flows that no radio, wire or route can carry are found before the run.
+//!
+//! What is certain is an error: still nodes beyond every range, a wired host under a protocol that uses radios only.
+//! What is only likely is a warning: a network whose nodes are drawn or move, and are too far apart to be connected.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::Streams;
+use hopyard_model::mobility::Position;
+use hopyard_model::radio::propagation::{self, Channel};
+use hopyard_model::radio::{self, Reception, Sensitivity};
+use hopyard_model::routing;
+use serde_json::Value;
+
+use crate::placement::{draw_flows, uniform};
+use crate::resolve::{Resolved, Resolver};
+use crate::sections::{Flow, Placement};
+
+/// How many runs of nodes that are drawn are looked at.
+const RUNS: u64 = 10;
+
+/// The distances within which frames may be received.
+struct Ranges {
+    /// Beyond it nothing is ever received.
+    most: f64,
+    /// Where a frame without interference is just received, in the median.
+    usual: f64,
+}
+
+impl Ranges {
+    fn of(resolved: &Resolved) -> Option<Self> {
+        let radio: radio::Params = serde_json::from_value(Value::Object(resolved.radio.clone())).ok()?;
+        let propagation = &resolved.propagation;
+        let values = Value::Object(propagation.values.clone());
+        let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
+        let power = radio.transmit_power;
+        let reach = |level: Sensitivity| channel.reach(level.watts(&channel, power) / power.watts());
+        let receive = reach(radio.receive);
+        // By SINR a frame may be received that is weaker than `receive`, but none that is not sensed.
+        let most = if radio.reception == Reception::Sinr { receive.max(reach(radio.sense)) } else { receive };
+        Some(Self {
+            most,
+            usual: median_range(&channel, receive, radio.receive.watts(&channel, power) / power.watts()),
+        })
+    }
+}
+
+/// The distance at which the median gain falls below `gain`; `reach` is a bound on it.
+fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
+    let (mut near, mut far) = (0.0, reach);
+    for _ in 0..60 {
+        let middle = 0.5 * (near + far);
+        if channel.gain(middle * middle) >= gain { near = middle } else { far = middle }
+    }
+    far
+}
+
+/// Groups of nodes that are connected.
+struct Groups(Vec<u32>);
+
+impl Groups {
+    /// Nodes within `range` of each other are connected, and those that a wire joins; `all` counts those without a radio too.
+    fn new(places: &[Position], range: f64, all: u32, wires: impl Iterator<Item = [u32; 2]>) -> Self {
+        let mut groups = Self((0..all).collect());
+        // Neighbours of a node lie in its cell or in one of the eight around it.
+        let cell = |place: &Position| ((place.x / range).floor() as i64, (place.y / range).floor() as i64);
+        let mut cells: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
+        for (node, place) in (0..).zip(places) {
+            cells.entry(cell(place)).or_default().push(node);
+        }
+        for (&(x, y), nodes) in &cells {
+            // Each pair of cells is looked at once.
+            for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
+                for &b in cells.get(&other).into_iter().flatten() {
+                    for &a in nodes {
+                        if groups.find(a) != groups.find(b) && distance(places[a as usize], places[b as usize]) <= range
+                        {
+                            groups.join(a, b);
+                        }
+                    }
+                }
+            }
+        }
+        for [a, b] in wires.filter(|ends| ends.iter().all(|end| *end < all)) {
+            groups.join(a, b);
+        }
+        groups
+    }
+
+    fn find(&mut self, node: u32) -> u32 {
+        let mut at = node;
+        while self.0[at as usize] != at {
+            let above = self.0[at as usize];
+            self.0[at as usize] = self.0[above as usize];
+            at = above;
+        }
+        at
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+fn distance(a: Position, b: Position) -> f64 {
+    (a.x - b.x).hypot(a.y - b.y)
+}
+
+impl Resolver<'_> {
+    /// Reports flows that nothing can carry.
+    pub(crate) fn check_reach(&mut self, resolved: &Resolved) {
+        self.check_wired_hosts(resolved);
+        let Some(ranges) = Ranges::of(resolved) else { return };
+        let still = |model: &str| model == "stationary";
+        let all_still = still(resolved.mobility.model.name)
+            && resolved.movements.iter().all(|(_, chosen)| still(chosen.model.name));
+        let radios = resolved.nodes.count;
+        let all = radios.saturating_add(resolved.nodes.wired);
+        let wires = || resolved.wires.iter().map(|(wire, _)| wire.between);
+        if all_still && resolved.positions.len() == radios as usize {
+            let mut groups = Groups::new(&resolved.positions, ranges.most, all, wires());
+            for (i, (flow, _)) in resolved.flows.iter().enumerate() {
+                if flow.from < all && flow.to < all && groups.find(flow.from) != groups.find(flow.to) {
+                    self.out_of_range(i, flow, &ranges);
+                }
+            }
+            let mut connected = |nodes: std::ops::Range<u32>| {
+                let mut nodes = nodes.map(|node| groups.find(node));
+                let first = nodes.next();
+                nodes.all(|group| Some(group) == first)
+            };
+            if resolved.random_flows.as_ref().is_some_and(|(flows, _)| flows.random > 0)
+                && radios > 1
+                && !connected(0..radios)
+            {
+                self.warning("flows.random", "some pairs of nodes are out of range of each other in every run");
+            }
+        } else if radios > 1 && wires().next().is_none() {
+            self.check_drawn(resolved, &ranges, all_still);
+        }
+    }
+
+    fn out_of_range(&mut self, index: usize, flow: &Flow, ranges: &Ranges) {
+        let (from, to) = (flow.from, flow.to);
+        let message = format!(
+            "nothing can carry this flow: nodes {from} and {to} stand still, and no chain of radios or wires joins them"
+        );
+        let problem = self.problem(&format!("flow.{index}.to"), message);
+        problem.expected = Some("a node that `from` can reach".to_owned());
+        let most = ranges.most;
+        problem.hint =
+            Some(format!("no frame is received over more than {most:.0} m: nodes must stand closer together"));
+    }
+
+    /// Nodes that are drawn, or that move.
+    fn check_drawn(&mut self, resolved: &Resolved, ranges: &Ranges, all_still: bool) {
+        let radios = resolved.nodes.count;
+        if all_still && resolved.nodes.placement == Placement::Uniform {
+            let runs = RUNS.min(u64::from(resolved.head.runs));
+            let carried = (0..runs).any(|run| {
+                let streams = Streams::new(resolved.head.seed, run);
+                let places = uniform(&resolved.nodes, streams.stream("placement"));
+                let mut groups = Groups::new(&places, ranges.usual, radios, std::iter::empty());
+                let drawn = resolved.random_flows.iter().flat_map(|(flows, _)| {
+                    let drawn = draw_flows(flows.random, radios, flows.start, streams.stream("flows"));
+                    drawn.into_iter().map(|flow| (flow.from, flow.to)).collect::<Vec<_>>()
+                });
+                let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));
+                let mut pairs = drawn.chain(listed.filter(|(from, to)| *from < radios && *to < radios)).peekable();
+                pairs.peek().is_none() || pairs.any(|(from, to)| groups.find(from) == groups.find(to))
+            });
+            if !carried {
+                let [width, height] = resolved.nodes.area;
+                let message = format!(
+                    "no flow can be carried in the first {runs} runs: {radios} nodes in {width} by {height} are too far \
+                     apart for a range of {:.0} m",
+                    ranges.usual
+                );
+                self.warning("nodes.area", message);
+            }
+            return;
+        }
+        if resolved.mobility.model.name == "random_waypoint" && resolved.movements.is_empty() {
+            let length = |key: &str| {
+                let text = resolved.mobility.values.get(key).and_then(Value::as_str)?;
+                Some(text.parse::<hopyard_engine::units::Distance>().ok()?.metres())
+            };
+            let (Some(width), Some(height)) = (length("width"), length("height")) else { return };
+            let range = ranges.usual;
+            // With fewer neighbours than one on average, most nodes have none.
+            let neighbours = f64::from(radios - 1) * (std::f64::consts::PI * range * range / (width * height)).min(1.0);
+            if neighbours < 1.0 {
+                let message = format!(
+                    "the network is hardly ever connected: a node has {neighbours:.2} neighbours on average, with \
+                     {radios} nodes in {width} m by {height} m and a range of {range:.0} m"
+                );
+                self.warning("nodes.count", message);
+            }
+        }
+    }
+
+    /// Nodes with wires only, under a protocol that talks over radios only.
+    fn check_wired_hosts(&mut self, resolved: &Resolved) {
+        let routing = resolved.routing.model.name;
+        let profile = &resolved.head.profile;
+        let over_wires = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.crosses_wires());
+        if over_wires(routing) || resolved.nodes.wired == 0 {
+            return;
+        }
+        let radios = resolved.nodes.count;
+        let all = radios.saturating_add(resolved.nodes.wired);
+        let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| over_wires(name)).collect();
+        for (i, (flow, _)) in resolved.flows.iter().enumerate() {
+            let ends = [("from", flow.from), ("to", flow.to)];
+            if let Some((key, node)) = ends.into_iter().find(|(_, node)| (radios..all).contains(node)) {
+                let message = format!(
+                    "nothing can carry this flow: node {node} has no radio, and `{routing}` finds no routes over wires"
+                );
+                let problem = self.problem(&format!("flow.{i}.{key}"), message);
+                problem.expected = Some(format!("routing by {}", able.join(" or ")));
+            }
+        }
+    }
+}

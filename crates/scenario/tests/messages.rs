@@ -1,0 +1,115 @@
+//! What a user reads: one problem for one mistake, in its place, with the value, the range and the nearest name.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hopyard_scenario::Scenario;
+
+const TWO: &str = "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 2\n";
+
+fn load(text: &str, settings: &[(&str, &str)]) -> Result<Scenario, String> {
+    let settings: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::load(text, "s.toml", Path::new(""), &settings).map_err(|problems| problems.to_string())
+}
+
+/// Whether a text has just one problem, which has all of these words.
+fn assert_one(shown: &str, words: &[&str]) {
+    assert!(shown.ends_with("\n\n1 problem found\n"), "{shown}");
+    for word in words {
+        assert!(shown.contains(word), "\"{word}\" is not in:\n{shown}");
+    }
+}
+
+#[test]
+fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
+    for (key, value, words) in [
+        ("nodes.count", "-5", &["--set:1:13", "`count` is `-5`", "a whole number from 0 to 4294967295"][..]),
+        ("nodes.count", "4294967296", &["`count` is `4294967296`", "from 0 to 4294967295"]),
+        ("nodes.count", "2000000", &["`count` cannot be `2000000`", "at most 1000000"]),
+        (
+            "nodes.positions",
+            "[[0, 0, 0], [1, 0, 0], [2, 0, 0]]",
+            &["`positions` has a list of 3 in it", "fewer values in each list"],
+        ),
+        ("flow.to", "-1", &["`to` is `-1`", "from 0 to 4294967295"]),
+        ("flow.0.to", "9", &["there is no node 9", "expected 0 to 2"]),
+        ("ip.ttl", "256", &["`ttl` is `256`", "a whole number from 0 to 255"]),
+        ("seed", "9223372036854775808", &["`9223372036854775808` is out of range", "9223372036854775807"]),
+        ("seed", "-1", &["`seed` is `-1`", "a whole number from 0 to 9223372036854775807"]),
+        ("tcp.window", "99999999999999999999", &["is out of range", "a whole number from -9223372036854775808"]),
+        ("tcp.window", "0", &["`window` cannot be `0`"]),
+        ("radio.capture", "3100 dB", &["the text \"3100 dB\"", "from -300 dB to 300 dB"]),
+        ("radio.noise_figure", "-1e9 dB", &["from -300 dB to 300 dB"]),
+        ("radio.two_ray_ground.antenna_gain", "3100 dB", &["from -300 dB to 300 dB"]),
+        ("radio.two_ray_ground.system_loss", "1e9 dB", &["from -300 dB to 300 dB"]),
+        ("nodes.spacing", "1e300 km", &["up to 1e9 m"]),
+        ("measure.series", "[\"cwndd\"]", &["has the word `cwndd` in it", "did you mean \"cwnd\"?"]),
+        ("measure.series", "[3]", &["`series` has `3` in it", "a word in quotes"]),
+        ("measure.series", "cwnd", &["the text \"cwnd\"", "expected a list"]),
+        ("measure.interval", "1 ns", &["`interval` cannot be the text \"1 ns\"", "at least 1 us"]),
+        ("measure.interval", "0 s", &["at least 1 us"]),
+        ("measure.from", "200 s", &["nothing is measured: the run ends at 100 s"]),
+        ("routing.static.routes", "[{at = 0, to = 2, vio = 1}]", &["the key `vio`", "did you mean \"via\"?"]),
+        ("routing.static.routes", "[{at = 0, to = 2}]", &["a table of `routes` has no `via`"]),
+        ("mobility.random_waypoint.speed_min", "30 m/s", &["`speed_min`", "`speed_max", "20 m/s", "30 m/s"]),
+        (
+            "mobility.random_waypoint",
+            "{speed_min = \"9 m/s\", speed_max = \"1 m/s\"}",
+            &["`speed_max`", "speed_min (9 m/s)"],
+        ),
+        ("duration", "0 s", &["`duration` cannot be the text \"0 s\"", "more than 0 s"]),
+        ("runs", "0", &["`runs` cannot be `0`", "at least 1"]),
+        ("flow.tcp", "vegsa", &["there is no congestion model `vegsa`", "did you mean \"vegas\"?"]),
+        ("flow.start", "200 s", &["starts at 200 s, after the end", "less than the run's duration, 100 s"]),
+    ] {
+        let shown = load(TWO, &[(key, value)]).expect_err(key);
+        assert_one(&shown, words);
+    }
+}
+
+#[test]
+fn nothing_is_said_of_what_depends_on_a_mistake() {
+    let text = "duration = \"5\"\n[nodes]\ncount = -1\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 7\nstart = \"101 s\"\n";
+    let shown = load(text, &[]).expect_err("two keys are wrong");
+    assert!(shown.contains("`duration`") && shown.contains("`count`"), "{shown}");
+    assert!(shown.ends_with("2 problems found\n"), "{shown}");
+}
+
+#[test]
+fn a_setting_mends_what_the_file_has_wrong() {
+    let text = TWO.replace("to = 2", "to = 5").replace("oracle", "oracel");
+    assert!(load(&text, &[]).is_err());
+    assert!(load(&text, &[("flow.to", "2"), ("routing.protocol", "oracle")]).is_ok());
+}
+
+#[test]
+fn thousands_of_mistakes_are_answered_at_once() {
+    let mut keys = TWO.to_owned() + "[tcp]\n";
+    let mut flows = "[nodes]\ncount = 3\n".to_owned();
+    for i in 0..16_000 {
+        let _ = writeln!(keys, "unknown_{i} = 1");
+        let _ = writeln!(flows, "[[flow]]\nfrom = 0\nto = {}", i + 3);
+    }
+    for (text, most) in [(keys, 15), (flows, 60)] {
+        let began = Instant::now();
+        let shown = load(&text, &[]).expect_err("16,000 mistakes");
+        // In a build without optimisation, on a busy machine; a square of the number would take many minutes.
+        assert!(began.elapsed() < Duration::from_secs(most), "{:?}", began.elapsed());
+        assert_eq!(shown.matches("error: ").count(), 50);
+        assert!(shown.ends_with("and 15950 more\n\n16000 problems found\n"), "{}", &shown[shown.len() - 100..]);
+    }
+}
+
+#[test]
+fn large_series_and_networks_are_warned_of() {
+    let warnings = |settings: &[(&str, &str)]| {
+        let scenario = load(TWO, settings).unwrap_or_else(|shown| panic!("{shown}"));
+        scenario.warnings().iter().map(ToString::to_string).collect::<String>()
+    };
+    assert_eq!(warnings(&[]), "");
+    let series = warnings(&[("measure.series", "[\"cwnd\"]"), ("measure.interval", "10 us")]);
+    assert!(series.contains("about 100 million rows"), "{series}");
+    let nodes = warnings(&[("nodes.count", "1000000")]);
+    assert!(nodes.contains("GB of memory"), "{nodes}");
+}
