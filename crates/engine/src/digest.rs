@@ -1,13 +1,14 @@
-//! The run digest: 64 bits that change when anything that happened in a run changes.
+//! The digest of a run: 64 bits that change if anything in the run changes.
 //!
-//! It is no cryptographic hash. It folds words one after another with a multiply and a rotation, which costs about a
-//! nanosecond, so that it can be on in every run. Two runs with the same digest did the same things in the same order.
+//! The digest is not a cryptographic hash. Each word is added with a multiplication and a rotation. This takes about a
+//! nanosecond, so that every run can have a digest. Two runs with the same digest did the same things in the same
+//! order.
 
 /// A running 64-bit digest of a sequence of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 
-/// An odd constant with well spread bits: the fraction of the golden ratio.
+/// An odd constant whose ones and zeros are evenly distributed: the fraction of the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Default for Digest {
@@ -17,13 +18,13 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Folds one word into the digest.
+    /// Adds one word to the digest.
     #[inline]
     pub fn fold(&mut self, word: u64) {
         self.0 = (self.0 ^ word).wrapping_mul(SPREAD).rotate_left(29);
     }
 
-    /// The value so far, mixed once more so that the last words reach every bit.
+    /// The digest of all words so far. A last mixing step makes the last words change every bit.
     #[must_use]
     pub fn value(self) -> u64 {
         let mut x = self.0;

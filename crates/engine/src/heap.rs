@@ -1,11 +1,11 @@
-//! A four-ary heap of packed keys, the least on top.
+//! A heap of packed keys in which each node has four children. The smallest key is at the root.
 
-/// Keys of which the least can be had at any time.
+/// A set of keys that always knows its smallest key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heap(Vec<u128>);
 
 impl Heap {
-    /// The least key.
+    /// The smallest key.
     #[inline]
     pub(crate) fn first(&self) -> Option<u128> {
         self.0.first().copied()
@@ -21,7 +21,7 @@ impl Heap {
         self.0.is_empty()
     }
 
-    /// Every key, in no particular order.
+    /// All keys, in no particular order.
     pub(crate) fn keys(&self) -> &[u128] {
         &self.0
     }
@@ -54,22 +54,22 @@ impl Heap {
         }
     }
 
-    /// Puts a key in the place of the least, and lets it sink to its own.
+    /// Replaces the smallest key by another one, and moves that down to its place.
     #[inline]
     pub(crate) fn replace_first(&mut self, key: u128) {
         self.0[0] = key;
         self.sift_down();
     }
 
-    /// Takes in keys while the heap is empty. `keys` is left empty.
+    /// Moves keys into an empty heap. `keys` is empty afterwards.
     pub(crate) fn fill(&mut self, keys: &mut Vec<u128>) {
         debug_assert!(self.is_empty(), "only an empty heap is filled");
-        // What is sorted is a heap.
+        // A sorted array is a heap.
         keys.sort_unstable();
         self.0.append(keys);
     }
 
-    /// Gives away every key that is not kept; those that are stay a heap.
+    /// Removes and returns every key that `keep` refuses. The other keys remain a heap.
     pub(crate) fn split(&mut self, keep: impl Fn(u128) -> bool) -> Vec<u128> {
         let (mut kept, given): (Vec<u128>, Vec<u128>) = self.0.drain(..).partition(|&key| keep(key));
         self.fill(&mut kept);
@@ -84,7 +84,7 @@ impl Heap {
         loop {
             let first = 4 * at + 1;
             let least = if let Some(children) = heap.get(first..first + 4) {
-                // Which child is least cannot be foretold: comparisons that choose places, not branches, find it.
+                // A branch on the smallest child is unpredictable. Comparisons that select an index avoid the branch.
                 let left = usize::from(children[1] < children[0]);
                 let right = 2 + usize::from(children[3] < children[2]);
                 first + if children[right] < children[left] { right } else { left }

@@ -1,34 +1,36 @@
-//! The event queue: packed keys, in a heap as far as they are near and in buckets of time behind, the events beside them.
+//! The event queue: near events are in a heap of packed keys, later events in buckets of time.
 //!
-//! Events come out by time, and at the same time in the order in which they were scheduled. A key packs time (64 bits), order
-//! (40 bits) and the event's place (24 bits) into one integer, so that a comparison is one instruction pair and an entry is
-//! 16 bytes. A run can schedule 2^40 events and hold 2^24 at once; past either it panics rather than go wrong.
+//! Events leave the queue in order of time. Events of the same time leave it in the order in which they were scheduled.
+//! A key packs the time (64 bits), the order (40 bits) and the event's index (24 bits) into one integer. A comparison
+//! is one pair of instructions, and an entry has 16 bytes. A run can schedule 2^40 events and have 2^24 pending. Beyond
+//! that it panics.
 //!
-//! Thousands of nodes have thousands of events pending: ends of legs, expiries, jitters. Most are milliseconds away while what
-//! happens is microseconds apart, and each should not make the heap deeper for all others. So a heap that grows large keeps the
-//! keys of one bucket of time only; a wheel of buckets takes those of the next tenth of a second, and another heap the rest.
+//! Thousands of nodes have thousands of pending events, for example ends of legs and expiries. Most are milliseconds
+//! away, while consecutive events are microseconds apart. In one heap, the distant events would make every operation
+//! slower. Therefore a large heap keeps the keys of one bucket of time only. A wheel of buckets holds the keys of the
+//! next tenth of a second, and another heap holds the rest.
 
 use crate::heap::Heap;
 use crate::time::Time;
 
-/// Bits of a key that hold the event's place.
+/// The number of bits of a key for the event's index.
 const PLACE_BITS: u32 = 24;
-/// Bits of a key that hold the order of scheduling.
+/// The number of bits of a key for the order of scheduling.
 const ORDER_BITS: u32 = 40;
 
-/// A bucket holds the events of 2^16 ns.
+/// The base-2 logarithm of a bucket's duration in nanoseconds.
 const BUCKET_BITS: u32 = 16;
-/// How many buckets the wheel has.
+/// The number of buckets of the wheel.
 const BUCKETS: usize = 1024;
-/// With more pending events than this the wheel is used, and with fewer than a quarter of it no longer.
+/// The wheel is used when more events than this are pending, until fewer than a quarter of this are.
 const MANY: usize = 128;
 
-/// The place of an event among those of the same time: events scheduled earlier come first.
+/// The position of an event among those of the same time: events scheduled earlier come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order(u64);
 
 impl Order {
-    /// The order `n` places after this one, within a block taken by [`Queue::reserve`].
+    /// The order `n` positions after this one, within a block from [`Queue::reserve`].
     #[inline]
     #[must_use]
     pub const fn plus(self, n: u64) -> Self {
@@ -39,12 +41,12 @@ impl Order {
 /// A queue of events of type `E`.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
-    /// What comes before `horizon`; empty only when nothing is pending.
+    /// The keys before `horizon`; empty only if no event is pending.
     near: Heap,
-    /// The first bucket that is not in `near`, or as many as there can be when all is.
+    /// The number of the first bucket that is not in `near`; the largest number if all keys are in `near`.
     horizon: u64,
     wheel: Wheel,
-    /// What comes after the wheel's last bucket.
+    /// The keys after the wheel's last bucket.
     far: Heap,
     events: Vec<E>,
     free: Vec<u32>,
@@ -66,17 +68,17 @@ impl<E: Copy> Default for Queue<E> {
 }
 
 impl<E: Copy> Queue<E> {
-    /// Schedules an event behind all others of the same time.
+    /// Schedules an event after all others of the same time.
     #[inline]
     pub fn push(&mut self, at: Time, event: E) {
         let order = self.reserve(1);
         self.push_ordered(at, order, event);
     }
 
-    /// Takes `n` consecutive orders, for events that will be pushed later as if they were scheduled now.
+    /// Reserves `n` consecutive orders. An event pushed later with one of them is treated as if it were scheduled now.
     ///
     /// # Panics
-    /// When the run has scheduled 2^40 events.
+    /// If the run has scheduled 2^40 events.
     #[inline]
     pub fn reserve(&mut self, n: u64) -> Order {
         let order = Order(self.next_order);
@@ -85,10 +87,10 @@ impl<E: Copy> Queue<E> {
         order
     }
 
-    /// Schedules an event at an order taken by [`Queue::reserve`].
+    /// Schedules an event with an order from [`Queue::reserve`].
     ///
     /// # Panics
-    /// When 2^24 events are pending.
+    /// If 2^24 events are pending.
     #[inline]
     pub fn push_ordered(&mut self, at: Time, order: Order, event: E) {
         let place = if let Some(place) = self.free.pop() {
@@ -103,7 +105,7 @@ impl<E: Copy> Queue<E> {
         self.insert(key(at, order) | u128::from(place));
     }
 
-    /// Takes the earliest event, with its time.
+    /// Removes the earliest event and returns it with its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         let first = self.near.pop()?;
@@ -115,11 +117,12 @@ impl<E: Copy> Queue<E> {
         Some((time_of(first), self.events[place as usize]))
     }
 
-    /// Takes the earliest event, with its time, and schedules another at an order taken by [`Queue::reserve`] in its stead:
-    /// cheaper than one after the other, the more so when the new event comes soon after the one taken.
+    /// Removes the earliest event, returns it with its time, and schedules another with an order from
+    /// [`Queue::reserve`]. This is faster than two separate calls, above all if the new event is soon after the removed
+    /// one.
     ///
     /// # Panics
-    /// When the queue is empty.
+    /// If the queue is empty.
     #[inline]
     pub fn replace_first(&mut self, at: Time, order: Order, event: E) -> (Time, E) {
         let first = self.near.first().expect("an event is taken from a queue that has one");
@@ -138,7 +141,7 @@ impl<E: Copy> Queue<E> {
         (time_of(first), taken)
     }
 
-    /// Whether an event at (`at`, `order`) would come out before everything in the queue.
+    /// Whether an event at (`at`, `order`) would leave the queue before all others.
     #[inline]
     #[must_use]
     pub fn comes_first(&self, at: Time, order: Order) -> bool {
@@ -152,7 +155,7 @@ impl<E: Copy> Queue<E> {
         self.near.first().map(time_of)
     }
 
-    /// How many events are pending.
+    /// The number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len() - self.free.len()
@@ -164,7 +167,7 @@ impl<E: Copy> Queue<E> {
         self.near.is_empty()
     }
 
-    /// Every pending event, in no particular order.
+    /// All pending events, in no particular order.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let keys = self.near.keys().iter().chain(self.far.keys()).chain(self.wheel.keys());
         keys.map(|&key| &self.events[place_of(key) as usize])
@@ -185,7 +188,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Keeps a key for later.
+    /// Stores a key in the wheel or among the keys after it.
     #[inline]
     fn put_off(&mut self, key: u128) {
         if bucket_of(key) < self.horizon + BUCKETS as u64 {
@@ -195,7 +198,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The heap has grown large: it keeps the first bucket only.
+    /// Moves all keys after the first bucket out of the heap, which has become large.
     #[cold]
     fn spread(&mut self) {
         let Some(first) = self.near.first() else { return };
@@ -206,7 +209,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The heap is empty: it takes the next bucket, or everything when that is little.
+    /// Fills the empty heap with the next bucket, or with all keys if there are few.
     fn advance(&mut self) {
         if self.horizon == u64::MAX {
             return;
@@ -218,7 +221,7 @@ impl<E: Copy> Queue<E> {
             self.far = Heap::default();
             return self.near.fill(&mut rest);
         }
-        // The wheel's buckets all come before what is far.
+        // All buckets of the wheel are before the keys in `far`.
         let Some(next) = self.wheel.next(self.horizon).or_else(|| self.far.first().map(bucket_of)) else { return };
         self.horizon = next + 1;
         self.near.fill(self.wheel.bucket(next));
@@ -233,11 +236,11 @@ impl<E: Copy> Queue<E> {
     }
 }
 
-/// Buckets of keys, one after the other in time and used again in turn. They are made when the wheel is first used.
+/// Consecutive buckets of keys, used cyclically. They are allocated when the wheel is first used.
 #[derive(Clone, Debug)]
 struct Wheel {
     buckets: Vec<Vec<u128>>,
-    /// A bit for each bucket that holds a key.
+    /// One bit for each bucket: whether it holds a key.
     occupied: [u64; BUCKETS / 64],
 }
 
@@ -255,10 +258,10 @@ impl Wheel {
         self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// The first bucket from `from` on that holds a key.
+    /// The first bucket, at or after `from`, that holds a key.
     fn next(&self, from: u64) -> Option<u64> {
         let start = from as usize % BUCKETS;
-        // The word in which the search starts comes a second time at the end, for the bits below the start.
+        // The first word of the search is visited again at the end, for its bits below the start.
         for step in 0..=BUCKETS / 64 {
             let word = (start / 64 + step) % (BUCKETS / 64);
             let bits = match step {
@@ -273,7 +276,7 @@ impl Wheel {
         None
     }
 
-    /// The keys of a bucket, which the caller takes.
+    /// The keys of a bucket. The caller must empty it.
     fn bucket(&mut self, bucket: u64) -> &mut Vec<u128> {
         let place = bucket as usize % BUCKETS;
         self.occupied[place / 64] &= !(1 << (place % 64));
@@ -363,7 +366,7 @@ mod tests {
         assert_eq!(order, (0..1000).rev().collect::<Vec<_>>());
     }
 
-    /// Times near and far, of many sizes: within a bucket, within the wheel, beyond it, and at the end of time.
+    /// Times of many sizes: within a bucket, within the wheel, after the wheel, and the largest time.
     fn span() -> impl Strategy<Value = u64> {
         prop_oneof![
             4 => 0_u64..100,
@@ -375,7 +378,7 @@ mod tests {
     }
 
     proptest! {
-        /// As a simulation uses it: an event is taken, and others are scheduled from its time on.
+        /// The pattern of a simulation: an event is removed, and others are scheduled at or after its time.
         #[test]
         fn many_events_come_out_in_order(
             first in prop::collection::vec(span(), 0..400),

@@ -1,21 +1,22 @@
-//! Random streams, named by purpose.
+//! Random streams, each with a name that states its purpose.
 //!
-//! A stream is seeded by a hash of (seed, run, name), such as `"node/7/backoff"`. Adding a node or changing the TCP variant
-//! therefore disturbs no other stream, and variants that are compared meet the same movement and the same channel. The hash
-//! is XXH3 and the generator xoshiro256++: both are specified, so results do not depend on platform or library version.
+//! A stream is seeded by a hash of (seed, run, name), such as `"node/7/backoff"`. Adding a node or changing the TCP
+//! variant therefore changes no other stream, and compared variants have the same movement and the same channel. The
+//! hash is XXH3 and the generator is xoshiro256++. Both are specified, so that results do not depend on the platform or
+//! on a library.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The source of every random stream of one run.
+/// The source of all random streams of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
     root: u64,
 }
 
 impl Streams {
-    /// Streams of run number `run` of an experiment with this seed.
+    /// The streams of run number `run` with this seed.
     #[must_use]
     pub fn new(seed: u64, run: u64) -> Self {
         Self { root: xxh3_64_with_seed(&run.to_le_bytes(), seed) }
@@ -64,14 +65,14 @@ impl Rng {
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
             let low = product as u64;
-            // Rejecting the first (2^64 mod bound) products leaves equally many for each result.
+            // Without the first (2^64 mod bound) products, each result has the same number of products.
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
             }
         }
     }
 
-    /// A standard normal deviate (polar method; `libm`, so that every platform gives the same).
+    /// A standard normal deviate (polar method). `libm` gives the same value on every platform.
     pub fn normal(&mut self) -> f64 {
         loop {
             let (u, v) = (self.uniform_in(-1.0, 1.0), self.uniform_in(-1.0, 1.0));
@@ -109,7 +110,7 @@ mod tests {
         for _ in 0..310_000 {
             counts[rng.below(31) as usize] += 1;
         }
-        // Chi-square with 30 degrees of freedom: 59.7 is passed once in a thousand.
+        // Chi-square with 30 degrees of freedom: one value in a thousand is above 59.7.
         let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
         assert!(chi2 < 59.7, "chi-square {chi2}");
     }

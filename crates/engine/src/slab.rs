@@ -1,4 +1,5 @@
-//! A slab: values in one array, reached by small handles, with no allocation once it is warm.
+//! A slab: values in one array, accessed by small handles. It allocates no memory after it has reached its largest
+//! size.
 
 /// A handle to a value in a [`Slab`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +13,7 @@ impl Handle {
     }
 }
 
-/// Values in one array; freed places are used again, last freed first.
+/// Values in one array. Free places are reused; the place that was freed last is reused first.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     entries: Vec<Option<T>>,
@@ -29,7 +30,7 @@ impl<T> Slab<T> {
     /// Stores a value.
     ///
     /// # Panics
-    /// When more than 2^32 values are held at once.
+    /// If the slab would hold more than 2^32 values.
     pub fn insert(&mut self, value: T) -> Handle {
         if let Some(index) = self.free.pop() {
             self.entries[index as usize] = Some(value);
@@ -41,29 +42,29 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Takes a value out.
+    /// Removes and returns a value.
     ///
     /// # Panics
-    /// When the handle's value was taken out before: a handle is used once.
+    /// If the value was removed before: a handle can be used once.
     pub fn remove(&mut self, handle: Handle) -> T {
         let value = self.entries[handle.index()].take().expect("the handle's value was taken out before");
         self.free.push(handle.0);
         value
     }
 
-    /// How many values are held.
+    /// The number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Whether no value is held.
+    /// Whether there is no value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every value held, with its handle, in order of handles.
+    /// All values with their handles, in order of handles.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.entries.iter().enumerate().filter_map(|(i, e)| e.as_ref().map(|value| (Handle(i as u32), value)))
     }

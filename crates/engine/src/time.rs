@@ -1,6 +1,6 @@
 //! Simulated time: integer nanoseconds since the start of the run.
 //!
-//! [`Time`] is an instant, [`Span`] a length of time. They are different types so that adding two instants does not compile.
+//! [`Time`] is an instant, [`Span`] a duration. They are different types, so that adding two instants does not compile.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -12,14 +12,14 @@ const NANOS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A non-negative length of simulated time, in nanoseconds.
+/// A non-negative duration in simulated time, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than every event: the deadline of an object that waits for nothing.
+    /// Later than every event: the deadline of an object without a deadline.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
@@ -40,7 +40,7 @@ impl Time {
         self.0 as f64 / NANOS as f64
     }
 
-    /// Time gone by since `earlier`, or zero when `earlier` lies ahead.
+    /// The duration from `earlier` to this instant, or zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -48,9 +48,9 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span: longer than any run.
+    /// The longest duration: longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
     /// A span of whole nanoseconds.
@@ -102,7 +102,7 @@ impl Span {
         Self(libm::round(self.0 as f64 * factor) as u64)
     }
 
-    /// This span less `other`, or zero when `other` is longer.
+    /// This span minus `other`, or zero if `other` is longer.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -177,7 +177,7 @@ impl Div<u64> for Span {
 }
 
 impl fmt::Display for Span {
-    /// Writes the span exactly, in the largest unit of which there is at least one: "2.8 s", "10 ms", "20 us", "0 s".
+    /// Writes the span exactly, in the largest unit in which it is at least one: "2.8 s", "10 ms", "20 us", "0 s".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name, digits) = match self.0 {
             0 => return f.write_str("0 s"),

@@ -1,7 +1,7 @@
 //! Quantities with units, read and written as text: "2 Mbps", "250 m", "10 ms", "-82 dBm".
 //!
-//! A number without a unit is refused: the reader of a scenario should never have to guess. In serialised data a quantity is
-//! its text, so that defaults, schema and documentation all show units.
+//! A number without a unit is refused, so that the reader of a scenario never has to guess. Serialised data contains a
+//! quantity as text, so that defaults, schema and documentation show units.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ pub struct UnitError {
 /// Splits "2.5 Mbps" into its number and its unit; the space may be left out.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    // The longest beginning that is a number: "1e3 us" has an exponent, "1 eV" would not.
+    // The longest prefix that is a number: "1e3 us" has an exponent, "1 eV" has none.
     let (number, rest) = (1..=text.len())
         .rev()
         .filter_map(|end| Some((text.get(..end)?.trim_end(), text.get(end..)?)))
@@ -57,7 +57,7 @@ fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -
     write!(f, "{} {name}", value / factor)
 }
 
-/// Gives a quantity its text form in serde and its JSON schema.
+/// Implements a quantity's text form for serde, and its JSON schema.
 macro_rules! as_text {
     ($type:ident, $expected:expr, $example:literal) => {
         impl Serialize for $type {
@@ -173,7 +173,7 @@ impl Rate {
         self.0
     }
 
-    /// The time that `bytes` bytes take at this rate, rounded up to a nanosecond; [`Span::MAX`] at rate zero.
+    /// The time to send `bytes` bytes at this rate, rounded up to a nanosecond; [`Span::MAX`] if the rate is zero.
     #[must_use]
     pub const fn airtime(self, bytes: u32) -> Span {
         if self.0 == 0 {
@@ -301,7 +301,7 @@ impl FromStr for Ratio {
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let db = 10.0 * libm::log10(self.0);
-        // The logarithm is seldom exact: "3 dB" must not come back as "2.9999999999999996 dB".
+        // The logarithm is rarely exact: "3 dB" must not be written as "2.9999999999999996 dB".
         let text =
             (0..=15).map(|digits| format!("{db:.digits$}")).find(|text| text.parse().map(Self::from_db) == Ok(*self));
         write!(f, "{} dB", text.unwrap_or_else(|| db.to_string()))
@@ -356,7 +356,7 @@ impl FromStr for Span {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let nanos = scaled(text, SPAN, SPAN_UNITS)?;
-        // Five hundred years fit into 64 bits of nanoseconds; a tenth of that bounds every scenario.
+        // 64 bits of nanoseconds are five hundred years. A scenario may use a tenth of that.
         if !(0.0..=1.6e18).contains(&nanos) {
             return Err(UnitError { expected: SPAN, found: text.to_owned() });
         }
@@ -445,7 +445,7 @@ mod tests {
         for text in ["3 dB", "10 dB", "-0.7 dB", "12.345 dB"] {
             assert_eq!(text.parse::<Ratio>().map(|r| r.to_string()).as_deref(), Ok(text));
         }
-        // 1.001 km would read back as 1000.9999999999999 m.
+        // Reading 1.001 km would give 1000.9999999999999 m.
         for metres in [1_001.0, 1_234.567, 4_999.3, 0.1, 250.0] {
             let distance = Distance::new(metres);
             assert_eq!(distance.to_string().parse(), Ok(distance), "{distance}");

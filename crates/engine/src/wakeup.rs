@@ -1,7 +1,8 @@
 //! One pending wake-up per object.
 //!
-//! An object with several timers shows one deadline, the earliest. Moving the deadline back, as TCP does on every
-//! acknowledgement and DCF on every busy channel, is a store: the event already in the queue fires early and is set again.
+//! An object with several timers reports one deadline, the earliest. TCP moves its deadline to a later time at every
+//! acknowledgement, and DCF when the channel becomes busy. Then only the new time is stored: the event in the queue
+//! fires too early and is scheduled again.
 
 use crate::time::Time;
 
@@ -19,7 +20,7 @@ impl Default for Wakeup {
 }
 
 impl Wakeup {
-    /// Sets the deadline. When this gives a time, an event must be pushed for it.
+    /// Sets the deadline. If this returns a time, the caller must push an event for that time.
     #[inline]
     #[must_use = "the time given must be scheduled"]
     pub fn set(&mut self, deadline: Time) -> Option<Time> {
@@ -54,11 +55,11 @@ impl Wakeup {
 /// What an event of a [`Wakeup`] means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fired {
-    /// The deadline is reached: the object must act.
+    /// The deadline has arrived: the object must act.
     Due,
-    /// The deadline moved back: push an event for the time given.
+    /// The deadline is now later: the caller must push an event for this time.
     Early(Time),
-    /// The event was replaced by an earlier one, or the deadline was taken away.
+    /// The event was replaced by an earlier one, or the deadline was cancelled.
     Stale,
 }
 

@@ -1,4 +1,4 @@
-//! A batch: runs of the cases of a comparison.
+//! A batch: the runs of all cases of a comparison.
 
 use std::time::Duration;
 
@@ -12,27 +12,27 @@ use crate::pool::{Ended, Pool, Progress};
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
 
-/// Runs of scenarios, in threads of their own.
+/// Runs of scenarios, in separate threads.
 #[pyclass(frozen, module = "hopyard._core")]
 pub struct Batch {
     pool: Pool,
-    /// Case and run of each of the pool's runs.
+    /// The case and the run number of each run of the pool.
     plan: Vec<(u32, u32)>,
     /// The simulated time of all runs at their end, in seconds.
     #[pyo3(get)]
     duration: f64,
 }
 
-/// How far a batch is.
+/// The progress of a batch.
 #[pyclass(frozen, get_all, name = "Progress", module = "hopyard._core")]
 pub struct State {
-    /// Runs finished.
+    /// The number of finished runs.
     finished: usize,
-    /// Runs that could not be made or go on.
+    /// The number of failed runs.
     failed: usize,
-    /// Whether no run is under way and none will start.
+    /// Whether no run is in progress and none will start.
     over: bool,
-    /// Simulated time of all runs together, in seconds.
+    /// The sum of the simulated times of all runs, in seconds.
     simulated: f64,
 }
 
@@ -41,22 +41,22 @@ pub struct State {
 pub struct Run {
     /// The number of its case.
     case: u32,
-    /// Its own number.
+    /// The number of the run.
     run: u32,
-    /// The digest of everything that happened: equal where everything was equal. Nothing for a run that failed.
+    /// The digest of the run; `None` if the run failed.
     digest: Option<String>,
-    /// Why it could not be made or go on; nothing for a run that is finished.
+    /// Why the run failed; `None` if it is finished.
     error: Option<String>,
-    /// How long it took, in seconds.
+    /// The elapsed time of the run, in seconds.
     wall_s: f64,
-    /// How long its thread computed, in seconds.
+    /// The CPU time of the run, in seconds.
     cpu_s: f64,
 }
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, a case after the other, on `jobs` threads (0: one for each core), but on no more than there
-    /// are runs. `runs` has the numbers of the runs of each case.
+    /// Starts the runs of all cases, one case after the other. `jobs` is the number of threads (0: one for each core);
+    /// there are never more threads than runs. `runs` has the run numbers of each case.
     #[new]
     #[pyo3(signature = (cases, runs, jobs=0))]
     fn new(cases: Vec<PyRef<'_, Scenario>>, runs: Vec<Vec<u32>>, jobs: usize) -> PyResult<Self> {
@@ -68,7 +68,7 @@ impl Batch {
         let mut plan = Vec::new();
         let mut duration = 0.0;
         for (number, (scenario, runs)) in (0..).zip(scenarios.iter().zip(runs)) {
-            // No case has more runs than fit into 32 bits.
+            // The number of runs of a case fits into 32 bits.
             duration += f64::from(u32::try_from(runs.len()).unwrap_or(u32::MAX)) * scenario.duration().seconds();
             plan.extend(runs.into_iter().map(|run| (number, run)));
         }
@@ -80,7 +80,8 @@ impl Batch {
                 let world = World::new(&spec).map_err(|error| error.to_string())?;
                 world.run(watch).map_err(|error| error.to_string())
             };
-            // A thread that Python knows takes the interpreter for an event of a rule at a fraction of the cost.
+            // A thread that is registered with Python acquires the interpreter much faster at each event of a Python
+            // class.
             if has_rules(&spec) { Python::attach(|py| py.detach(run)) } else { run() }
         });
         let pool = pool.map_err(|error| PyOSError::new_err(format!("no thread can be made: {error}")))?;
@@ -93,21 +94,21 @@ impl Batch {
         self.plan.len()
     }
 
-    /// Waits until all runs have ended or many wait to be taken, but no longer than `timeout` seconds. Other threads of Python go
-    /// on meanwhile.
+    /// Waits until all runs have ended, until many ended runs wait to be collected, or for `timeout` seconds. Other
+    /// Python threads continue meanwhile.
     fn poll(&self, py: Python<'_>, timeout: f64) -> PyResult<State> {
         let timeout = Duration::try_from_secs_f64(timeout).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let Progress { finished, failed, over, simulated } = py.detach(|| self.pool.wait(timeout));
         Ok(State { finished, failed, over, simulated })
     }
 
-    /// Ends the runs that are under way and starts no more; those that are finished are kept.
+    /// Stops the runs in progress and starts no more. Finished runs are kept.
     fn cancel(&self) {
         self.pool.cancel();
     }
 
-    /// The runs that have ended since the last call, in the order of cases and runs, and the rows of those that are finished:
-    /// flows, nodes, drops, series, decisions. They are not kept here.
+    /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
+    /// flows, nodes, drops, series, decisions. The batch does not keep them.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
         py.detach(|| {
             let ended = self.pool.take();
@@ -122,7 +123,7 @@ impl Batch {
 type Tables = (Table, Table, Table, Table, Table);
 type Defect = Box<dyn std::error::Error + Send + Sync>;
 
-/// Whether a flow's window rule is written in Python.
+/// Whether a flow's congestion control is written in Python.
 fn has_rules(spec: &Spec) -> bool {
     spec.flows.iter().any(|flow| match &flow.transport {
         Transport::Tcp { config, .. } => matches!(config.congestion, congestion::Config::Custom(_)),

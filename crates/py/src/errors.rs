@@ -1,4 +1,4 @@
-//! Errors of the core as Python's exceptions, which are defined there, in `hopyard.errors`.
+//! Converts errors of the core to the Python exceptions of `hopyard.errors`.
 
 use hopyard_scenario::{Location, Problem, Problems};
 use pyo3::import_exception;

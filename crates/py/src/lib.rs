@@ -1,5 +1,5 @@
-//! The binding between Hopyard's core and its Python face: one call in, tables out, the interpreter released while runs
-//! go on. The only crate that names `PyO3`.
+//! The Python binding of Hopyard's core. Python makes one call and gets tables. The interpreter is released during
+//! runs. No other crate uses `PyO3`.
 
 mod batch;
 mod errors;
@@ -8,7 +8,7 @@ mod rule;
 mod scenario;
 mod table;
 
-/// Hopyard's core, as Python sees it.
+/// The Python module of Hopyard's core.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     use pyo3::exceptions::PyValueError;
@@ -30,7 +30,7 @@ mod _core {
         module.add("KINDS", hopyard_scenario::KINDS)
     }
 
-    /// The models that a word names, or all: with their parameters and their defaults, as JSON.
+    /// All models, or those with this name or room, with their parameters and defaults, as JSON.
     #[pyfunction]
     #[pyo3(signature = (word=None))]
     fn models(word: Option<&str>) -> PyResult<String> {
@@ -41,7 +41,7 @@ mod _core {
         serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The value that a variable of Student's t distribution stays below with this probability.
+    /// The quantile of Student's t distribution for this probability.
     #[pyfunction]
     fn student_t_quantile(probability: f64, degrees: f64) -> PyResult<f64> {
         let distribution =
@@ -59,7 +59,7 @@ mod _core {
         format!("{:#}", hopyard_scenario::json_schema())
     }
 
-    /// A commented scenario of a kind to begin with.
+    /// The commented scenario template of this kind.
     #[pyfunction]
     fn new_scenario(kind: &str) -> PyResult<String> {
         hopyard_scenario::new_scenario(kind).map_err(PyValueError::new_err)

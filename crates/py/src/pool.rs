@@ -1,4 +1,4 @@
-//! Many runs on a few threads. A run that has ended waits here until it is taken; its memory is free then.
+//! Many runs on a few threads. The result of a run waits here until it is collected; then its memory is freed.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,20 +11,20 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::world::Watch;
 use rustix::time::{ClockId, clock_gettime};
 
-/// [`Pool::wait`] returns when so many ended runs wait to be taken.
+/// [`Pool::wait`] returns when this many ended runs wait to be collected.
 const TAKE_AT: usize = 32;
-/// No further run starts while so many ended runs wait to be taken: memory does not depend on the number of runs.
+/// No run starts while this many ended runs wait to be collected, so that memory does not grow with the number of runs.
 const FULL_AT: usize = 256;
 
 /// A run that has ended.
 pub struct Ended {
-    /// Its number.
+    /// The number of the run.
     pub number: usize,
-    /// What it gave, or why it could not be made or go on.
+    /// The result of the run, or why it failed.
     pub outcome: Result<Box<Outcome>, String>,
-    /// How long it took.
+    /// The elapsed time of the run.
     pub wall: Duration,
-    /// How long its thread computed.
+    /// The CPU time of the run.
     pub cpu: Duration,
 }
 
@@ -33,21 +33,21 @@ struct State {
     next: usize,
     finished: usize,
     failed: usize,
-    /// Threads that may still take a run.
+    /// The number of threads that may still start a run.
     threads: usize,
     cancelled: bool,
-    /// Simulated time of the runs that have ended.
+    /// The simulated time of all ended runs.
     simulated: Span,
-    /// The run that each thread makes.
+    /// The current run of each thread.
     watches: Vec<Option<Arc<Watch>>>,
     ended: Vec<Ended>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// A run has ended, or a thread.
+    /// Signals that a run or a thread has ended.
     changed: Condvar,
-    /// Ended runs were taken, or all was cancelled.
+    /// Signals that ended runs were collected, or that the pool was cancelled.
     taken: Condvar,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next run for a thread, when there is room for what it will give.
+    /// The next run for a thread. Waits until there is room for its result.
     fn next(&self, thread: usize, count: usize) -> Option<(usize, Arc<Watch>)> {
         let mut state = self
             .taken
@@ -76,7 +76,7 @@ impl Shared {
         Some((number, watch))
     }
 
-    /// Keeps what a run gave, if it came to its end.
+    /// Stores the result of a run, unless the run was cancelled.
     fn end(&self, thread: usize, watch: &Watch, ended: Ended) {
         let mut state = self.lock();
         state.watches[thread] = None;
@@ -92,30 +92,30 @@ impl Shared {
     }
 }
 
-/// How far the runs are.
+/// The progress of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Runs finished.
+    /// The number of finished runs.
     pub finished: usize,
-    /// Runs that could not be made or go on.
+    /// The number of failed runs.
     pub failed: usize,
-    /// Whether no run is under way and none will start.
+    /// Whether no run is in progress and none will start.
     pub over: bool,
-    /// Simulated time of all runs together, in seconds.
+    /// The sum of the simulated times of all runs, in seconds.
     pub simulated: f64,
 }
 
-/// Runs that go on in threads of their own until all have ended. Dropping the pool cancels them.
+/// Runs in separate threads. Dropping the pool cancels them.
 pub struct Pool {
     shared: Arc<Shared>,
 }
 
 impl Pool {
-    /// Starts `count` runs, in order, on `threads` threads (0: one for each core), but on no more than there are runs. `run` gets
-    /// the number of the run.
+    /// Starts `count` runs in order on `threads` threads (0: one for each core); there are never more threads than
+    /// runs. `run` gets the number of the run.
     ///
     /// # Errors
-    /// When no thread can be made.
+    /// If no thread can be created.
     pub fn start<F>(count: usize, threads: usize, run: F) -> io::Result<Self>
     where
         F: Fn(usize, &Watch) -> Result<Outcome, String> + Send + Sync + 'static,
@@ -138,7 +138,7 @@ impl Pool {
             let (of_thread, run) = (Arc::clone(&shared), Arc::clone(&run));
             let work = move || work(&of_thread, number, count, &*run);
             if let Err(error) = thread::Builder::new().name(format!("run-{number}")).spawn(work) {
-                // Those that there are make all runs.
+                // The existing threads make all runs.
                 shared.lock().threads -= threads - number;
                 if number == 0 {
                     return Err(error);
@@ -149,7 +149,7 @@ impl Pool {
         Ok(Self { shared })
     }
 
-    /// Waits until all runs have ended or many wait to be taken, but no longer than `timeout`.
+    /// Waits until all runs have ended, until many ended runs wait to be collected, or for `timeout`.
     pub fn wait(&self, timeout: Duration) -> Progress {
         let quiet = |state: &mut State| state.threads > 0 && state.ended.len() < TAKE_AT;
         let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), timeout, quiet);
@@ -159,7 +159,7 @@ impl Pool {
         Progress { finished: state.finished, failed: state.failed, over: state.threads == 0, simulated }
     }
 
-    /// Ends the runs that are under way and starts no more; finished ones are kept.
+    /// Stops the runs in progress and starts no more. Finished runs are kept.
     pub fn cancel(&self) {
         let mut state = self.shared.lock();
         state.cancelled = true;
@@ -183,11 +183,11 @@ impl Drop for Pool {
     }
 }
 
-/// What a thread does: one run after the other.
+/// The work of a thread: one run after the other.
 fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watch) -> Result<Outcome, String>) {
     while let Some((number, watch)) = shared.next(thread, count) {
         let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
-        // The run's world is gone after a panic, so nothing broken is left behind.
+        // After a panic the run's world is dropped, so that no inconsistent state remains.
         let outcome = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
             Ok(outcome) => outcome.map(Box::new),
             Err(panic) => Err((panic.downcast_ref::<String>().cloned())
@@ -200,7 +200,7 @@ fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watc
     }
 }
 
-/// What a clock shows: what runs cost, which no model sees.
+/// The time of a clock, to measure the cost of runs. Models do not see it.
 fn clock(id: ClockId) -> Duration {
     let time = clock_gettime(id);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))

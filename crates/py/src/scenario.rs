@@ -1,4 +1,4 @@
-//! Scenarios as Python sees them.
+//! Scenarios in Python.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use pyo3::types::PyBytes;
 use crate::errors::scenario_error;
 use crate::rule::PythonRules;
 
-/// A key with a value, or with several that are compared.
+/// A key with one value, or with several values to compare.
 type Setting<T> = (String, T);
 
-/// A scenario that is complete and possible; it does not change.
+/// A complete and valid scenario. It is immutable.
 #[pyclass(frozen, module = "hopyard._core")]
 pub struct Scenario {
     inner: Arc<core::Scenario>,
@@ -37,7 +37,7 @@ impl Scenario {
         Self { inner: Arc::new(inner), settings }
     }
 
-    /// Calls the core with the interpreter released; movement files may be large.
+    /// Calls the core with the interpreter released, because movement files may be large.
     fn read<F>(py: Python<'_>, read: F) -> PyResult<Self>
     where
         F: FnOnce() -> Result<core::Scenario, core::Problems> + Send,
@@ -49,14 +49,14 @@ impl Scenario {
     }
 }
 
-/// What a scenario in this folder may name: files there, and classes of Python's.
+/// What a scenario in this folder can refer to: files of the folder, and Python classes.
 fn around(folder: &Path) -> core::Surroundings {
     core::Surroundings::new(folder, Arc::new(PythonRules))
 }
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario from text; `name` is the file's, `base` the folder of the files that it names.
+    /// Reads a scenario from text. `name` is the name of its file; `base` is the folder of the files that it names.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, name: &str, base: PathBuf) -> PyResult<Self> {
         Self::read(py, || core::Scenario::load(text, name, around(&base), &[]))
@@ -69,13 +69,13 @@ impl Scenario {
         Self::read(py, || core::Scenario::from_value(&value, around(&base)))
     }
 
-    /// The scenario with other values of some keys, as TOML or bare words.
+    /// The scenario with other values of some keys, given as TOML or as bare words.
     #[pyo3(name = "with_settings")]
     fn with(&self, py: Python<'_>, settings: Vec<Setting<String>>) -> PyResult<Self> {
         Self::read(py, || self.inner.with(&settings))
     }
 
-    /// The scenario under every combination of the values of keys.
+    /// The scenarios for all combinations of the values of keys.
     fn expand(&self, py: Python<'_>, settings: Vec<Setting<Vec<String>>>) -> PyResult<Vec<Self>> {
         match py.detach(|| self.inner.expand(&settings)) {
             Ok(cases) => Ok(cases.into_iter().map(|case| Self::new(case.scenario, case.settings)).collect()),
@@ -83,25 +83,25 @@ impl Scenario {
         }
     }
 
-    /// The hash of what the scenario means.
+    /// The hash of everything that influences the results.
     #[getter]
     pub fn hash(&self) -> String {
         format!("{:016x}", self.inner.hash())
     }
 
-    /// What is possible, but may not be meant; each as a compiler would show it.
+    /// Warnings: what is valid but probably not intended. Each has the form of a compiler message.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
     }
 
-    /// The movement files that the scenario names: the name, the hash and what the file holds.
+    /// The movement files that the scenario names: name, hash and content.
     fn files<'py>(&self, py: Python<'py>) -> Vec<(String, String, Bound<'py, PyBytes>)> {
         let named = |file: core::NamedFile| (file.path, format!("{:016x}", file.hash), PyBytes::new(py, &file.bytes));
         self.inner.files().into_iter().map(named).collect()
     }
 
-    /// What results are called after.
+    /// The name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         self.inner.name()
@@ -113,7 +113,7 @@ impl Scenario {
         self.inner.seed()
     }
 
-    /// How many runs the scenario asks for.
+    /// The number of runs of the scenario.
     #[getter]
     fn runs(&self) -> u32 {
         self.inner.runs()
@@ -125,18 +125,18 @@ impl Scenario {
         self.settings.clone()
     }
 
-    /// The keys as a JSON object, with those that have their defaults or without.
+    /// The keys as a JSON object, with or without the keys that have their defaults.
     fn to_json(&self, defaults: bool) -> String {
         self.inner.to_value(defaults).to_string()
     }
 
-    /// The keys as a scenario file, with those that have their defaults or without.
+    /// The keys as a scenario file, with or without the keys that have their defaults.
     fn to_toml(&self, defaults: bool) -> String {
         self.inner.to_toml(defaults)
     }
 }
 
-/// Takes `KEY=V1,V2` apart.
+/// Splits `KEY=V1,V2`.
 #[pyfunction]
 pub fn parse_set(py: Python<'_>, text: &str) -> PyResult<Setting<Vec<String>>> {
     core::parse_set(text).map_err(|problems| scenario_error(py, &problems))

@@ -1,4 +1,4 @@
-//! Rows of results as Arrow tables, handed to Python without a copy through the Arrow PyCapsule interface.
+//! Rows of results as Arrow tables. Python gets them without a copy through the Arrow PyCapsule interface.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_arrow::ArrayBuilder;
 use serde_arrow::schema::{SchemaLike, TracingOptions};
 
-/// Gathers rows of one kind.
+/// Collects rows of one type.
 pub struct Rows {
     fields: Vec<FieldRef>,
     builder: ArrayBuilder,
@@ -21,13 +21,13 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows of type `R` yet; the columns are those of the type.
+    /// An empty table with the columns of type `R`.
     ///
     /// # Errors
-    /// When the type is not a flat row.
+    /// If the type is not a flat row.
     pub fn of<R: Deserialize<'static>>() -> serde_arrow::Result<Self> {
         let fields: Vec<FieldRef> = SchemaLike::from_type::<R>(TracingOptions::default())?;
-        // Names are few and come often. pandas takes no dictionary with unsigned keys.
+        // There are few different names, so that a dictionary saves memory. pandas does not accept unsigned keys.
         let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let fields: Vec<FieldRef> = fields
             .into_iter()
@@ -45,7 +45,7 @@ impl Rows {
     /// Appends the rows of one run of one case.
     ///
     /// # Errors
-    /// When a row does not have the columns of its type.
+    /// If a row does not have the columns of its type.
     pub fn extend<R: Serialize>(&mut self, case: u32, run: u32, rows: &[R]) -> serde_arrow::Result<()> {
         self.builder.extend(rows)?;
         self.case.resize(self.case.len() + rows.len(), case);
@@ -53,10 +53,10 @@ impl Rows {
         Ok(())
     }
 
-    /// The table: the number of the case, that of the run, and what the rows say.
+    /// The table: the number of the case, the number of the run, and the columns of the rows.
     ///
     /// # Errors
-    /// When two columns have one name or the arrays do not fit; a defect of this program.
+    /// If two columns have the same name or the arrays do not match; this is a defect of Hopyard.
     pub fn finish(mut self) -> Result<Table, ArrowError> {
         let rows = self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
         let number = |name: &str| Arc::new(Field::new(name, DataType::UInt32, false));
@@ -67,7 +67,7 @@ impl Rows {
     }
 }
 
-/// A table of results. Anything that speaks the Arrow PyCapsule interface reads it without a copy.
+/// A table of results. Programs with the Arrow PyCapsule interface read it without a copy.
 #[pyclass(frozen, module = "hopyard._core")]
 pub struct Table {
     batch: RecordBatch,
@@ -81,7 +81,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer answer with its own schema whatever is asked for.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         let reader = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
@@ -103,7 +103,7 @@ impl Table {
     }
 }
 
-/// A defect of this program in making a table.
+/// An error for a defect of Hopyard in building a table.
 pub fn defect(error: impl std::fmt::Display) -> PyErr {
     PyRuntimeError::new_err(format!("a table of results could not be made: {error}"))
 }

@@ -1,7 +1,9 @@
-//! Window rules written in Python: found by name, made anew for each connection of each run, called for each event.
+//! Congestion control written in Python. A class is found by its name. Each connection of each run has its own
+//! instance.
 //!
-//! A run goes on with the interpreter released; a rule takes it for the time of a call. The events that a class does not
-//! define are not called at all. An exception ends the rule: it answers nothing any more, and the run ends with what it says.
+//! During a run the interpreter is released; each call of a method acquires it. Events that a class does not define
+//! cause no call. After an exception, the instance gets no further calls, and the run ends with the message of the
+//! exception.
 
 mod state;
 
@@ -23,10 +25,10 @@ use serde_json::{Map, Value, json};
 use self::state::Stage;
 pub use self::state::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
 
-/// Where classes are looked up and exceptions explained.
+/// The Python module that finds classes and explains exceptions.
 const MODULE: &str = "hopyard.rules";
 
-/// Finds rules as Python does.
+/// Finds classes with Python's import system.
 #[derive(Debug)]
 pub struct PythonRules;
 
@@ -44,7 +46,7 @@ impl CustomRules for PythonRules {
     }
 }
 
-/// An exception as a scenario's problem; `RuleError` has its parts.
+/// Converts an exception to a problem of the scenario; a `RuleError` gives its parts.
 fn bad_rule(error: &PyErr, py: Python<'_>) -> BadRule {
     let part = |name: &str| -> Option<String> { error.value(py).getattr(name).ok()?.extract().ok() };
     match part("message") {
@@ -53,7 +55,7 @@ fn bad_rule(error: &PyErr, py: Python<'_>) -> BadRule {
     }
 }
 
-/// The events of a class that are called.
+/// The events that a class defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 enum Event {
@@ -98,7 +100,7 @@ impl Event {
     }
 }
 
-/// A class of rules, as `hopyard.rules.find` describes it.
+/// A class, as `hopyard.rules.find` describes it.
 struct Class {
     name: String,
     class: Py<PyAny>,
@@ -127,7 +129,7 @@ impl Class {
         })
     }
 
-    /// What an exception says, with the place in the user's file.
+    /// The message of an exception, with the line in the user's file.
     fn explain(&self, error: &PyErr, py: Python<'_>, during: &str) -> String {
         let explained = || -> PyResult<String> {
             py.import(MODULE)?
@@ -145,7 +147,7 @@ struct Rule {
     parameters: Map<String, Value>,
 }
 
-/// A class that a scenario has found.
+/// A class that a scenario names.
 #[derive(Debug)]
 struct Known(Arc<Class>);
 
@@ -156,7 +158,7 @@ impl CustomClass for Known {
 
     fn rule(&self, parameters: &Map<String, Value>) -> Result<Custom, BadRule> {
         let rule = Rule { class: Arc::clone(&self.0), parameters: parameters.clone() };
-        // One is made to see that it can be: a run is no place to learn it.
+        // Create one instance now, so that an error is reported before the first run.
         match rule.instance(0) {
             Ok(_) => Ok(Custom::new(Arc::new(rule))),
             Err(message) => Err(BadRule { message, expected: None, hint: None }),
@@ -220,7 +222,7 @@ impl CustomRule for Rule {
     }
 }
 
-/// A rule that could not be made.
+/// A class whose instance could not be created.
 struct Broken(Option<String>);
 
 impl CongestionControl for Broken {
@@ -245,17 +247,17 @@ impl CongestionControl for Broken {
     }
 }
 
-/// The rule of one connection.
+/// The instance of one connection.
 struct Instance {
     class: Arc<Class>,
     rule: Py<WindowRule>,
-    /// The methods to call, by event; nothing for those that the class does not define.
+    /// The method for each event; `None` for events that the class does not define.
     methods: [Option<Py<PyAny>>; Event::COUNT],
     recovery: recovery::Choice,
     wants_rate: bool,
     wants_notices: bool,
     governs_recovery: bool,
-    /// What the rule has set last, to be read without the interpreter.
+    /// The values that the instance has set last. They are read without the interpreter.
     deadline: Time,
     gap: Span,
     bandwidth: Option<f64>,
@@ -277,7 +279,7 @@ impl Instance {
         !self.failed && self.methods[event as usize].is_some()
     }
 
-    /// Calls an event's method. `argument` makes what it is told.
+    /// Calls the method of an event. `argument` creates its argument.
     fn call<'py>(
         &mut self,
         py: Python<'py>,
@@ -291,7 +293,7 @@ impl Instance {
             let mut rule = self.rule.borrow_mut(py);
             rule.begin(view, stage);
             if event == Event::Timer {
-                // Reached, and so gone; the rule may set the next.
+                // The deadline has arrived. The method may set the next one.
                 rule.deadline = Time::NEVER;
             }
         }

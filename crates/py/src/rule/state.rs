@@ -1,5 +1,5 @@
-//! What a window rule written in Python sees of its connection, and what it sets: the native part of
-//! `hopyard.CongestionControl`. What an event is told stands in plain objects.
+//! The native part of `hopyard.CongestionControl`: what a class may read of its connection, and what it may set. The
+//! arguments of events are simple objects.
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::transport::congestion::{self, Answer, Phase, Restore, View};
@@ -8,24 +8,24 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// What a rule may do at the moment.
+/// What an instance may currently do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// No event is under way.
+    /// No event is being handled.
     Outside,
-    /// An event that may change everything.
+    /// An event in which all values may be set.
     Event,
-    /// `on_sent`, which is told and not asked.
+    /// `on_sent`, in which windows cannot be set.
     Told,
 }
 
-/// The native part of a rule: what it may know of its connection, and what it has set during an event.
+/// The native part of an instance: the state of its connection, and what it has set during an event.
 #[pyclass(subclass, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct WindowRule {
     view: Option<View>,
     stage: Stage,
-    /// The windows as they are, or as this event has set them.
+    /// The current windows, or those that this event has set.
     cwnd: f64,
     ssthresh: f64,
     windows_set: bool,
@@ -35,13 +35,13 @@ pub struct WindowRule {
     pub deadline: Time,
     pub gap: Span,
     pub bandwidth: Option<f64>,
-    /// Whether the rule sends less than it could of its own will.
+    /// Whether the instance deliberately sends less than it could.
     #[pyo3(get, set)]
     pub limits_itself: bool,
 }
 
 impl WindowRule {
-    /// An event begins.
+    /// Starts an event.
     pub fn begin(&mut self, view: &View, stage: Stage) {
         self.view = Some(*view);
         self.stage = stage;
@@ -50,7 +50,7 @@ impl WindowRule {
         (self.rto_factor, self.probe) = (None, None);
     }
 
-    /// An event ends: what the rule wants done.
+    /// Ends an event and returns the answer.
     pub fn end(&mut self) -> Answer {
         self.stage = Stage::Outside;
         let (cwnd, ssthresh) = (self.cwnd, self.ssthresh);
@@ -69,7 +69,7 @@ impl WindowRule {
             .ok_or_else(|| PyRuntimeError::new_err("nothing is known of a connection before its first event"))
     }
 
-    /// Whether something that ends in an answer may be done now.
+    /// Checks that an action that becomes an answer is allowed now.
     fn may(&self, what: &str) -> PyResult<()> {
         match self.stage {
             Stage::Event => Ok(()),
@@ -87,7 +87,7 @@ impl WindowRule {
         Ok(())
     }
 
-    /// Freezing and thawing go with nothing else.
+    /// Checks that a freeze or a thaw is the only action of an event.
     fn may_freeze(&self, what: &str) -> PyResult<()> {
         self.may(what)?;
         if self.windows_set || self.rto_factor.is_some() || self.probe.is_some() || self.thawed {
@@ -97,7 +97,7 @@ impl WindowRule {
     }
 }
 
-/// A number that Python gives, if it is one and `fits`.
+/// A number from Python, if it is a number and `fits` accepts it.
 fn number(value: &Bound<'_, PyAny>, what: &str, expected: &str, fits: fn(f64) -> bool) -> PyResult<f64> {
     match value.extract::<f64>() {
         Ok(number) if fits(number) => Ok(number),
@@ -105,7 +105,7 @@ fn number(value: &Bound<'_, PyAny>, what: &str, expected: &str, fits: fn(f64) ->
     }
 }
 
-/// Seconds as a span; beyond what a run can last counts as never.
+/// Converts seconds to a span. More than the longest run means never.
 fn span(seconds: f64) -> Span {
     Span::from_secs_f64(seconds.min(1e9))
 }
@@ -164,7 +164,7 @@ impl WindowRule {
         Ok(())
     }
 
-    /// Stops, and probes every so many seconds.
+    /// Stops sending, except for a probe every `probe` seconds.
     #[pyo3(signature = (probe, *, before_timeout=false))]
     fn freeze(&mut self, probe: &Bound<'_, PyAny>, before_timeout: bool) -> PyResult<()> {
         self.may_freeze("freeze")?;
@@ -173,7 +173,7 @@ impl WindowRule {
         Ok(())
     }
 
-    /// Goes on after a freeze.
+    /// Continues after a freeze.
     fn thaw(&mut self) -> PyResult<()> {
         self.may_freeze("thaw")?;
         self.thawed = true;
@@ -325,7 +325,7 @@ impl WindowRule {
     }
 }
 
-/// What an acknowledgement tells of the delivery rate.
+/// The sample of the delivery rate that an acknowledgement gives.
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct RateSample {
@@ -425,7 +425,7 @@ impl Loss {
     }
 }
 
-/// The retransmission timer went off.
+/// The retransmission timer expired.
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Timeout {
@@ -453,7 +453,7 @@ impl Sent {
     }
 }
 
-/// What the network layer tells of the route to the receiver.
+/// The network layer reports a change of the route to the receiver.
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Route {
