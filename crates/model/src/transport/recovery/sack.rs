@@ -180,7 +180,9 @@ impl LossRecovery for Sack {
         core.report_duplicate(control, news);
         // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
         if core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0 {
-            if core.una() > core.recover {
+            // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without SACK late
+            // copies look like a loss.
+            if core.una() >= core.recover {
                 self.enter(core, control, news);
             }
         } else {
