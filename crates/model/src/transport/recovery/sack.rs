@@ -18,8 +18,10 @@ pub struct Sack {
     pipe: u32,
     /// `HighRxt`: the byte after the highest segment sent again in this recovery.
     high_rxt: u64,
-    /// `RescueRxt`: the rescue retransmission was made.
-    rescued: bool,
+    /// `RescueRxt`: the byte after what must be acknowledged, and more, before the last segment may be sent again.
+    rescue_rxt: u64,
+    /// The segment that rule (4) of `NextSeg` chose last.
+    rescue: Option<usize>,
     /// Segments up to this index that are not reported are lost (§4 `IsLost`).
     lost_below: usize,
 }
@@ -73,6 +75,7 @@ impl Sack {
     /// `NextSeg`, rules 1 to 4.
     fn next_segment(&mut self, core: &Core) -> Option<usize> {
         let board = &core.board;
+        self.rescue = None;
         let from = board.index_of(self.high_rxt.max(core.una()));
         let high = board.high_sacked().unwrap_or(0);
         let hole = board
@@ -97,22 +100,21 @@ impl Sack {
         if hole.is_some() {
             return hole;
         }
-        // (4) Once a recovery, the last segment outstanding.
-        if !self.rescued && core.una() < core.recover {
-            let last = board.iter().rposition(|segment| !segment.sacked)?;
-            if board.get(last).is_some_and(|segment| segment.end() > self.high_rxt) {
-                self.rescued = true;
-                return Some(last);
-            }
+        // (4) Once a recovery, the last segment outstanding, when HighACK is beyond the first retransmission.
+        if core.una() > self.rescue_rxt {
+            let last = board.iter().rposition(|segment| !segment.sacked);
+            self.rescue = last.filter(|&last| board.get(last).is_some_and(|segment| segment.end() > self.high_rxt));
         }
-        None
+        self.rescue
     }
 
     /// Enters recovery on a report of `news` bytes.
     fn enter(&mut self, core: &mut Core, control: &mut Controller, news: u64) {
         self.recovering = true;
-        self.rescued = false;
+        // §5 step (4.3).
         self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
+        self.rescue_rxt = self.high_rxt;
+        self.rescue = None;
         // What was in flight before the report.
         let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(news);
         core.enter_recovery(control);
@@ -224,10 +226,14 @@ impl LossRecovery for Sack {
             prr.on_sent();
         }
         core.pipe = self.recovering.then_some(self.pipe);
-        if let Some(segment) = core.board.get(index)
-            && self.recovering
+        if !self.recovering {
+            return;
+        }
+        if self.rescue.take() == Some(index) {
+            // Rule (4) of `NextSeg`: `HighRxt` stays.
+            self.rescue_rxt = core.recover;
+        } else if let Some(segment) = core.board.get(index)
             && segment.transmissions > 1
-            && !(self.rescued && index + 1 == core.board.len())
         {
             self.high_rxt = self.high_rxt.max(segment.end());
         }

@@ -26,3 +26,36 @@ fn the_first_segment_behind_a_recovery_is_repaired_without_a_timeout() {
         assert_eq!(talk.sender.counters().timeouts, 0, "{recovery:?}");
     }
 }
+
+#[test]
+fn the_last_segment_is_not_sent_again_before_the_first_retransmission_is_answered() {
+    for window in [10, 20] {
+        let params = Params { window, initial_window: window, ..params(RFC) };
+        let (mut talk, _) = Talk::with(&params, "sack", RFC);
+        talk.after(100);
+        let to = u64::from(window);
+        let sent: Vec<String> = (2..=to).map(|to| talk.sack(0, &[(1, to)])).filter(|sent| !sent.is_empty()).collect();
+        assert_eq!(
+            sent,
+            ["r0"],
+            "the receiver's window lets no new data out, and all that was sent is there or on its way"
+        );
+        assert_eq!(talk.after(100).ack(to).matches('r').count(), 0);
+    }
+}
+
+/// RFC 6675 §4, rule (4) of NextSeg: once a recovery, when the acknowledgement shows that the retransmission has arrived.
+#[test]
+fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
+    let mut talk = talk(Choice::Sack);
+    talk.sender.stop(talk.now);
+    // 1, 8 and 9 are lost.
+    talk.after(100).ack(1);
+    let sent: Vec<String> = (3..=8).map(|to| talk.sack(1, &[(2, to)])).filter(|sent| !sent.is_empty()).collect();
+    assert_eq!(sent, ["r1"]);
+    assert_eq!(talk.after(100).ack(8), "r9", "the rescue");
+    assert_eq!(talk.after(100).sack(8, &[(9, 10)]), "r8", "a hole below what is reported");
+    assert_eq!(talk.after(100).ack(10), "");
+    assert!(talk.sender.is_finished());
+    assert_eq!(talk.sender.counters().timeouts, 0);
+}
