@@ -114,6 +114,7 @@ impl Subject {
             delivered: SEGMENT,
             segments: 1,
             round_trip: Some(round_trip),
+            newest_round_trip: Some(round_trip),
             phase,
             duplicates: 0,
             window_limited: true,

@@ -144,8 +144,11 @@ pub struct Ack {
     pub delivered: u64,
     /// Segments acknowledged.
     pub segments: u32,
-    /// The round trip of the newest segment covered, on a fine clock, if it was sent but once (Karn's rule).
+    /// The round trip, on a fine clock, of the newest segment that is acknowledged here for the first time, if none of those covered
+    /// was sent again (Karn's rule).
     pub round_trip: Option<Span>,
+    /// The time since the newest segment covered was sent, if that was sent but once: it may contain the time that a hole stood open.
+    pub newest_round_trip: Option<Span>,
     /// Where the acknowledgement falls.
     pub phase: Phase,
     /// Duplicate acknowledgements that had come in a row before it.

@@ -37,6 +37,7 @@ pub const ACK: Ack = Ack {
     delivered: 1000,
     segments: 1,
     round_trip: Some(Span::from_millis(100)),
+    newest_round_trip: Some(Span::from_millis(100)),
     phase: Phase::Open,
     duplicates: 0,
     window_limited: true,
@@ -56,7 +57,8 @@ pub fn view_at(millis: u64, cwnd: f64) -> View {
 /// An acknowledgement of this many segments, with a round trip in milliseconds.
 pub fn ack(segments: u32, round_trip: u64) -> Ack {
     let bytes = u64::from(segments) * ACK.bytes;
-    Ack { bytes, delivered: bytes, segments, round_trip: Some(Span::from_millis(round_trip)), ..ACK }
+    let round_trip = Some(Span::from_millis(round_trip));
+    Ack { bytes, delivered: bytes, segments, round_trip, newest_round_trip: round_trip, ..ACK }
 }
 
 /// A duplicate acknowledgement.

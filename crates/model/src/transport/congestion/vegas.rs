@@ -33,6 +33,9 @@ pub struct Params {
     /// Whether the window that duplicate acknowledgements have opened always closes on the next new acknowledgement.
     /// rfc: on; ns2: off.
     pub always_deflate: bool,
+    /// Whether a round trip may contain the time that a hole stood open before it: that of the newest segment acknowledged, whatever
+    /// else is acknowledged with it. rfc: off; ns2: on.
+    pub sample_holes: bool,
 }
 
 impl params::Params for Params {
@@ -40,7 +43,15 @@ impl params::Params for Params {
 
     fn of_profile(profile: &str) -> Self {
         let ns2 = profile == NS2;
-        Self { alpha: 1.0, beta: 3.0, gamma: 1.0, whole_segments: ns2, charge_headers: !ns2, always_deflate: !ns2 }
+        Self {
+            alpha: 1.0,
+            beta: 3.0,
+            gamma: 1.0,
+            whole_segments: ns2,
+            charge_headers: !ns2,
+            always_deflate: !ns2,
+            sample_holes: ns2,
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -175,7 +186,8 @@ impl CongestionControl for Vegas {
         if self.increment > 0.0 && cwnd - outstanding <= 2.0 {
             cwnd += self.increment;
         }
-        if let Some(round_trip) = ack.round_trip {
+        let sample = if self.params.sample_holes { ack.newest_round_trip } else { ack.round_trip };
+        if let Some(round_trip) = sample {
             let rtt = round_trip.seconds();
             self.samples.0 += rtt;
             self.samples.1 += 1;

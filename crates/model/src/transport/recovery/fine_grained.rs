@@ -67,7 +67,10 @@ impl LossRecovery for FineGrained {
         core.acknowledge();
         core.recovering &= core.una() < core.recover;
         core.grow(control, arrival, Phase::Open);
-        if let Some(round_trip) = arrival.acked.round_trip {
+        // ns-2 takes the newest segment acknowledged, whatever hole it waited for.
+        let ns2 = core.params.follows_ns2();
+        let sample = if ns2 { arrival.acked.newest_round_trip } else { arrival.acked.round_trip };
+        if let Some(round_trip) = sample {
             self.sample(round_trip.seconds());
         }
         if self.worried > 0 {

@@ -542,6 +542,7 @@ impl Core {
             delivered: arrival.acked.delivered,
             segments: arrival.acked.segments,
             round_trip: arrival.acked.round_trip,
+            newest_round_trip: arrival.acked.newest_round_trip,
             phase,
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,

@@ -47,8 +47,11 @@ pub struct Acked {
     pub delivered: u64,
     /// Segments.
     pub segments: u32,
-    /// The round trip of the newest segment covered, if it was sent but once (Karn's rule).
+    /// The round trip of the newest segment that is acknowledged here for the first time, if none of those covered was sent again
+    /// (Karn's rule). One that SACK had reported, or that waited for a retransmission, would contain the time that a hole stood open.
     pub round_trip: Option<Span>,
+    /// The time since the newest segment covered was sent, if it was sent but once: such a time is in it.
+    pub newest_round_trip: Option<Span>,
 }
 
 /// The segments between the first that is not acknowledged and the last that was sent.
@@ -159,7 +162,8 @@ impl Board {
     /// Takes off what `ack` covers, which must be new and not beyond what was sent.
     pub fn advance(&mut self, ack: u64, now: Time) -> Acked {
         debug_assert!(ack > self.una && ack <= self.max);
-        let mut acked = Acked { bytes: 0, delivered: 0, segments: 0, round_trip: None };
+        let mut acked = Acked { bytes: 0, delivered: 0, segments: 0, round_trip: None, newest_round_trip: None };
+        let mut again = false;
         while let Some(segment) = self.segments.front_mut() {
             if segment.seq >= ack {
                 break;
@@ -175,15 +179,20 @@ impl Board {
             }
             acked.bytes += u64::from(segment.len);
             acked.segments += 1;
-            acked.round_trip = (segment.transmissions == 1).then(|| now.since(segment.sent));
+            again |= segment.transmissions > 1;
+            acked.newest_round_trip = (segment.transmissions == 1).then(|| now.since(segment.sent));
             if segment.sacked {
                 self.sacked -= 1;
             } else {
                 acked.delivered += u64::from(segment.len);
+                acked.round_trip = acked.newest_round_trip;
             }
             self.lost -= usize::from(segment.lost);
             self.segments.pop_front();
             self.next = self.next.saturating_sub(1);
+        }
+        if again {
+            acked.round_trip = None;
         }
         self.una = ack;
         acked
@@ -278,10 +287,29 @@ mod tests {
         let mut board = board(5);
         let now = Time::from_nanos(7);
         let acked = board.advance(2000, now);
-        assert_eq!(acked, Acked { bytes: 2000, delivered: 2000, segments: 2, round_trip: Some(Span::from_nanos(7)) });
+        let round_trip = Some(Span::from_nanos(7));
+        let expected = Acked { bytes: 2000, delivered: 2000, segments: 2, round_trip, newest_round_trip: round_trip };
+        assert_eq!(acked, expected);
         assert_eq!((board.len(), board.next(), board.una(), board.flight()), (3, 3, 2000, 3000));
         board.resend(0, now);
         assert_eq!(board.advance(3000, now).round_trip, None, "a segment sent twice gives no sample");
+    }
+
+    #[test]
+    fn a_round_trip_does_not_contain_the_time_that_a_hole_stood_open() {
+        let (sent_again, late) = (Time::from_nanos(100), Time::from_nanos(200));
+        // Segment 0 is lost and sent again; 1 to 3 wait for it at the receiver.
+        let mut silent = board(5);
+        silent.resend(0, sent_again);
+        let acked = silent.advance(4000, late);
+        assert_eq!((acked.round_trip, acked.newest_round_trip), (None, Some(Span::from_nanos(200))));
+        // Segment 0 comes late by itself; 1 and 2 were reported, 3 was not.
+        let mut reported = board(5);
+        reported.mark_sacked(&SackBlocks::new(0, [(1000, 3000)]));
+        assert_eq!(reported.advance(3000, sent_again).round_trip, Some(Span::from_nanos(100)), "of segment 0");
+        reported.mark_sacked(&SackBlocks::new(3000, [(4000, 5000)]));
+        reported.resend(0, sent_again);
+        assert_eq!(reported.advance(5000, late).round_trip, None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::transport::{acking, recovery};
 mod closing;
 mod rate;
 mod recovery_by_time;
+mod round_trips;
 mod sack;
 mod small_segments;
 mod switches;
