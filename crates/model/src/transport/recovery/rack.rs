@@ -16,7 +16,7 @@ use super::prr::Prr;
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::{Core, Segment, dsack};
+use crate::transport::tcp::{Core, Segment, dsack, is_earlier, milliseconds};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -93,10 +93,7 @@ impl Rack {
         }
         if again {
             // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast for that.
-            let older = header.timestamps.is_some_and(|(_, echo)| {
-                let sent = super::super::tcp::milliseconds(segment.sent);
-                echo.wrapping_sub(sent) > u32::MAX / 2
-            });
+            let older = header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(segment.sent)));
             if older || self.min_rtt.is_some_and(|min| rtt < min) {
                 return;
             }

@@ -20,6 +20,11 @@ pub(crate) fn milliseconds(time: Time) -> u32 {
     (time.nanos() / 1_000_000) as u32
 }
 
+/// Whether a timestamp is older than another: they wrap (RFC 7323 §5.2).
+pub(crate) const fn is_earlier(value: u32, other: u32) -> bool {
+    value.wrapping_sub(other) > u32::MAX / 2
+}
+
 /// A loss as the window rule judged it, and the segment that it was about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {

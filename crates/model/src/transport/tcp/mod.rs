@@ -23,8 +23,8 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::core::milliseconds;
 pub use self::core::{Core, Judged};
+pub(crate) use self::core::{is_earlier, milliseconds};
 pub use self::params::{Close, Connect, Estimation, IdleRestart, Params, Reader, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::rtt::Estimator;

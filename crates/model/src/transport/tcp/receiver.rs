@@ -3,7 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::buffer::Buffer;
-use super::core::milliseconds;
+use super::core::{is_earlier, milliseconds};
 use super::params::{Connect, Params};
 use super::{Connection, header_bytes};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
@@ -89,11 +89,7 @@ impl TcpReceiver {
 
     /// A segment arrived from the sender.
     pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
-        if let Some((value, _)) = header.timestamps
-            && header.seq <= self.last_ack
-        {
-            self.echo = Some(value);
-        }
+        self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;
         }
@@ -139,6 +135,14 @@ impl TcpReceiver {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
             self.state = Connection::LastAck;
             self.fin_due = true;
+        }
+    }
+
+    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window.
+    fn note_timestamp(&mut self, header: &TcpHeader) {
+        let Some((value, _)) = header.timestamps else { return };
+        if self.echo.is_none_or(|recent| !is_earlier(value, recent)) && header.seq <= self.last_ack {
+            self.echo = Some(value);
         }
     }
 

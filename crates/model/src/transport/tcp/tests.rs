@@ -18,6 +18,7 @@ mod round_trips;
 mod sack;
 mod small_segments;
 mod switches;
+mod timestamps;
 
 const SEGMENT: u64 = 1000;
 
