@@ -138,10 +138,13 @@ impl TcpReceiver {
         }
     }
 
-    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window.
+    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window. A segment from before
+    /// the window is not acceptable and leaves it alone (§5.3 R2), so that a retransmission in vain can be told from the original.
     fn note_timestamp(&mut self, header: &TcpHeader) {
         let Some((value, _)) = header.timestamps else { return };
-        if self.echo.is_none_or(|recent| !is_earlier(value, recent)) && header.seq <= self.last_ack {
+        let end = header.seq + u64::from(header.len) + u64::from(header.flags.syn) + u64::from(header.flags.fin);
+        let acceptable = end > self.next || (end == header.seq && header.seq == self.next);
+        if acceptable && self.echo.is_none_or(|recent| !is_earlier(value, recent)) && header.seq <= self.last_ack {
             self.echo = Some(value);
         }
     }

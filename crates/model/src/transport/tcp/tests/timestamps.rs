@@ -35,3 +35,14 @@ fn a_segment_beyond_a_gap_does_not_move_the_echo_and_the_one_that_fills_it_does(
     assert_eq!(give_at(&mut receiver, 2, 30), Some((1, 10)));
     assert_eq!(give_at(&mut receiver, 1, 40), Some((3, 40)));
 }
+
+#[test]
+fn a_copy_that_was_sent_later_does_not_move_the_echo() {
+    let mut receiver = receiver("every", RFC, true);
+    assert_eq!(give_at(&mut receiver, 0, 10), Some((1, 10)));
+    assert_eq!(give_at(&mut receiver, 1, 11), Some((2, 11)));
+    // Both were sent again after a timeout in vain: the first acknowledgement shows that it answers the original.
+    assert_eq!(give_at(&mut receiver, 0, 1000), Some((2, 11)));
+    assert_eq!(give_at(&mut receiver, 1, 1001), Some((2, 11)));
+    assert_eq!(give_at(&mut receiver, 2, 1002), Some((3, 1002)));
+}
