@@ -38,7 +38,11 @@ impl LossRecovery for NewReno {
             core.limit_burst(core.params.recovery_burst);
             return;
         }
-        let phase = if std::mem::take(&mut self.recovering) { core.leave_recovery(control) } else { Phase::Open };
+        let phase = if std::mem::take(&mut self.recovering) {
+            core.leave_recovery(control, core.params.recovery_exit)
+        } else {
+            Phase::Open
+        };
         self.partial = false;
         core.acknowledge();
         core.grow(control, arrival, phase);

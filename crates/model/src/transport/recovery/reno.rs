@@ -5,7 +5,7 @@
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::tcp::{Core, RecoveryExit};
 
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
@@ -14,7 +14,16 @@ pub struct Reno {
 
 impl LossRecovery for Reno {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
-        let phase = if std::mem::take(&mut self.recovering) { core.leave_recovery(control) } else { Phase::Open };
+        let phase = if std::mem::take(&mut self.recovering) {
+            // Step 6. To look at what is outstanding is RFC 6582's.
+            let exit = match core.params.recovery_exit {
+                RecoveryExit::Flight => RecoveryExit::Ssthresh,
+                exit => exit,
+            };
+            core.leave_recovery(control, exit)
+        } else {
+            Phase::Open
+        };
         core.acknowledge();
         core.grow(control, arrival, phase);
     }

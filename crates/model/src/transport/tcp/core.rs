@@ -619,10 +619,10 @@ impl Core {
     }
 
     /// Ends a recovery that inflated the window.
-    pub(crate) fn leave_recovery(&mut self, control: &mut Controller) -> Phase {
+    pub(crate) fn leave_recovery(&mut self, control: &mut Controller, exit: RecoveryExit) -> Phase {
         self.inflation = 0.0;
         if self.reduced {
-            match self.params.recovery_exit {
+            match exit {
                 RecoveryExit::Flight => {
                     self.cwnd = self.ssthresh.min(self.segments(self.board.flight()).max(1.0) + 1.0);
                 }

@@ -67,7 +67,7 @@ pub enum IdleRestart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryExit {
-    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option).
+    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option). `reno` takes the threshold.
     Flight,
     /// The slow start threshold (RFC 5681 §3.2 step 6; RFC 6582 §3.2 step 3, second option).
     Ssthresh,

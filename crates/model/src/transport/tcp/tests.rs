@@ -169,6 +169,17 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
     assert_eq!(talk.sender.counters().timeouts, 1);
 }
 
+/// RFC 5681 §3.2 step 6 against RFC 6582 §3.2 step 3: a full acknowledgement with nothing outstanding.
+#[test]
+fn reno_leaves_recovery_at_the_threshold_and_newreno_with_what_is_outstanding() {
+    for (variant, window) in [("reno", (5.5, 5.5)), ("newreno", (2.0, 5.5))] {
+        let mut talk = two_losses(variant);
+        assert_eq!(talk.window(), (5.5, 5.5), "{variant}");
+        talk.after(100).ack(14);
+        assert_eq!(talk.window(), window, "{variant}");
+    }
+}
+
 #[test]
 fn tahoe_starts_over() {
     let mut talk = two_losses("tahoe");
