@@ -18,7 +18,7 @@ impl LossRecovery for GoBackN {
         core.duplicates += 1;
         core.report_duplicate(control, 0);
         let threshold = core.params.duplicate_threshold;
-        if core.duplicates == threshold && core.una() > core.recover {
+        if core.duplicates == threshold && core.is_beyond_recover() {
             core.recover = core.board.max();
             core.report_loss(control, 0);
             core.arm_timer();

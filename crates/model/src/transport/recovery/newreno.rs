@@ -59,7 +59,7 @@ impl LossRecovery for NewReno {
         }
         if core.duplicates > threshold && self.recovering {
             core.inflation += 1.0;
-        } else if core.duplicates == threshold && !self.recovering && core.una() > core.recover {
+        } else if core.duplicates == threshold && !self.recovering && core.is_beyond_recover() {
             // §3.2 step 2.
             self.recovering = true;
             self.partial = false;

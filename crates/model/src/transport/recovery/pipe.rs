@@ -88,7 +88,7 @@ impl LossRecovery for Pipe {
             let threshold = core.params.duplicate_threshold;
             if core.duplicates < threshold {
                 core.limited_transmit();
-            } else if core.duplicates == threshold && core.una() > core.recover {
+            } else if core.duplicates == threshold && core.is_beyond_recover() {
                 self.recovering = true;
                 self.partial = false;
                 self.pipe = core.board.len() as i64 - i64::from(threshold);

@@ -37,7 +37,7 @@ impl LossRecovery for Reno {
             core.limited_transmit();
         } else if core.duplicates == threshold {
             // Step 2 and 3.
-            if core.una() > core.recover {
+            if core.is_beyond_recover() {
                 self.recovering = true;
                 core.enter_recovery(control);
                 core.inflation = f64::from(threshold);

@@ -186,6 +186,12 @@ impl Core {
         self.board.una()
     }
 
+    /// Whether the first segment not acknowledged lies beyond the last reduction, so that its loss may start another (RFC 6582 §3.2
+    /// step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
+    pub(crate) fn is_beyond_recover(&self) -> bool {
+        self.una() > self.recover || (self.recover == 0 && !self.params.follows_ns2())
+    }
+
     /// Bytes in segments.
     #[inline]
     pub(crate) fn segments(&self, bytes: u64) -> f64 {

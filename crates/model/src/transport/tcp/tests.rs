@@ -169,6 +169,19 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
     assert_eq!(talk.sender.counters().timeouts, 1);
 }
 
+/// Without an opening exchange data begins with the first number, ISN; `recover` stands before it.
+#[test]
+fn the_very_first_segment_is_repaired_without_a_timeout() {
+    for variant in ["tahoe", "reno", "newreno", "sack"] {
+        let (mut talk, sent) = Talk::with(&Params { connect: Connect::None, ..params(RFC) }, variant, RFC);
+        assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+        talk.after(100);
+        let sent: Vec<String> = (2..=4).map(|to| talk.sack(0, &[(1, to)])).collect();
+        assert!(sent[2].starts_with("r0"), "{variant}: {sent:?}");
+        assert_eq!(talk.sender.counters().fast_retransmits, 1, "{variant}");
+    }
+}
+
 /// RFC 5681 §3.2 step 6 against RFC 6582 §3.2 step 3: a full acknowledgement with nothing outstanding.
 #[test]
 fn reno_leaves_recovery_at_the_threshold_and_newreno_with_what_is_outstanding() {
