@@ -82,15 +82,13 @@ impl Rack {
     }
 
     /// §6.2 steps 1 to 3 for one segment newly delivered.
-    fn deliver(&mut self, segment: &Segment, core: &Core, header: &TcpHeader) {
+    ///
+    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order.
+    fn deliver(&mut self, segment: &Segment, fack: u64, core: &Core, header: &TcpHeader) {
         let again = segment.transmissions > 1;
         let rtt = core.now.since(segment.sent);
-        // Step 3, before `fack` moves over the segment: `fack` is that of all delivered before or with it.
-        if segment.end() > self.fack {
-            self.fack = segment.end();
-        } else if segment.end() < self.fack && !again {
-            self.reordering_seen = true;
-        }
+        self.fack = self.fack.max(segment.end());
+        self.reordering_seen |= segment.end() < fack && !again;
         if again {
             // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast for that.
             let older = header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(segment.sent)));
@@ -240,12 +238,13 @@ impl Rack {
 impl LossRecovery for Rack {
     fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
         self.judge_probe(core, control, header);
+        let fack = self.fack;
         let mut index = 0;
         while let Some(&segment) = core.board.get(index)
             && segment.end() <= header.ack
         {
             if !segment.sacked {
-                self.deliver(&segment, core, header);
+                self.deliver(&segment, fack, core, header);
             }
             index += 1;
         }
@@ -255,7 +254,7 @@ impl LossRecovery for Rack {
                 && segment.end() <= end
             {
                 if !segment.sacked {
-                    self.deliver(&segment, core, header);
+                    self.deliver(&segment, fack, core, header);
                 }
                 index += 1;
             }

@@ -49,6 +49,16 @@ fn where_disorder_is_known_a_segment_may_be_overtaken_by_many() {
     }
 }
 
+/// Blocks come with the newest first; where the acknowledgements before were lost, both tell of something new.
+#[test]
+fn lost_acknowledgements_are_no_disorder() {
+    for blocks in [[(5, 6), (2, 4)], [(2, 4), (5, 6)]] {
+        let mut talk = talk(Choice::Rack);
+        talk.after(100).ack(1);
+        assert!(talk.sack(1, &blocks).starts_with("r1 r4"), "{blocks:?}");
+    }
+}
+
 #[test]
 fn the_reordering_window_ends() {
     let mut talk = disordered(Choice::Rack);
