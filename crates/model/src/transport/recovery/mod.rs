@@ -178,7 +178,7 @@ impl Recovery {
             Choice::SlowButSteady => Self::NewReno(NewReno::new(false)),
             Choice::Reno => Self::Reno(Reno::default()),
             Choice::Sack => Self::Sack(Sack::new(proportional(false))),
-            Choice::Rack => Self::Rack(Rack::new(proportional(true))),
+            Choice::Rack => Self::Rack(Rack::new(proportional(true), control.governs_recovery())),
             Choice::Pipe => Self::Pipe(Pipe::default()),
             Choice::FineGrained => Self::FineGrained(FineGrained::default()),
         }

@@ -37,6 +37,12 @@ pub struct Rack {
     /// The reduction is proportional.
     proportional: bool,
     prr: Option<Prr>,
+    /// The window rule hears of lost retransmissions: no proportional reduction answers them, nor the rule by itself.
+    reports_lost_retransmissions: bool,
+    /// When the window was reduced last.
+    reduced_at: Time,
+    /// A retransmission that was made after that is lost.
+    lost_again: Option<usize>,
     /// A timeout's losses are being repaired.
     timed_out: bool,
     /// When the most recently sent segment that was delivered was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
@@ -61,10 +67,14 @@ pub struct Rack {
 }
 
 impl Rack {
-    pub const fn new(proportional: bool) -> Self {
+    /// Whether reductions are proportional, and whether the window rule governs recovery by itself.
+    pub const fn new(proportional: bool, governed: bool) -> Self {
         Self {
             proportional,
             prr: None,
+            reports_lost_retransmissions: !proportional && !governed,
+            reduced_at: Time::ZERO,
+            lost_again: None,
             timed_out: false,
             newest: None,
             rtt: Span::ZERO,
@@ -138,6 +148,7 @@ impl Rack {
     /// §6.2 step 5: marks what is lost, and says when to look again.
     fn detect(&mut self, core: &mut Core) {
         self.reorder = Time::NEVER;
+        self.lost_again = None;
         let Some(newest) = self.newest else { return };
         let allowance = self.rtt + self.reordering_window(core);
         let mut again = None;
@@ -148,6 +159,9 @@ impl Rack {
             }
             let due = segment.sent + allowance;
             if due <= core.now {
+                if segment.transmissions > 1 && segment.sent >= self.reduced_at {
+                    self.lost_again = self.lost_again.or(Some(index));
+                }
                 core.mark_lost(index);
             } else {
                 again = again.max(Some(due));
@@ -161,6 +175,10 @@ impl Rack {
         if core.recovering {
             if let Some(prr) = &mut self.prr {
                 core.reduce(prr, delivered, safe);
+            } else if let Some(index) = self.lost_again.take().filter(|_| self.reports_lost_retransmissions) {
+                // §9.3: the loss of a retransmission is another sign of congestion.
+                self.reduced_at = core.now;
+                core.report_loss_again(control, index);
             }
             return;
         }
@@ -171,6 +189,7 @@ impl Rack {
         // What was in flight before this acknowledgement, in segments.
         let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(delivered);
         self.probe_at = Time::NEVER;
+        self.reduced_at = core.now;
         core.begin_recovery(control, first);
         core.forced = core.board.get(first).map(|segment| segment.seq);
         if self.proportional {

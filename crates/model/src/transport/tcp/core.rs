@@ -578,9 +578,20 @@ impl Core {
 
     /// Tells the window rule that the segment at `index` is lost.
     pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
+        self.report(control, index, self.view());
+    }
+
+    /// As [`report_loss`](Self::report_loss), in a recovery: what is reported is not taken off FlightSize, which stands for what the
+    /// reduction before has let out.
+    pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
+        let view = self.view();
+        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
+    }
+
+    fn report(&mut self, control: &mut Controller, index: usize, view: View) {
         let Some(first) = self.board.get(index) else { return };
         let loss = Loss { sent: first.sent, transmissions: first.transmissions };
-        let answer = control.on_loss(&loss, &self.view());
+        let answer = control.on_loss(&loss, &view);
         self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
         self.judge(control);
         self.apply(answer);

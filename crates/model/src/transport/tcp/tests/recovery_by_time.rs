@@ -172,6 +172,22 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     }
 }
 
+/// RFC 8985 §9.3: with a proportional reduction the loss of a retransmission lets less out; without one the window is cut again, once for
+/// what was sent since the last cut.
+#[test]
+fn the_loss_of_a_retransmission_cuts_the_window_again() {
+    for (prr, ssthresh) in [(Proportional::Off, 2.75), (Proportional::On, 5.5)] {
+        let (mut talk, _) = Talk::with(&Params { recovery: Choice::Rack, prr, ..params(RFC) }, "sack", RFC);
+        talk.after(100).ack(1);
+        (3..10).for_each(|to| drop(talk.sack(1, &[(2, to)])));
+        assert_eq!(talk.window().1, 5.5);
+        talk.after(100);
+        let sent: Vec<String> = (11..15).map(|to| talk.sack(1, &[(2, to)])).collect();
+        assert!(sent.concat().contains("r1"), "{sent:?}");
+        assert_eq!(talk.window().1, ssthresh, "{prr:?}");
+    }
+}
+
 /// What each of 19 acknowledgements lets out after the loss of the first of 20 segments: new data, a retransmission, nothing.
 fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
     let params = Params { recovery, prr, initial_window: 20, ..params(RFC) };
