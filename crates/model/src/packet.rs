@@ -168,12 +168,15 @@ pub struct TcpFlags {
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     /// Where each block starts and ends, in bytes beyond `base`.
-    blocks: [(u32, u32); 4],
+    blocks: [(u32, u32); Self::MAX],
     base: u64,
     count: u8,
 }
 
 impl SackBlocks {
+    /// The blocks that a header has room for (RFC 2018 §3).
+    pub const MAX: usize = 4;
+
     /// Blocks given as (first byte, byte after the last), most recent first; those past the fourth are left out.
     /// `base` is a byte at or before all of them, normally the acknowledgement number.
     ///
@@ -182,7 +185,7 @@ impl SackBlocks {
     #[must_use]
     pub fn new(base: u64, blocks: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut sack = Self { base, ..Self::default() };
-        for (start, end) in blocks.into_iter().take(4) {
+        for (start, end) in blocks.into_iter().take(Self::MAX) {
             let offset = |byte: u64| {
                 byte.checked_sub(base)
                     .and_then(|o| u32::try_from(o).ok())

@@ -14,7 +14,7 @@ use hopyard_engine::{Span, Time};
 
 use super::prr::Prr;
 use super::{Arrival, LossRecovery};
-use crate::packet::TcpHeader;
+use crate::packet::{SackBlocks, TcpHeader};
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::tcp::{Core, Segment, dsack, is_earlier, milliseconds};
 
@@ -47,9 +47,8 @@ pub struct Rack {
     timed_out: bool,
     /// When the most recently sent segment that was delivered was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<(Time, u64)>,
-    /// `RACK.rtt`: that segment's round trip.
+    /// `RACK.rtt`: the round trip of the segment delivered last, of the most recently sent where an acknowledgement delivers several.
     rtt: Span,
-    min_rtt: Option<Span>,
     /// The highest end delivered (`RACK.fack`).
     fack: u64,
     reordering_seen: bool,
@@ -78,7 +77,6 @@ impl Rack {
             timed_out: false,
             newest: None,
             rtt: Span::ZERO,
-            min_rtt: None,
             fack: 0,
             reordering_seen: false,
             dsack_round: None,
@@ -93,25 +91,26 @@ impl Rack {
 
     /// §6.2 steps 1 to 3 for one segment newly delivered.
     ///
-    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order.
-    fn deliver(&mut self, segment: &Segment, fack: u64, core: &Core, header: &TcpHeader) {
+    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order. `echo` is the
+    /// timestamp that it echoes, if that can belong to the segment.
+    fn deliver(&mut self, segment: &Segment, fack: u64, core: &mut Core, echo: Option<u32>) {
         let again = segment.transmissions > 1;
         let rtt = core.now.since(segment.sent);
         self.fack = self.fack.max(segment.end());
         self.reordering_seen |= segment.end() < fack && !again;
         if again {
             // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast for that.
-            let older = header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(segment.sent)));
-            if older || self.min_rtt.is_some_and(|min| rtt < min) {
+            let older = echo.is_some_and(|echo| is_earlier(echo, milliseconds(segment.sent)));
+            if older || core.min_rtt.is_some_and(|min| rtt < min) {
                 return;
             }
         } else {
-            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+            core.note_round_trip(rtt);
             self.measured = true;
         }
+        self.rtt = rtt;
         if self.newest.is_none_or(|newest| (segment.sent, segment.end()) > newest) {
             self.newest = Some((segment.sent, segment.end()));
-            self.rtt = rtt;
         }
     }
 
@@ -121,7 +120,7 @@ impl Rack {
         if !self.reordering_seen && sure {
             return Span::ZERO;
         }
-        let window = self.min_rtt.unwrap_or(Span::ZERO) * u64::from(self.reo_wnd_mult) / 4;
+        let window = core.min_rtt.unwrap_or(Span::ZERO) * u64::from(self.reo_wnd_mult) / 4;
         window.min(core.rtt.srtt().unwrap_or(window))
     }
 
@@ -254,6 +253,14 @@ impl Rack {
     }
 }
 
+/// Blocks in the order of sequence numbers.
+fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
+    let mut sorted = [(u64::MAX, u64::MAX); SackBlocks::MAX];
+    sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
+    sorted.sort_unstable();
+    sorted.into_iter().take(blocks.len())
+}
+
 impl LossRecovery for Rack {
     fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
         self.judge_probe(core, control, header);
@@ -263,17 +270,18 @@ impl LossRecovery for Rack {
             && segment.end() <= header.ack
         {
             if !segment.sacked {
-                self.deliver(&segment, fack, core, header);
+                self.deliver(&segment, fack, core, header.timestamps.map(|(_, echo)| echo));
             }
             index += 1;
         }
-        for (start, end) in header.sack.iter() {
+        for (start, end) in ascending(&header.sack) {
             let mut index = core.board.index_of(start.max(header.ack));
             while let Some(&segment) = core.board.get(index)
                 && segment.end() <= end
             {
+                // TS.Recent stands still while there is a gap (RFC 7323 §4.3), so the echo tells nothing of what SACK reports.
                 if !segment.sacked {
-                    self.deliver(&segment, fack, core, header);
+                    self.deliver(&segment, fack, core, None);
                 }
                 index += 1;
             }

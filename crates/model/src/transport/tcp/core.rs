@@ -90,6 +90,8 @@ pub struct Core {
     /// The timestamp that the acknowledgement at hand echoes.
     pub(crate) echo: Option<u32>,
     pub(crate) round_trip: Option<Span>,
+    /// The shortest round trip that RACK has seen, that of the opening with it (RFC 8985 §6.1 `RACK.min_RTT`).
+    pub(crate) min_rtt: Option<Span>,
     /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
     pub(crate) prior_duplicates: u32,
     pub(crate) window_limited: bool,
@@ -152,6 +154,7 @@ impl Core {
             timed: None,
             echo: None,
             round_trip: None,
+            min_rtt: None,
             prior_duplicates: 0,
             window_limited: false,
             reduced: false,
@@ -521,6 +524,11 @@ impl Core {
                 self.rtt.sample(self.now.since(sent), sent, false);
             }
         }
+    }
+
+    /// Takes in the round trip of a segment that was sent once.
+    pub(crate) fn note_round_trip(&mut self, round_trip: Span) {
+        self.min_rtt = Some(self.min_rtt.map_or(round_trip, |min| min.min(round_trip)));
     }
 
     /// Ends timing without a sample when the timed segment is acknowledged; the back-off ends all the same.

@@ -314,6 +314,9 @@ impl TcpSender {
         self.core.before_ack(header);
         let acked = self.core.board.advance(header.ack, self.core.now);
         self.core.round_trip = acked.round_trip.or(self.core.round_trip);
+        if let Some(round_trip) = acked.round_trip {
+            self.core.note_round_trip(round_trip);
+        }
         if sent_again {
             // RFC 6298 §5.7; and RFC 5681 §3.1: start with one segment.
             self.core.rtt.after_lost_opening();

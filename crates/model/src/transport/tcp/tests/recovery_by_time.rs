@@ -188,6 +188,48 @@ fn the_loss_of_a_retransmission_cuts_the_window_again() {
     }
 }
 
+/// A transfer of ten segments whose last three are lost; the probe goes out, and is reported `millis` later with a timestamp from before
+/// the gap. Data has a round trip of 150 ms, the opening had one of 100 ms.
+fn probe_reported_after(millis: u64) -> String {
+    let params = Params { recovery: Choice::Rack, timestamps: true, ..params(RFC) };
+    let (mut talk, _) = Talk::with(&params, "sack", RFC);
+    talk.sender.stop(talk.now);
+    let sent = talk.now.nanos() / 1_000_000;
+    talk.after(150).ack(7);
+    assert_eq!(talk.timer(), "r9");
+    let seq = |segment: u64| talk.origin + segment * SEGMENT;
+    let header = TcpHeader {
+        ack: seq(7),
+        window: 1 << 20,
+        timestamps: Some((0, sent as u32)),
+        sack: SackBlocks::new(seq(7), [(seq(9), seq(10))]),
+        flags: TcpFlags { ack: true, ..TcpFlags::default() },
+        ..TcpHeader::default()
+    };
+    talk.after(millis).receive(header)
+}
+
+/// RFC 8985 §6.2 step 2: TS.Recent stands still while there is a gap, so an old echo does not say that the original has arrived; and an
+/// answer is too fast for the retransmission only if it is faster than the shortest round trip, that of the SYN included.
+#[test]
+fn the_report_of_a_probe_shows_what_else_is_lost() {
+    assert_eq!(probe_reported_after(150), "r7");
+    assert_eq!(probe_reported_after(110), "r7", "faster than data, not than the SYN");
+    assert_eq!(probe_reported_after(90), "", "the original has arrived");
+}
+
+/// RFC 8985 §6.2 step 2: the allowance is counted from the last round trip, also that of a segment which was overtaken.
+#[test]
+fn an_overtaken_segment_has_its_part_in_the_allowance() {
+    let mut talk = disordered(Choice::Rack);
+    // 12 is overtaken by 13 and comes 20 ms later; then 14 is missing, 120 ms and a quarter of the shortest round trip after it was sent.
+    talk.after(100).sack(12, &[(13, 14)]);
+    let sent = talk.now;
+    talk.after(20).ack(14);
+    talk.sack(14, &[(15, 16)]);
+    assert_eq!(talk.sender.deadline(), sent + Span::from_millis(45));
+}
+
 /// What each of 19 acknowledgements lets out after the loss of the first of 20 segments: new data, a retransmission, nothing.
 fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
     let params = Params { recovery, prr, initial_window: 20, ..params(RFC) };
