@@ -66,6 +66,9 @@ pub struct Path {
     pub loss: Option<(Rng, f64)>,
     /// How many segments may wait for the second link, with the one being sent.
     pub queue_limit: usize,
+    /// The first link loses every packet that is given to it in this time, or begins to send none.
+    pub outage: Option<(Time, Time)>,
+    pub stall: Option<(Time, Time)>,
     /// Bytes that the links add to each packet.
     pub framing: u32,
     reached: u64,
@@ -94,6 +97,8 @@ impl Path {
             drops: drops.to_vec(),
             loss: None,
             queue_limit: usize::MAX,
+            outage: None,
+            stall: None,
             framing: 0,
             reached: 0,
             origin: 0,
@@ -116,7 +121,15 @@ impl Path {
             Hop::BackToRouter => (1, self.receiver.header_bytes(&header)),
             Hop::BackToSender => (0, self.receiver.header_bytes(&header)),
         };
-        let done = self.busy[hop as usize].max(now) + self.links[link].rate.airtime(bytes + self.framing);
+        let within = |period: Option<(Time, Time)>, at: Time| {
+            period.filter(|(from, to)| link == 0 && (*from..*to).contains(&at))
+        };
+        if within(self.outage, now).is_some() {
+            return;
+        }
+        let free = self.busy[hop as usize].max(now);
+        let begin = within(self.stall, free).map_or(free, |(_, end)| end);
+        let done = begin + self.links[link].rate.airtime(bytes + self.framing);
         self.busy[hop as usize] = done;
         if matches!(hop, Hop::ToReceiver) {
             self.waiting.push_back(done);
@@ -199,16 +212,20 @@ impl Path {
                     self.sender.on_segment(&header, now);
                     self.note(now, self.number(header.ack) - 1, Kind::Ack);
                 }
-                // A timer that was moved has left its old time behind.
+                // A timer that was moved has left its old time behind: it is not called then, as in the simulator.
                 Wake::Sender if self.timers[0] != now => continue,
                 Wake::Receiver if self.timers[1] != now => continue,
                 Wake::Sender => {
                     self.timers[0] = Time::NEVER;
-                    self.sender.on_timer(now);
+                    if self.sender.deadline() <= now {
+                        self.sender.on_timer(now);
+                    }
                 }
                 Wake::Receiver => {
                     self.timers[1] = Time::NEVER;
-                    self.receiver.on_timer(now);
+                    if self.receiver.deadline() <= now {
+                        self.receiver.on_timer(now);
+                    }
                 }
             }
             self.pump(now);
