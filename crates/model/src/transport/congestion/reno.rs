@@ -116,7 +116,13 @@ impl Reno {
             1.0
         };
         if view.cwnd < view.ssthresh {
-            view.cwnd + acked
+            let grown = view.cwnd + acked;
+            if self.params.slow_start_limit == 1 || grown <= view.ssthresh {
+                return grown;
+            }
+            // Slow start ends at the threshold. More than one segment would lead beyond it; the rest counts for congestion avoidance.
+            let rest = if self.params.count_bytes { grown - view.ssthresh } else { 0.0 };
+            view.ssthresh + rest / view.ssthresh
         } else if self.params.count_bytes {
             view.cwnd + ack.bytes as f64 / f64::from(view.segment) / view.cwnd
         } else {
@@ -154,7 +160,7 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
     use crate::params::Params as _;
-    use crate::transport::congestion::testing::{set, view_at as view};
+    use crate::transport::congestion::testing::{ack, set, view_at as view};
 
     #[test]
     fn what_is_halved_does_not_decide_what_a_repeated_timeout_does() {
@@ -168,5 +174,18 @@ mod tests {
         }
         assert!(Params::of_profile(RFC).hold_ssthresh, "RFC 5681 §3.1");
         assert!(!Params::of_profile(NS2).hold_ssthresh);
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_threshold_however_much_is_acknowledged() {
+        let grown = |slow_start_limit, count_bytes, segments, cwnd| {
+            let rule = Reno::new(&Params { slow_start_limit, count_bytes, ..Params::of_profile(RFC) });
+            rule.grown(&ack(segments, 100), &View { ssthresh: 12.0, ..view(0, cwnd) })
+        };
+        assert_eq!(grown(65_535, false, 8, 3.0), 11.0);
+        assert_eq!(grown(65_535, false, 8, 10.0), 12.0);
+        assert_eq!(grown(65_535, true, 8, 10.0), 12.5, "six segments are left for congestion avoidance");
+        assert_eq!(grown(2, true, 8, 11.5), 12.125);
+        assert_eq!(grown(1, false, 8, 11.0), 12.0);
     }
 }
