@@ -1,24 +1,25 @@
 //! Throughput of the 802.11 DCF when every station always has a packet to send (saturation).
 //!
-//! Read: G. Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function, IEEE JSAC 18 (2000) 535;
-//! I. Tinnirello, G. Bianchi, Y. Xiao, Refinements on IEEE 802.11 DCF modeling approaches, IEEE Trans. Vehicular Technology 59
-//! (2010) 1055. All stations hear one another, frames are lost by collision alone, and a collision loses all frames in it.
+//! References: G. Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function, IEEE JSAC 18
+//! (2000) 535; I. Tinnirello, G. Bianchi, Y. Xiao, Refinements on IEEE 802.11 DCF modeling approaches, IEEE Trans.
+//! Vehicular Technology 59 (2010) 1055. All stations hear each other. Frames are lost only by collisions, and a
+//! collision destroys all its frames.
 //!
-//! The number of attempts is limited (Bianchi's model has no limit; see [`Dcf::attempts`]). With one station both accounts of
-//! slots come to plain arithmetic. Validated against ns-2's 24 cells of one station and its contention of 2 to 10, against a
-//! draw of the slots one by one, and against the constants of Bianchi's §V.
+//! The number of attempts is limited (Bianchi's model has no limit; see [`Dcf::attempts`]). With one station, both
+//! methods of counting slots are plain arithmetic. Validated against ns-2 (24 cells with one station, and contention of
+//! 2 to 10 stations), against a simulation of single slots, and against the constants of Bianchi's §V.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
 
-/// What the backoff counters of waiting stations do while another one sends.
+/// How the backoff counters of waiting stations behave while another station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freezing {
     /// They count the busy period as one slot (Bianchi 2000).
     CountsBusySlot,
-    /// They stop, and go on after the first idle slot: only the station that has just sent can use that slot, and does if it
-    /// draws zero (Tinnirello, Bianchi and Xiao 2010). This is what the standard says (IEEE Std 802.11-1999 §9.2.5.2) and
-    /// ns-2 does.
+    /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot; it
+    /// does so if it draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std
+    /// 802.11-1999 §9.2.5.2) and with ns-2.
     Stops,
 }
 
@@ -31,7 +32,7 @@ pub struct Dcf {
     pub sifs: Span,
     /// DCF interframe space.
     pub difs: Span,
-    /// From the end of a collision to the first slot: EIFS, or what the stations really wait.
+    /// The time from the end of a collision to the first slot: EIFS, or the time that stations really wait.
     pub collision_recovery: Span,
     /// Preamble and PLCP header before every frame.
     pub plcp: Span,
@@ -45,15 +46,15 @@ pub struct Dcf {
     pub overhead: Bytes,
     /// Whether RTS and CTS go before data.
     pub rts: bool,
-    /// How many values a backoff can have at the first attempt; with a contention window CW that is CW + 1, and CW in ns-2.
+    /// The number of possible backoff values at the first attempt: CW + 1 for a contention window CW; CW in ns-2.
     pub first_draws: u32,
-    /// How many values it can have at most: each attempt doubles it (in ns-2 not exactly: 31, 63, 127).
+    /// The largest number of possible values. Each attempt doubles the number (in ns-2 not exactly: 31, 63, 127).
     pub last_draws: u32,
     /// Whether the number of values is one less than a power of two, as in ns-2.
     pub draws_less_one: bool,
-    /// Attempts for each packet; nothing for no limit.
+    /// The number of attempts for each packet; `None` for no limit.
     pub attempts: Option<u32>,
-    /// The account of slots.
+    /// The method of counting slots.
     pub freezing: Freezing,
 }
 
@@ -67,7 +68,7 @@ const CTS: u32 = 14;
 pub struct Saturation {
     /// The probability that a station sends in a slot.
     pub tau: f64,
-    /// The probability that what it sends collides.
+    /// The probability that its frame collides.
     pub collision: f64,
     /// Bits of payload per second, of all stations together.
     pub throughput: f64,
@@ -83,7 +84,7 @@ impl Dcf {
             slot: Span::from_micros(20),
             sifs,
             difs,
-            // EIFS (§9.2.10): an ACK at 1 Mb/s may be under way.
+            // EIFS (§9.2.10): another station may be sending an ACK at 1 Mb/s.
             collision_recovery: sifs + plcp + Rate::from_bps(1_000_000).airtime(CTS) + difs,
             plcp,
             propagation: Span::ZERO,
@@ -99,7 +100,7 @@ impl Dcf {
         }
     }
 
-    /// The DCF of ns-2.35: a 34-byte overhead, draws from one value less, and a DIFS after EIFS.
+    /// The DCF of ns-2.35: a 34-byte overhead, one backoff value less, and a DIFS after EIFS.
     #[must_use]
     pub fn ns2(data_rate: Rate, control_rate: Rate, rts: bool) -> Self {
         let standard = Self::ieee80211b(data_rate, control_rate, false, rts);
@@ -113,8 +114,8 @@ impl Dcf {
         }
     }
 
-    /// The seconds that a packet takes when nothing collides, DIFS included and backoff not. `size` is the packet's in bytes,
-    /// from its IP header up.
+    /// The time of a packet without a collision in seconds: with DIFS, without backoff. `size` is the packet's size in
+    /// bytes with its IP header.
     #[must_use]
     pub fn exchange(&self, size: u32) -> f64 {
         let control = |bytes| self.airtime(self.control_rate, bytes);
@@ -124,7 +125,7 @@ impl Dcf {
         handshake + self.data(size) + acknowledgement + self.difs.seconds()
     }
 
-    /// The seconds that a collision takes, with the wait after it.
+    /// The time of a collision and of the wait after it, in seconds.
     #[must_use]
     pub fn collision(&self, size: u32) -> f64 {
         let frame = if self.rts { self.airtime(self.control_rate, RTS) } else { self.data(size) };
@@ -132,7 +133,7 @@ impl Dcf {
     }
 
     /// Throughput in bits per second of one station that sends packets of `size` bytes with `payload` bytes each: the
-    /// payload over the time of an exchange and the mean backoff.
+    /// payload divided by the time of an exchange plus the mean backoff.
     #[must_use]
     pub fn one_station(&self, size: u32, payload: u32) -> f64 {
         let backoff = (f64::from(self.first_draws) - 1.0) / 2.0 * self.slot.seconds();
@@ -143,7 +144,8 @@ impl Dcf {
     #[must_use]
     pub fn saturation(&self, stations: u32, size: u32, payload: u32) -> Saturation {
         let others = f64::from(stations) - 1.0;
-        // More collisions make stations wait longer, and so collide less: the root is the only one.
+        // More collisions make stations wait longer, which makes collisions less likely. Therefore there is only one
+        // root.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {
             let middle = (low + high) / 2.0;
@@ -156,7 +158,8 @@ impl Dcf {
         let success = (others + 1.0) * tau * libm::pow(1.0 - tau, others);
         let failure = 1.0 - idle - success;
         let slot = self.slot.seconds();
-        // How many packets a success is: those that draw zero follow at once. And the idle slot after each busy period.
+        // The number of packets in a success, because a station that draws zero sends again at once. And the idle slot
+        // after each busy period.
         let (packets, after) = match self.freezing {
             Freezing::CountsBusySlot => (1.0, 0.0),
             Freezing::Stops => (1.0 / (1.0 - 1.0 / f64::from(self.first_draws)), slot),
@@ -166,10 +169,10 @@ impl Dcf {
         Saturation { tau, collision, throughput: success * packets * f64::from(payload) * 8.0 / time }
     }
 
-    /// The probability that a station sends in a slot, when its frames collide with probability `p`: its attempts for a
-    /// packet over the slots that they take, one each and the backoff before it.
+    /// The probability that a station sends in a slot if its frames collide with probability `p`: the number of
+    /// attempts for a packet, divided by the slots of these attempts and of the backoffs before them.
     fn tau(&self, p: f64) -> f64 {
-        // Beyond the largest window all attempts are alike; without a limit they are summed as a geometric series.
+        // All attempts with the largest window are equal. Without a limit they form a geometric series.
         let limit = self.attempts.unwrap_or(u32::MAX);
         let (mut attempts, mut slots) = (0.0, 0.0);
         let (mut draws, mut probability) = (self.first_draws, 1.0);
@@ -194,11 +197,11 @@ impl Dcf {
         attempts / slots
     }
 
-    /// The mean of a backoff, in the slots that [`Self::tau`] counts.
+    /// The mean backoff, in slots as [`Self::tau`] counts them.
     fn mean_backoff(&self, draws: u32) -> f64 {
         match self.freezing {
             Freezing::CountsBusySlot => (f64::from(draws) - 1.0) / 2.0,
-            // Zero is no backoff, but belongs to the success before; one is the slot after the busy period.
+            // Zero is not a backoff; it belongs to the success before. One is the slot after the busy period.
             Freezing::Stops => (f64::from(draws) - 2.0) / 2.0,
         }
     }

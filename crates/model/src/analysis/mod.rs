@@ -1,5 +1,5 @@
-//! Closed forms: what the models must come to where arithmetic or published theory says it.
+//! Closed forms: the values that models must reach according to arithmetic or published theory.
 //!
-//! Nothing here takes part in a run. Tests and validation compare runs with it.
+//! No run uses this module. Tests and validation compare runs with it.
 
 pub mod dcf;

@@ -1,11 +1,13 @@
 //! Reads the native movement files of BonnMotion, `NAME.movements` and `NAME.movements.gz`.
 //!
-//! Read: BonnMotion 3, `Scenario.java` and `MobileNode.java`. Each line is a node: waypoints as "t x y", or "t x y z" in
-//! three-dimensional scenarios, separated by spaces, times increasing; between waypoints the node moves in a straight line,
-//! before the first and after the last it stays. Lines that begin with `#` are comments.
+//! Reference: BonnMotion 3, `Scenario.java` and `MobileNode.java`. Each line is a node: waypoints as "t x y", or "t x y
+//! z" in three-dimensional scenarios, separated by spaces, with increasing times. Between waypoints the node moves in a
+//! straight line. Before the first and after the last waypoint it does not move. Lines that begin with `#` are
+//! comments.
 //!
-//! The file does not say whether it has heights, and `NAME.params` may say so wrongly (it may say `dim=3` beside a file without
-//! heights), so the reader finds out from the times. Left out: the status that DisasterArea adds to each waypoint.
+//! The file does not say whether it has heights, and `NAME.params` can be wrong (it can say `dim=3` although the file
+//! has no heights). Therefore the reader decides by the times. Left out: the status that DisasterArea adds to each
+//! waypoint.
 
 use super::Position;
 use super::movement_file::{BadFile, Dimensions, Movements, Reading, Record, coordinate, lines, time, within};
@@ -20,7 +22,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     };
     let mut tracks = Vec::new();
     let mut height = None;
-    // An empty line within the file would shift the numbers of all nodes after it.
+    // An empty line in the middle would change the numbers of all nodes after it.
     let mut blank = None;
     for (number, line) in lines(text) {
         let line = line.trim();
@@ -45,7 +47,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     Movements::new(tracks, Record::default())
 }
 
-/// What is wrong with a line; lines are long, so that the waypoint at fault is shown.
+/// An error in a line. It shows the wrong waypoint only, because lines are long.
 struct Fault {
     found: String,
     expected: String,
@@ -89,8 +91,8 @@ fn fix(waypoint: &[&str]) -> Result<Fix, &'static str> {
     Ok(Fix { at: time(waypoint[0])?, position: Position { x: coordinate(waypoint[1])?, y: coordinate(waypoint[2])? } })
 }
 
-/// Whether the waypoints have heights: the first line that can be read in one way only decides. A file in which every line can
-/// be read in both has none.
+/// Whether the waypoints have heights. The first line that has only one interpretation decides. If every line has two
+/// interpretations, the file has no heights.
 fn has_heights(text: &[u8]) -> bool {
     lines(text)
         .map(|(_, line)| line)

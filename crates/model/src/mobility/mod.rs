@@ -1,7 +1,7 @@
-//! Where nodes are: position as a function of time, in legs.
+//! Positions of nodes as functions of time, in legs.
 //!
-//! A leg is a straight line at constant speed. A model is asked for the next leg when the present one ends: one event a leg,
-//! never one a step.
+//! A leg is a straight line at constant speed. The world asks a model for the next leg when the current one ends. There
+//! is one event for each leg, and none for the steps within it.
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -46,12 +46,12 @@ pub struct Leg {
     pub from: Position,
     /// Metres a second to the east and to the north; zero for a pause.
     pub velocity: (f64, f64),
-    /// When it ends; [`Time::NEVER`] when the node stays so to the end of the run.
+    /// When it ends; [`Time::NEVER`] if it lasts until the end of the run.
     pub until: Time,
 }
 
 impl Leg {
-    /// A node that stays where it is for ever.
+    /// A leg of a node that never moves.
     #[must_use]
     pub const fn still(start: Time, from: Position) -> Self {
         Self { start, from, velocity: (0.0, 0.0), until: Time::NEVER }
@@ -64,7 +64,8 @@ impl Leg {
         Self { start, from, velocity: ((to.x - from.x) / seconds, (to.y - from.y) / seconds), until }
     }
 
-    /// The leg from `from` to `to` at `speed` metres a second; its end is rounded to the nanosecond, and takes at least one.
+    /// The leg from `from` to `to` at `speed` metres a second; its end is rounded to the nanosecond, and takes at least
+    /// one.
     #[must_use]
     pub fn toward(start: Time, from: Position, to: Position, speed: f64) -> Self {
         let span = Span::from_secs_f64(from.distance(to) / speed);
@@ -93,12 +94,12 @@ pub trait Mobility {
     fn next_leg(&mut self) -> Leg;
 }
 
-/// What a node's movement is built from besides its parameters.
+/// What a model needs besides its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec<'a> {
-    /// Where the scenario puts the node; a model that draws or reads its own start pays no heed to it.
+    /// Where the scenario places the node. A model that draws or reads its own start position ignores it.
     pub start: Position,
-    /// The movement file that the parameters name, read by the caller (a model does no input).
+    /// The movement file that the parameters name. The caller has read it, because models do no input.
     pub movements: Option<&'a Movements>,
 }
 
@@ -127,7 +128,7 @@ pub enum BuildError {
     },
 }
 
-/// Makes the registry of movement models, and the enum that holds one of them.
+/// Defines the registry of movement models, and the enum that holds one of them.
 ///
 /// A model's module holds `Params` and a type of the variant's name, which implements [`Mobility`] and has
 /// `build(&Params, NodeId, &Spec, Rng) -> Result<Self, BuildError>`.
@@ -205,7 +206,7 @@ mod tests {
         let leg = Leg::toward(Time::ZERO + Span::from_secs(7), from, to, 2.0);
         assert_eq!(leg.until, Time::ZERO + Span::from_millis(9500));
         assert!(leg.position(leg.until).distance(to) < 1e-12);
-        // A way shorter than a nanosecond takes one, so that time goes on.
+        // A leg shorter than a nanosecond takes one nanosecond, so that time advances.
         assert_eq!(Leg::toward(Time::ZERO, from, Position { x: 1.0 + 1e-12, y: 1.0 }, 2.0).until, Time::from_nanos(1));
     }
 }

@@ -1,11 +1,12 @@
-//! Movement that a file prescribes: what the formats have in common.
+//! Movement from a file: the common part of both formats.
 //!
-//! [`super::setdest`] reads the files of ns-2's setdest and of the many tools that write the same, [`super::bonnmotion`] the
-//! native files of BonnMotion. Either may be compressed with gzip. A model does no input: the caller reads the bytes.
+//! [`super::setdest`] reads the files of ns-2's setdest and of the many tools that write the same format,
+//! [`super::bonnmotion`] the native files of BonnMotion. Both can be compressed with gzip. The caller reads the bytes,
+//! because models do no input.
 //!
-//! Reading is strict. Every line that cannot be understood is reported, the first twenty with their text. A position outside
-//! the area is an error: ns-2.35 stops with a Tcl error in the middle of the run when a destination lies outside.
-//! The plane is two-dimensional: a file whose heights differ is refused.
+//! Reading is strict. Every line that cannot be understood is reported, the first twenty with their text. A position
+//! outside the area is an error: ns-2.35 stops with a Tcl error in the middle of the run when a destination lies
+//! outside. The plane is two-dimensional: a file whose heights differ is refused.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,7 +37,7 @@ const MAX_REPORTED: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Found out from the first line that is no comment.
+    /// Detected from the first line that is not a comment.
     Detect,
     /// ns-2's Tcl lines.
     Setdest,
@@ -44,11 +45,12 @@ pub enum Format {
     Bonnmotion,
 }
 
-/// How many coordinates a BonnMotion file gives for each time; the file itself does not say, nor reliably does its `.params`.
+/// How many coordinates a BonnMotion file gives for each time; the file itself does not say, nor reliably does its
+/// `.params`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dimensions {
-    /// The one that makes all times increase; two, where both do.
+    /// The number for which all times increase; two if both are possible.
     Detect,
     /// Time, x and y.
     Two,
@@ -76,7 +78,7 @@ impl params::Params for Params {
     }
 }
 
-/// A node that moves as its track in the file says.
+/// A node that follows its track in the file.
 #[derive(Clone, Debug)]
 pub struct MovementFile(Follower);
 
@@ -170,7 +172,7 @@ impl Movements {
         self.tracks.iter().flatten().count()
     }
 
-    /// Whether there is no node.
+    /// Whether the file has no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -193,7 +195,7 @@ impl Movements {
     }
 }
 
-/// What a file's comments say of it: the header and the trailer that setdest writes. Nothing is computed from it.
+/// The content of a file's comments: the header and the trailer of setdest. Nothing depends on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// How many nodes.
@@ -235,12 +237,12 @@ pub struct NodeChanges {
     pub link_changes: u64,
 }
 
-/// A line that cannot be understood, or a fault of the whole file.
+/// A line that cannot be read, or an error of the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// The line's number, from one; nothing for a fault of the whole file.
+    /// The line's number, counted from one; `None` for an error of the whole file.
     pub line: Option<usize>,
-    /// The text that is at fault, shortened.
+    /// The wrong text, shortened.
     pub found: String,
     /// What was expected.
     pub expected: String,
@@ -328,7 +330,8 @@ fn inflate<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>>
     }
 }
 
-/// The lines with their numbers, from one; without line ends, and as text in which bytes that are none have been replaced.
+/// The lines with their numbers, from one; without line ends, and as text in which bytes that are none have been
+/// replaced.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     text.split(|&byte| byte == b'\n').enumerate().map(|(i, line)| (i + 1, String::from_utf8_lossy(line)))
 }

@@ -1,19 +1,19 @@
 //! Random waypoint: draw a destination in a rectangle and a speed, go there in a straight line, pause, and draw again.
 //!
-//! Read: D. B. Johnson, D. A. Maltz, "Dynamic Source Routing in Ad Hoc Wireless Networks", 1996 (the model); T. Camp,
-//! J. Boleng, V. Davies, "A Survey of Mobility Models for Ad Hoc Network Research", WCMC 2002 (its transient);
-//! W. Navidi, T. Camp, "Stationary Distributions for the Random Waypoint Mobility Model", IEEE TMC 3(1), 2004 (the
+//! References: D. B. Johnson, D. A. Maltz, "Dynamic Source Routing in Ad Hoc Wireless Networks", 1996 (the model); T.
+//! Camp, J. Boleng, V. Davies, "A Survey of Mobility Models for Ad Hoc Network Research", WCMC 2002 (its transient); W.
+//! Navidi, T. Camp, "Stationary Distributions for the Random Waypoint Mobility Model", IEEE TMC 3(1), 2004 (the
 //! steady-state start).
 //!
-//! A node that starts uniformly, with its first speed drawn as every other, is not yet in the steady state: slow legs last
-//! longer, so that the mean speed falls for hundreds of seconds, and nodes gather in the middle. The steady-state start draws
-//! position, speed and rest of the pause from their stationary laws, and there is no transient.
-//! With a lowest speed of zero the mean speed falls for ever; it is refused.
+//! With a uniform start, nodes are not yet in the steady state. Slow legs last longer, so that the mean speed decreases
+//! for hundreds of seconds, and nodes concentrate in the middle. The steady-state start draws position, speed and
+//! remaining pause from their stationary distributions, so that there is no transient. With a lowest speed of zero the
+//! mean speed would decrease for ever; it is refused.
 //!
 //! Left out: setdest's clipped normal speeds; BonnMotion's attraction points.
 //!
-//! Validated by the tests beside: mean leg length and mean speed against their closed forms, the density against its known
-//! shape, and the absence of a transient.
+//! Validated by the tests of this module: mean leg length and mean speed against their closed forms, the density
+//! against its known shape, and the absence of a transient.
 
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Rng, Span, Time};
@@ -93,7 +93,7 @@ impl params::Params for Params {
 }
 
 impl Params {
-    /// The mean time of a journey, in seconds: mean length times mean of 1/speed.
+    /// The mean time of a leg, in seconds: mean length times mean of 1/speed.
     #[must_use]
     pub fn mean_journey(&self) -> f64 {
         mean_leg(self.width, self.height) * self.mean_slowness()
@@ -133,27 +133,27 @@ pub fn mean_leg(width: Distance, height: Distance) -> f64 {
 pub struct RandomWaypoint {
     params: Params,
     rng: Rng,
-    /// When and where the leg handed out last ends; at first, the start.
+    /// When and where the last returned leg ends; initially the start.
     at: Time,
     here: Position,
     next: Next,
 }
 
-/// What a node does when its leg ends.
+/// What a node does after its current leg.
 #[derive(Clone, Copy, Debug)]
 enum Next {
-    /// It draws a destination and sets out.
+    /// It draws a destination and moves there.
     SetOut,
-    /// It pauses for a time drawn anew.
+    /// It pauses for a newly drawn time.
     Pause,
-    /// It finishes the pause in which the run found it.
+    /// It finishes the pause that had begun before the run.
     RestOfPause(Span),
-    /// It finishes the journey on which the run found it: where to, and at what speed.
+    /// It finishes the leg that had begun before the run: destination and speed.
     RestOfJourney(Position, f64),
 }
 
 impl RandomWaypoint {
-    /// A node that draws from `rng`; it draws its start too.
+    /// A node whose start and legs are drawn from `rng`.
     pub(super) fn build(params: &Params, _: NodeId, _: &Spec<'_>, mut rng: Rng) -> Result<Self, BuildError> {
         let (here, next) = match params.start {
             Start::Uniform => (uniform_position(params, &mut rng), Next::SetOut),
@@ -162,7 +162,7 @@ impl RandomWaypoint {
         Ok(Self { params: params.clone(), rng, at: Time::ZERO, here, next })
     }
 
-    /// A way there, or nothing when the node is there already.
+    /// A leg to the destination, or `None` if the node is already there.
     fn journey(&mut self, to: Position, speed: f64) -> Option<Leg> {
         let leg = (to != self.here).then(|| Leg::toward(self.at, self.here, to, speed));
         self.next = Next::Pause;
@@ -170,7 +170,7 @@ impl RandomWaypoint {
         leg
     }
 
-    /// A pause, or nothing when it has no length.
+    /// A pause, or `None` if its duration is zero.
     fn pause(&mut self, span: Span) -> Option<Leg> {
         self.next = Next::SetOut;
         (!span.is_zero()).then(|| Leg::between(self.at, self.here, self.here, self.at + span))
@@ -207,13 +207,13 @@ fn uniform_position(params: &Params, rng: &mut Rng) -> Position {
     Position { x: rng.uniform_in(0.0, params.width.metres()), y: rng.uniform_in(0.0, params.height.metres()) }
 }
 
-/// Position and occupation in the steady state (Navidi and Camp 2004, §5).
+/// Position and activity in the steady state (Navidi and Camp 2004, §5).
 fn steady_state(params: &Params, rng: &mut Rng) -> (Position, Next) {
     let paused = params.mean_pause() / (params.mean_pause() + params.mean_journey());
     if rng.uniform() < paused {
         return (uniform_position(params, rng), Next::RestOfPause(residual_pause(params, rng)));
     }
-    // A leg is found with a probability in proportion to its length, and the node uniformly on it.
+    // The probability of a leg is proportional to its length; the position on it is uniform.
     let diagonal = libm::hypot(params.width.metres(), params.height.metres());
     let (from, to) = loop {
         let (from, to) = (uniform_position(params, rng), uniform_position(params, rng));
@@ -223,13 +223,13 @@ fn steady_state(params: &Params, rng: &mut Rng) -> (Position, Next) {
     };
     let done = rng.uniform();
     let here = Position { x: from.x + done * (to.x - from.x), y: from.y + done * (to.y - from.y) };
-    // The density of the speed is in proportion to 1/v.
+    // The density of the speed is proportional to 1/v.
     let (low, high) = (params.speed_min.metres_per_second(), params.speed_max.metres_per_second());
     let speed = low * libm::pow(high / low, rng.uniform());
     (here, Next::RestOfJourney(to, speed))
 }
 
-/// What is left of the pause in which a node is found: its density falls as the tail of the law of pauses.
+/// The remaining time of a pause. Its density is proportional to the tail of the distribution of pauses.
 fn residual_pause(params: &Params, rng: &mut Rng) -> Span {
     let (low, high) = (params.pause_min.seconds(), params.pause_max.seconds());
     let u = rng.uniform();

@@ -1,19 +1,20 @@
-//! Reads the movement files of ns-2: what its setdest writes, and BonnMotion, SUMO and others write alike.
+//! Reads the movement files of ns-2, which setdest, BonnMotion, SUMO and other tools write.
 //!
-//! Read: `setdest.cc` and `mobilenode.cc` of ns-2.35 for what is written and what ns-2 makes of it. The lines:
+//! Reference: `setdest.cc` and `mobilenode.cc` of ns-2.35, for the format and its effect. The lines:
 //!
 //! | form | meaning |
 //! |---|---|
 //! | `$node_(i) set X_ v`, `Y_`, `Z_` | where node i starts |
-//! | `$ns_ at t "$node_(i) setdest x y s"` | at t it sets out for (x, y) at s metres a second; s = 0 stops it |
+//! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second; s = 0: stop |
 //! | `$node_(i) setdest x y s` | the same at the start |
-//! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts by oracle, passed over |
+//! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts of the oracle; ignored |
 //! | `# ...` | a comment; those of setdest are kept in the [`Record`] |
 //!
-//! `$ns` and `$ns_`, quotes and braces, a trailing semicolon with a comment, and any order of lines are understood; commands at
-//! the same time hold in the order of their lines. As in ns-2, a command before arrival replaces the one before.
+//! Accepted are `$ns` and `$ns_`, quotes and braces, a semicolon and a comment at the end, and any order of lines.
+//! Commands of the same time are executed in the order of their lines. As in ns-2, a command before arrival replaces
+//! the previous one.
 //!
-//! Left out: Tcl. A script that computes is no movement file. Validated against positions that ns-2.35 reports.
+//! Left out: Tcl. A script with computations is not a movement file. Validated against positions that ns-2.35 reports.
 
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
@@ -24,20 +25,20 @@ use super::movement_file::{
 };
 use super::track::{Command, Track};
 
-/// What the lines of one node say.
+/// The content of all lines of one node.
 #[derive(Default)]
 struct NodeLines {
     /// X_, Y_ and Z_.
     start: [Option<f64>; 3],
     /// The first line that names the node.
     first_line: usize,
-    /// Carried out while the file is read: before everything that is scheduled.
+    /// Commands without a time: they are executed before all scheduled commands.
     immediate: Vec<Command>,
     /// In order of lines.
     scheduled: Vec<Command>,
 }
 
-/// What one line says.
+/// The content of one line.
 enum Line {
     Nothing,
     Start { node: u32, axis: usize, value: f64 },
@@ -46,7 +47,7 @@ enum Line {
 
 /// Reads the text of a file; faults are added to `problems`.
 pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {
-    // Boxed, so that a gap in the numbers costs a pointer.
+    // In a box, so that an unused number needs only a pointer.
     let mut nodes: Vec<Option<Box<NodeLines>>> = Vec::new();
     let mut record = Record::default();
     let mut height = None;
@@ -98,7 +99,7 @@ fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mu
     nodes[node as usize].get_or_insert_with(|| Box::new(NodeLines { first_line: line, ..NodeLines::default() }))
 }
 
-/// The track of a node, when all is known of it.
+/// The track of a node, after all lines are read.
 fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadFile) -> Option<Track> {
     let [Some(x), Some(y), _] = lines.start else {
         let missing = if lines.start[0].is_none() { "X_" } else { "Y_" };
@@ -109,7 +110,7 @@ fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadF
     if let Err(expected) = within(reading.area, start) {
         problems.push(Some(lines.first_line), &format!("node {node} starts at ({x}, {y})"), expected);
     }
-    // Stable: of two commands at the same time the later line holds.
+    // A stable sort: of two commands of the same time, the later line is effective.
     lines.scheduled.sort_by_key(|command| command.at);
     Some(Track::from_commands(start, lines.immediate.into_iter().chain(lines.scheduled)))
 }
@@ -121,13 +122,13 @@ const A_COMMAND: &str = "\"set X_ v\" (or Y_, Z_) or \"setdest x y s\" after the
 const SETDEST: &str = "three numbers after setdest: x, y and speed";
 const A_NODE: &str = "a node such as $node_(7), numbered below 1000000";
 
-/// The next word and what follows it.
+/// The next word and the rest.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// What a line says, or what was expected in its place.
+/// The content of a line, or what was expected instead.
 fn understand(line: &str) -> Result<Line, &'static str> {
     let line = without_end(line)?;
     let (first, rest) = word(line);
@@ -153,7 +154,7 @@ fn understand(line: &str) -> Result<Line, &'static str> {
     }
 }
 
-/// A line without the semicolon that may end it and the comment that may follow that.
+/// A line without a semicolon and a comment at its end.
 fn without_end(line: &str) -> Result<&str, &'static str> {
     match line.split_once(';') {
         None => Ok(line),
@@ -195,10 +196,11 @@ fn command(text: &str, at: Option<Time>) -> Result<Line, &'static str> {
     }
 }
 
-/// Keeps what a comment of setdest says; other comments say nothing.
+/// Stores the content of a comment of setdest. Other comments are ignored.
 ///
-/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00" ("max x = 670.00" in old files), on
-/// two lines in the second version; the trailer has totals and the table "node | route changes | link changes".
+/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00" ("max x = 670.00" in old
+/// files), on two lines in the second version; the trailer has totals and the table "node | route changes | link
+/// changes".
 fn note(comment: &str, record: &mut Record) {
     let mut columns = comment.split('|').map(|column| column.trim().parse::<u64>().ok());
     if let (Some(Some(node)), Some(Some(routes)), Some(Some(links)), None) =

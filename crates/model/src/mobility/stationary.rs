@@ -8,7 +8,7 @@ use super::{BuildError, Leg, Mobility, Position, Spec};
 use crate::packet::NodeId;
 use crate::params;
 
-/// A stationary node has no parameters: its place is the scenario's.
+/// A stationary node has no parameters. The scenario places it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}

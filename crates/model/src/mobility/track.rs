@@ -1,7 +1,7 @@
-//! A path known in advance: where a node is at given times, and straight lines between.
+//! A path that is known in advance: positions at given times, with straight lines between them.
 //!
-//! Scripted waypoints and movement files of every format become tracks. A track is shared: a node that follows one keeps a
-//! pointer and its place in it, so that ten thousand nodes cost 24 bytes a waypoint and nothing more.
+//! Scripted waypoints and movement files of every format become tracks. A node stores only a pointer to its track and
+//! an index. A track needs 24 bytes for each waypoint.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ pub struct Fix {
     pub position: Position,
 }
 
-/// An order to set out, as ns-2's `setdest` gives it.
+/// A command to move to a destination, like ns-2's `setdest`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Command {
     /// When the node sets out.
     pub at: Time,
     /// Where to.
     pub to: Position,
-    /// How fast, in metres a second; zero stops the node where it is.
+    /// The speed in metres per second; zero stops the node.
     pub speed: f64,
 }
 
-/// Positions at increasing times. Before the first the node waits there, after the last it stays there.
+/// Positions at increasing times. Before the first and after the last time the node does not move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track(Arc<[Fix]>);
 
@@ -37,8 +37,8 @@ impl Track {
     /// A track through these positions.
     ///
     /// # Errors
-    /// The place in the list of the first fix that is not later than the one before it, or 0 when there is none at all.
-    /// Two fixes in succession that say the same are one.
+    /// The index of the first fix that is not later than the previous one, or 0 if the list is empty.
+    /// Two equal consecutive fixes count as one.
     pub fn through(mut fixes: Vec<Fix>) -> Result<Self, usize> {
         if fixes.is_empty() {
             return Err(0);
@@ -50,16 +50,16 @@ impl Track {
         Ok(Self(fixes.into()))
     }
 
-    /// The track of a node that stands at `start` and follows `commands`, given in the order in which they are carried out.
+    /// The track of a node that starts at `start` and executes `commands` in this order.
     ///
-    /// A command that comes before the node has arrived replaces the one before it. Arrival is rounded to the nanosecond.
+    /// A command before the arrival replaces the previous command. Arrival is rounded to the nanosecond.
     ///
     /// # Panics
-    /// In debug builds, when the commands are not in order of time.
+    /// In debug builds, if the commands are not in order of time.
     #[must_use]
     pub fn from_commands(start: Position, commands: impl IntoIterator<Item = Command>) -> Self {
         let mut fixes = vec![Fix { at: Time::ZERO, position: start }];
-        // Where the node is bound for and when it gets there, counted from the last fix.
+        // The destination and the time of arrival, from the last fix on.
         let mut bound: Option<Fix> = None;
         let mut last_command = Time::ZERO;
         for command in commands {
@@ -116,7 +116,7 @@ impl Track {
     }
 }
 
-/// Adds a fix; one at the time of the last takes its place (a way shorter than a nanosecond).
+/// Adds a fix. It replaces the last one if both have the same time (a leg shorter than a nanosecond).
 fn append(fixes: &mut Vec<Fix>, fix: Fix) {
     match fixes.last_mut() {
         Some(last) if last.at >= fix.at => last.position = fix.position,
@@ -128,7 +128,7 @@ fn append(fixes: &mut Vec<Fix>, fix: Fix) {
 #[derive(Clone, Debug)]
 pub struct Follower {
     track: Track,
-    /// The fix at which the next leg ends.
+    /// The index of the fix at which the next leg ends.
     next: usize,
 }
 

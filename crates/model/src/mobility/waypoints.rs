@@ -1,7 +1,7 @@
-//! Scripted movement: the scenario says where a node is at which time, or when it sets out, where to and how fast.
+//! Scripted movement. The scenario gives positions with times, or commands to move to a destination.
 //!
-//! Either list may be given, not both. A track of (time, position) is followed in straight lines at the speed that its times
-//! ask for; commands are carried out as ns-2 carries out `setdest`, see [`Track::from_commands`].
+//! A scenario gives one of the two lists. The node moves in straight lines between the positions of a track, at the
+//! speed that follows from their times. Commands have the effect of ns-2's `setdest`, see [`Track::from_commands`].
 
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Rng, Span, Time};
@@ -43,11 +43,11 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Where the node is at which time, in order of time. Before the first it waits there, after the last it stays there.
-    /// The first takes the place of the position that the scenario gives the node.
+    /// Where the node is at which time, in order of time. Before the first it waits there, after the last it stays
+    /// there. The first takes the place of the position that the scenario gives the node.
     pub track: Vec<Waypoint>,
-    /// When the node sets out, where to and how fast, in order of time. It starts at the position that the scenario gives it;
-    /// an order that comes before it has arrived replaces the one before.
+    /// When the node sets out, where to and how fast, in order of time. It starts at the position that the scenario
+    /// gives it; an order that comes before it has arrived replaces the one before.
     pub orders: Vec<Order>,
 }
 

@@ -1,8 +1,8 @@
-//! Constant bit rate: packets of one size at even intervals.
+//! Constant bit rate: packets of one size at equal intervals.
 //!
-//! As in ns-2's `Application/Traffic/CBR` (read for the facts: `tools/cbr_traffic.cc`), the first packet leaves at the start,
-//! and jitter lengthens or shortens each interval by an independent uniform draw: with a jitter of 1, ns-2's `random_`, by up
-//! to half. Validated against the mean interval and its bounds.
+//! Reference: ns-2's `Application/Traffic/CBR` (`tools/cbr_traffic.cc`). The first packet is sent at the start. Jitter
+//! changes each interval by an independent uniform random number. A jitter of 1 (ns-2's `random_`) changes it by up to
+//! half of the interval. Validated against the mean interval and its bounds.
 
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Rng, Span, Time};
@@ -32,7 +32,8 @@ impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2];
 
     fn of_profile(profile: &str) -> Self {
-        // Four packets of 512 bytes a second are usual in studies of ad hoc routing since Broch et al., MobiCom 1998.
+        // Studies of ad hoc routing usually send four packets of 512 bytes per second (since Broch et al., MobiCom
+        // 1998).
         let (packet_size, rate) = if profile == NS2 { (210, 448_000) } else { (512, 16_384) };
         Self {
             packet_size: Bytes::new(packet_size),
@@ -67,7 +68,7 @@ pub(super) fn packet_interval(packet_size: Bytes, rate: Rate) -> Span {
     Span::from_secs_f64(packet_size.count() as f64 * 8.0 / rate.bps() as f64)
 }
 
-/// The check that packets have a size that IP can carry (RFC 791 §3.1: 65,535 bytes with headers).
+/// Checks that IP can carry packets of this size (RFC 791 §3.1: 65,535 bytes with headers).
 pub(super) fn check_packet_size(packet_size: Bytes) -> Result<(), Fault> {
     if !(1..=65_507).contains(&packet_size.count()) {
         return Err(Fault::new("packet_size", format!("must lie between 1 B and 65507 B, found {packet_size}")));
@@ -89,7 +90,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// A source that runs for this period.
+    /// A source for this period.
     #[must_use]
     pub fn new(params: &Params, period: Period, rng: Rng) -> Self {
         Self {

@@ -1,7 +1,7 @@
-//! FTP: a file without end.
+//! FTP: an endless file.
 //!
-//! As in ns-2's `Application/FTP`: from start to stop there is always more to send; at the stop no new data is sent, while
-//! what is lost of the old is still repaired. Left out: FTP's own conversation (RFC 959).
+//! As in ns-2's `Application/FTP`, there is always data to send from start to stop. After the stop no new data is sent,
+//! but losses of older data are still repaired. Left out: FTP's control connection (RFC 959).
 
 use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ impl params::Params for Params {
     }
 }
 
-/// A file without end.
+/// An endless file.
 #[derive(Clone, Debug)]
 pub struct Ftp {
     period: Period,
@@ -29,7 +29,7 @@ pub struct Ftp {
 }
 
 impl Ftp {
-    /// A source that runs for this period.
+    /// A source for this period.
     #[must_use]
     pub fn new(_params: &Params, period: Period, _rng: Rng) -> Self {
         Self { period, deadline: period.start.min(period.stop) }

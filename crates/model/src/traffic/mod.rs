@@ -1,7 +1,8 @@
-//! Traffic: when an application offers data to transport, and how much.
+//! Traffic: when an application sends data, and how much.
 //!
-//! A source knows no transport. It shows a deadline and, when that is reached, says what it offers: to TCP the bytes are a
-//! write, to UDP one datagram. Its draws come from its own stream, so that they are the same whatever carries them.
+//! A source does not know the transport protocol. It reports a deadline; when the deadline arrives, it returns the
+//! amount of data. For TCP this is a write, for UDP one datagram. A source has its own random stream, so that its data
+//! does not depend on the transport protocol.
 
 use hopyard_engine::{Rng, Time};
 
@@ -15,33 +16,33 @@ pub mod transfer;
 /// When a flow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// The first moment at which data is offered.
+    /// The time from which on data is sent.
     pub start: Time,
-    /// The first moment at which none is offered any more; [`Time::NEVER`] to run to the end.
+    /// The time from which on no data is sent; [`Time::NEVER`] to send until the end of the run.
     pub stop: Time,
 }
 
-/// What a source offers.
+/// The data that a source offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// This many bytes: a write to TCP, or one datagram of UDP.
     Bytes(u64),
     /// As many bytes as transport can take, until the source ends.
     Unlimited,
-    /// This many bytes, after which no more come. Zero ends an unlimited offer: nothing is sent that was not sent before.
+    /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
     Last(u64),
 }
 
 /// A source of traffic.
 pub trait Traffic {
-    /// The deadline is reached. To be called at the deadline only.
+    /// Handles the deadline. Must be called at the deadline only.
     fn on_timer(&mut self, now: Time) -> Offer;
 
-    /// When `on_timer` must next be called; [`Time::NEVER`] when the source has ended.
+    /// When `on_timer` must be called next; [`Time::NEVER`] if the source has ended.
     fn deadline(&self) -> Time;
 }
 
-/// Makes the registry, and the enum that forwards to one of the models.
+/// Defines the registry, and the enum that forwards to one of the models.
 ///
 /// A model's module holds `Params` and a type of the variant's name, which implements [`Traffic`] and has
 /// `new(&Params, Period, Rng)`.
@@ -84,7 +85,7 @@ models! {
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
 }
 
-/// The deadline of a source that offers packets: when the next packet comes, or the stop if that is sooner.
+/// The deadline of a source of packets: the time of the next packet, or the stop if it is earlier.
 fn packet_or_stop(next: Time, period: Period) -> Time {
     next.min(period.stop)
 }

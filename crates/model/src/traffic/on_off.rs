@@ -1,8 +1,9 @@
 //! On/off traffic: bursts at a constant rate, with pauses between them.
 //!
-//! As in ns-2's `Application/Traffic/Exponential` (read for the facts: `tools/expoo.cc`), a burst is a whole number of
-//! packets, at least one: the drawn time over the interval, rounded; the pause is drawn apart, and follows the last packet's
-//! interval. ns-2 starts with a pause. With constant times the same holds without draws. Validated by its mean rate.
+//! Reference: ns-2's `Application/Traffic/Exponential` (`tools/expoo.cc`). A burst has a whole number of packets, at
+//! least one: the drawn duration divided by the interval, rounded. The pause is drawn separately and begins after the
+//! interval of the last packet. ns-2 starts with a pause. Constant times follow the same rules without random numbers.
+//! Validated by the mean rate.
 
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Rng, Span, Time};
@@ -75,12 +76,12 @@ impl params::Params for Params {
     }
 }
 
-/// A source that is on and off in turn.
+/// A source that alternates between bursts and pauses.
 #[derive(Clone, Debug)]
 pub struct OnOff {
     params: Params,
     interval: Span,
-    /// Packets left of the burst.
+    /// The remaining packets of the burst.
     left: u64,
     period: Period,
     next: Time,
@@ -88,7 +89,7 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// A source that runs for this period.
+    /// A source for this period.
     #[must_use]
     pub fn new(params: &Params, period: Period, rng: Rng) -> Self {
         let interval = packet_interval(params.packet_size, params.rate);
@@ -101,7 +102,7 @@ impl OnOff {
         source
     }
 
-    /// The time to the next packet, which is counted.
+    /// The time until the next packet. Counts this packet.
     fn next_gap(&mut self) -> Span {
         let mut gap = self.interval;
         if self.left == 0 {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn half_the_time_gives_half_the_rate() {
-        // Bursts of 30 packets, so that rounding to whole packets does not count for much.
+        // Bursts of 30 packets, so that rounding to whole packets has little effect.
         let params = Params { packet_size: Bytes::new(133), ..Params::of_profile(RFC) };
         let sent = times(&params, 10_000.0).len() as f64 * 133.0 * 8.0;
         // 10,000 pairs of exponential times: the share's standard error is 0.35 percent.

@@ -1,6 +1,6 @@
-//! A bounded transfer: a file of a given size, offered as a whole at the start.
+//! A bounded transfer: a file of a given size. All its data is available at the start.
 //!
-//! The stop of the flow, if it comes first, ends the transfer with what was sent by then.
+//! If the flow stops earlier, no new data is sent after the stop.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Time};

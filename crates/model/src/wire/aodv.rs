@@ -1,4 +1,4 @@
-//! The messages of AODV (RFC 3561 §5). They travel in UDP on port 654; extensions (§9) may follow each.
+//! The messages of AODV (RFC 3561 §5). UDP carries them on port 654. Extensions (§9) may follow each message.
 
 use std::net::Ipv4Addr;
 
@@ -13,23 +13,23 @@ pub struct RouteRequest {
     pub join: bool,
     /// R: reserved for multicast.
     pub repair: bool,
-    /// G: whether the destination is to be told by a gratuitous reply.
+    /// G: whether a gratuitous reply is sent to the destination.
     pub gratuitous: bool,
     /// D: whether only the destination may reply.
     pub destination_only: bool,
-    /// U: whether the destination's sequence number is not known.
+    /// U: whether the destination's sequence number is unknown.
     pub unknown_sequence: bool,
     /// Hops from the originator.
     pub hop_count: u8,
-    /// Tells the requests of an originator apart.
+    /// The number of the request among those of its originator.
     pub id: u32,
-    /// To where a route is wanted.
+    /// The destination to which a route is needed.
     pub destination: Ipv4Addr,
-    /// The last sequence number known of it.
+    /// The last known sequence number of the destination.
     pub destination_sequence: u32,
-    /// Who wants it.
+    /// The originator, which needs the route.
     pub originator: Ipv4Addr,
-    /// Its own sequence number.
+    /// The sequence number of the originator.
     pub originator_sequence: u32,
 }
 
@@ -38,19 +38,19 @@ pub struct RouteRequest {
 pub struct RouteReply {
     /// R: reserved for multicast.
     pub repair: bool,
-    /// A: whether an acknowledgement is wanted.
+    /// A: whether an acknowledgement is required.
     pub acknowledge: bool,
-    /// Nonzero when the next hop serves any node with the same prefix of this many bits; below 32.
+    /// If not zero, the next hop may be used for any node with the same prefix of this length; below 32.
     pub prefix_size: u8,
     /// Hops to the destination.
     pub hop_count: u8,
-    /// Where the route leads.
+    /// The destination of the route.
     pub destination: Ipv4Addr,
-    /// Its sequence number.
+    /// The sequence number of the destination.
     pub destination_sequence: u32,
-    /// Who asked.
+    /// The originator of the request.
     pub originator: Ipv4Addr,
-    /// For how many milliseconds the route holds.
+    /// The lifetime of the route in milliseconds.
     pub lifetime: u32,
 }
 
@@ -59,7 +59,7 @@ pub struct RouteReply {
 pub struct RouteError {
     /// N: whether the link has been repaired, so that the route should not be deleted.
     pub no_delete: bool,
-    /// What can no longer be reached, with its sequence number: 1 to 255 destinations.
+    /// The unreachable destinations with their sequence numbers: 1 to 255.
     pub unreachable: Vec<(Ipv4Addr, u32)>,
 }
 
@@ -84,7 +84,7 @@ impl Message {
     /// The message, and the extensions that follow it. Reserved bits are ignored on reception (§5).
     ///
     /// # Errors
-    /// When the bytes end early, the type is another, or an error names no destination.
+    /// If the bytes end too early, the type is unknown, or a route error has no destination.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let kind = reader.u8()?;
@@ -139,7 +139,7 @@ impl Message {
     /// Appends the message's bytes.
     ///
     /// # Errors
-    /// When a prefix has more than 31 bits, or an error names no destination, or more than 255.
+    /// If a prefix has more than 31 bits, or a route error has no destination or more than 255.
     pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
         match self {
             Self::RouteRequest(request) => {
@@ -207,7 +207,7 @@ mod tests {
         bytes
     }
 
-    // No capture is at hand; these are the figures of RFC 3561 §5.1 to §5.4 filled in by hand.
+    // There is no capture. These bytes were written by hand from the figures of RFC 3561 §5.1 to §5.4.
 
     #[test]
     fn a_request_is_laid_out_as_the_rfc_says() {
@@ -226,7 +226,7 @@ mod tests {
         };
         let bytes = hex("01280003 00000007 0a000009 00000000 0a000001 01020304");
         assert_eq!(emitted(&Message::RouteRequest(request)), bytes);
-        // Whatever the reserved bits say.
+        // The reserved bits are ignored.
         let noisy = hex("012fff03 00000007 0a000009 00000000 0a000001 01020304");
         assert_eq!(Message::parse(&noisy), Ok((Message::RouteRequest(request), &[][..])));
     }

@@ -6,12 +6,12 @@ use super::{HardwareAddress, Reader, WireError, Write};
 
 const FORMAT: &str = "ARP";
 
-/// What a message is about.
+/// The operation of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Who has the target's protocol address?
     Request,
-    /// The sender has the address asked for.
+    /// The sender has the requested address.
     Reply,
 }
 
@@ -31,10 +31,10 @@ pub struct Message {
 }
 
 impl Message {
-    /// The message; bytes after it are padding of the link layer.
+    /// The message. Bytes after it are padding of the link layer.
     ///
     /// # Errors
-    /// When the bytes end early, the addresses are of other kinds, or the operation is another.
+    /// If the bytes end too early, the addresses are of another type, or the operation is unknown.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let kinds = [

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-/// A running sum of 16-bit words in ones' complement.
+/// A sum of 16-bit words in ones' complement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum(u64);
 
@@ -13,11 +13,12 @@ impl Checksum {
         Self(0)
     }
 
-    /// The sum with these bytes added; an odd last byte counts as if a zero followed, so that only the last addition may be of odd length.
+    /// Adds these bytes to the sum. A last single byte counts as if a zero followed. Therefore only the last addition
+    /// may have an odd number of bytes.
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
         let words = bytes.chunks(2).map(|pair| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0)));
-        // Carries are folded at the end (RFC 1071 §2): 2^48 words fit.
+        // Carries are added at the end (RFC 1071 §2). The sum has room for 2^48 words.
         Self(self.0 + words.sum::<u64>())
     }
 
@@ -28,7 +29,7 @@ impl Checksum {
         Self(sum.0 + u64::from(protocol) + length as u64)
     }
 
-    /// The checksum: the complement of the sum. Zero for bytes that hold their own, correct checksum.
+    /// The checksum: the complement of the sum. Zero for bytes that contain their own correct checksum.
     #[must_use]
     pub fn finish(self) -> u16 {
         let mut sum = self.0;
@@ -45,7 +46,8 @@ pub fn internet(bytes: &[u8]) -> u16 {
     Checksum::new().bytes(bytes).finish()
 }
 
-/// The frame check sequence of a frame's bytes (IEEE 802.3 §3.2.9, IEEE 802.11-2020 §9.2.4.8), sent least significant byte first.
+/// The frame check sequence of a frame's bytes (IEEE 802.3 §3.2.9, IEEE 802.11-2020 §9.2.4.8). The least significant
+/// byte is sent first.
 #[must_use]
 pub fn frame_check_sequence(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)

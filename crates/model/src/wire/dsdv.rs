@@ -1,15 +1,16 @@
-//! The update of DSDV. Perkins and Bhagwat (SIGCOMM 1994) say what an update carries and not how; this layout is Hopyard's own.
+//! The update of DSDV. Perkins and Bhagwat (SIGCOMM 1994) define its content, but not its format. This format is
+//! Hopyard's own.
 //!
-//! An update is a list of entries of twelve bytes, the size that ns-2.35 charges, in network order:
+//! An update is a list of entries of twelve bytes (the size in ns-2.35) in network byte order:
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 0–3 | destination |
-//! | 4–7 | sequence number, even from the destination, odd from whoever found the link to it broken |
+//! | 4–7 | sequence number, even if set by the destination, odd if set by a node that detected a broken link |
 //! | 8–9 | metric in hops; 65535 for no route |
 //! | 10–11 | zero; ignored on reception |
 //!
-//! The datagram's length says how many there are. Full dumps and incremental updates look alike.
+//! The length of the datagram gives the number of entries. Full dumps and incremental updates have the same format.
 
 use std::net::Ipv4Addr;
 
@@ -17,12 +18,12 @@ use super::{Reader, WireError, Write};
 
 const FORMAT: &str = "DSDV";
 
-/// A destination, and how far it is.
+/// A destination and its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where the route leads.
+    /// The destination of the route.
     pub destination: Ipv4Addr,
-    /// How recent the news is.
+    /// The sequence number.
     pub sequence: u32,
     /// Hops, or [`Entry::UNREACHABLE`].
     pub metric: u16,
@@ -43,10 +44,10 @@ pub struct Update {
 }
 
 impl Update {
-    /// The update that fills these bytes.
+    /// The update in these bytes.
     ///
     /// # Errors
-    /// When the bytes are no whole number of entries.
+    /// If the bytes are not a whole number of entries.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let mut entries = Vec::with_capacity(bytes.len() / Entry::LEN);

@@ -1,4 +1,4 @@
-//! ICMP for IPv4 (RFC 792): echo, and the errors that quote the datagram they are about.
+//! ICMP for IPv4 (RFC 792): echo, and errors with a quote of the datagram that caused them.
 
 use super::{Reader, WireError, Write, checksum};
 
@@ -15,7 +15,7 @@ impl Unreachable {
     pub const HOST: Self = Self(1);
     /// The host does not know the protocol.
     pub const PROTOCOL: Self = Self(2);
-    /// Nobody listens on the port.
+    /// No program uses the port.
     pub const PORT: Self = Self(3);
     /// The datagram is too long for the next link, and must not be fragmented.
     pub const FRAGMENTATION_NEEDED: Self = Self(4);
@@ -24,14 +24,14 @@ impl Unreachable {
 /// A message without what follows its header: the data of an echo, or the quote of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Type 8: send this back.
+    /// Type 8: an echo request.
     EchoRequest {
-        /// Tells senders apart.
+        /// The identifier of the sender.
         identifier: u16,
-        /// Tells requests apart.
+        /// The number of the request.
         sequence: u16,
     },
-    /// Type 0: what was asked to be sent back.
+    /// Type 0: an echo reply.
     EchoReply {
         /// As in the request.
         identifier: u16,
@@ -42,12 +42,13 @@ pub enum Message {
     DestinationUnreachable {
         /// Why.
         code: Unreachable,
-        /// With [`Unreachable::FRAGMENTATION_NEEDED`], the longest datagram that the next link takes (RFC 1191 §4); else zero.
+        /// With [`Unreachable::FRAGMENTATION_NEEDED`], the longest datagram for the next link (RFC 1191 §4); otherwise
+        /// zero.
         next_hop_mtu: u16,
     },
     /// Type 11: the quoted datagram was dropped.
     TimeExceeded {
-        /// 0 when its hops ran out, 1 when its fragments did not come in time.
+        /// 0 if its TTL expired, 1 if its fragments did not arrive in time.
         code: u8,
     },
 }
@@ -57,7 +58,7 @@ impl Message {
     /// [`super::ipv4::Header::parse_quoted`].
     ///
     /// # Errors
-    /// When the bytes end early, the type is another or the checksum does not match.
+    /// If the bytes end too early, the type is unknown, or the checksum does not match.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let (kind, code) = (reader.u8()?, reader.u8()?);
@@ -100,7 +101,8 @@ impl Message {
     }
 }
 
-/// What an error quotes of a datagram: as much as fits into 576 bytes with the error's own headers (RFC 1812 §4.3.2.3).
+/// The part of a datagram that an error quotes: as much as fits into 576 bytes with the error's headers (RFC 1812
+/// §4.3.2.3).
 #[must_use]
 pub fn quote(datagram: &[u8]) -> &[u8] {
     &datagram[..datagram.len().min(576 - 20 - 8)]

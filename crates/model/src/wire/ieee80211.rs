@@ -6,14 +6,14 @@ use super::{HardwareAddress, Reader, WireError, Write, checksum};
 
 const FORMAT: &str = "IEEE 802.11";
 
-/// Whom the addresses of a data frame name; which they are depends on the bits To DS and From DS (§9.3.2.1, table 9-30).
+/// The addresses of a data frame. Their meaning depends on the bits To DS and From DS (§9.3.2.1, table 9-30).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
     /// Between stations without an access point.
     AdHoc {
-        /// For whom the frame is.
+        /// The destination of the frame.
         destination: HardwareAddress,
-        /// Who sends it.
+        /// The source of the frame.
         source: HardwareAddress,
         /// The ad hoc network.
         bssid: HardwareAddress,
@@ -22,18 +22,18 @@ pub enum Addresses {
     ToAccessPoint {
         /// The access point.
         bssid: HardwareAddress,
-        /// Who sends it.
+        /// The source of the frame.
         source: HardwareAddress,
-        /// For whom the frame is.
+        /// The destination of the frame.
         destination: HardwareAddress,
     },
     /// From an access point to a station.
     FromAccessPoint {
-        /// For whom the frame is.
+        /// The destination of the frame.
         destination: HardwareAddress,
         /// The access point.
         bssid: HardwareAddress,
-        /// Who sent it.
+        /// The source of the frame.
         source: HardwareAddress,
     },
     /// Between access points.
@@ -42,9 +42,9 @@ pub enum Addresses {
         receiver: HardwareAddress,
         /// This access point.
         transmitter: HardwareAddress,
-        /// For whom the frame is.
+        /// The destination of the frame.
         destination: HardwareAddress,
-        /// Who sent it.
+        /// The source of the frame.
         source: HardwareAddress,
     },
 }
@@ -52,9 +52,9 @@ pub enum Addresses {
 /// The header of a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// For how many microseconds after the frame the medium is reserved.
+    /// The time for which the medium is reserved after the frame, in microseconds.
     pub duration: u16,
-    /// Who sends to whom.
+    /// The addresses.
     pub addresses: Addresses,
     /// The number of the frame's payload, modulo 4096.
     pub sequence: u16,
@@ -73,29 +73,29 @@ pub struct Data {
 /// A frame without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// Carries a payload.
+    /// A data frame.
     Data(Data),
-    /// Asks to send.
+    /// A request to send (RTS).
     Rts {
-        /// For how many microseconds after the frame the medium is reserved.
+        /// The time for which the medium is reserved after the frame, in microseconds.
         duration: u16,
-        /// Who is asked.
+        /// The receiver of the request.
         receiver: HardwareAddress,
-        /// Who asks.
+        /// The sender of the request.
         transmitter: HardwareAddress,
     },
-    /// Clears to send.
+    /// A permission to send (CTS).
     Cts {
-        /// For how many microseconds after the frame the medium is reserved.
+        /// The time for which the medium is reserved after the frame, in microseconds.
         duration: u16,
-        /// Who may send.
+        /// The station that may send.
         receiver: HardwareAddress,
     },
-    /// Acknowledges the frame just received.
+    /// An acknowledgement (ACK) of the previous frame.
     Ack {
-        /// Zero, but after a fragment that is not the last.
+        /// Zero, except after a fragment that is not the last one.
         duration: u16,
-        /// Whose frame it was.
+        /// The station whose frame is acknowledged.
         receiver: HardwareAddress,
     },
 }
@@ -115,10 +115,11 @@ const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 
 impl Header {
-    /// The header and the payload of a frame whose last four bytes are its check sequence. Only data frames have a payload.
+    /// The header and the payload of a frame. Its last four bytes are the check sequence. Only data frames have a
+    /// payload.
     ///
     /// # Errors
-    /// When the bytes end early, the check sequence does not match, or the frame is of another kind.
+    /// If the bytes end too early, the check sequence does not match, or the type of the frame is unknown.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (frame, sequence) = bytes.split_last_chunk::<4>().ok_or(WireError::Truncated {
             format: FORMAT,
@@ -175,10 +176,10 @@ impl Header {
         Ok((Self::Data(data), reader.bytes))
     }
 
-    /// Appends the frame's bytes with its check sequence; the payload of control frames is none.
+    /// Appends the frame's bytes with its check sequence. Control frames have no payload.
     ///
     /// # Errors
-    /// When a sequence or fragment number is out of range, or a control frame is given a payload.
+    /// If a sequence or fragment number is out of range, or a control frame has a payload.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         let start = out.len();
         let limit = |unit, limit, found| {
@@ -246,10 +247,10 @@ impl EtherType {
     /// ARP.
     pub const ARP: Self = Self(0x0806);
 
-    /// The protocol and its bytes, taken from a data frame's payload: the LLC and SNAP headers stand before (RFC 1042).
+    /// The protocol and its bytes in a data frame's payload, after the LLC and SNAP headers (RFC 1042).
     ///
     /// # Errors
-    /// When the bytes end early or begin otherwise.
+    /// If the bytes end too early or do not begin with these headers.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new("LLC/SNAP", bytes);
         let (sap, control, oui) = (reader.u16()?, reader.u8()?, reader.array::<3>()?);

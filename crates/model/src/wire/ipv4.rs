@@ -6,7 +6,7 @@ use super::{Reader, WireError, Write, checksum};
 
 const FORMAT: &str = "IPv4";
 
-/// What IP carries: a number of the registry "Protocol Numbers".
+/// The protocol that IP carries: a number of the registry "Protocol Numbers".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Protocol(pub u8);
 
@@ -21,28 +21,28 @@ impl Protocol {
     pub const UDP: Self = Self(17);
 }
 
-/// A header. Lengths and the checksum follow from the rest.
+/// A header. Lengths and the checksum are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Differentiated services and congestion notification (RFC 2474, RFC 3168).
     pub traffic_class: u8,
-    /// Tells the datagrams of a source apart, for reassembly.
+    /// The identification of the datagram, for reassembly.
     pub identification: u16,
     /// Whether routers must not fragment the datagram.
     pub dont_fragment: bool,
-    /// Whether this is a fragment and not the last.
+    /// Whether this is a fragment other than the last one.
     pub more_fragments: bool,
-    /// Where the fragment belongs, in units of eight bytes; below 2^13.
+    /// The offset of the fragment in units of eight bytes; below 2^13.
     pub fragment_offset: u16,
-    /// Hops that it may still take.
+    /// The time to live: the number of hops that remain.
     pub ttl: u8,
-    /// What it carries.
+    /// The protocol of the payload.
     pub protocol: Protocol,
-    /// Where it comes from.
+    /// The source address.
     pub source: Ipv4Addr,
-    /// Where it goes.
+    /// The destination address.
     pub destination: Ipv4Addr,
-    /// Options as they stand, at most 40 bytes; filled up with zeros to a multiple of four when emitted.
+    /// The options as bytes, at most 40. `emit` adds zeros up to a multiple of four.
     pub options: Vec<u8>,
 }
 
@@ -76,10 +76,10 @@ impl Header {
         false
     }
 
-    /// The header and what the datagram carries; bytes beyond its total length are padding of the link layer.
+    /// The header and the payload. Bytes after the total length are padding of the link layer.
     ///
     /// # Errors
-    /// When the bytes end early, the version is not 4, a length is impossible or the checksum does not match.
+    /// If the bytes end too early, the version is not 4, a length is impossible, or the checksum does not match.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, total) = Self::parse_alone(bytes)?;
         let payload = bytes.get(header.len()..total).ok_or(WireError::Truncated {
@@ -90,17 +90,17 @@ impl Header {
         Ok((header, payload))
     }
 
-    /// The header and what there is of its datagram, which may have been cut, as in the quotes of ICMP.
+    /// The header and the existing part of the payload, which may be truncated, as in the quotes of ICMP.
     ///
     /// # Errors
-    /// As [`Self::parse`], but for a datagram that ends early.
+    /// The same as [`Self::parse`], but a truncated datagram is not an error.
     pub fn parse_quoted(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, total) = Self::parse_alone(bytes)?;
         let payload = &bytes[header.len()..total.min(bytes.len())];
         Ok((header, payload))
     }
 
-    /// The header, and the total length that it states.
+    /// The header, and the total length in it.
     fn parse_alone(bytes: &[u8]) -> Result<(Self, usize), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let first = reader.u8()?;
@@ -145,7 +145,7 @@ impl Header {
     /// Appends the datagram's bytes.
     ///
     /// # Errors
-    /// When options, offset or payload are longer than the format can say.
+    /// If options, offset or payload are too long for the format.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         let limit = |unit, limit, found| {
             if found > limit { Err(WireError::TooLong { format: FORMAT, unit, limit, found }) } else { Ok(()) }
@@ -217,7 +217,7 @@ mod tests {
         let mut again = Vec::new();
         header.emit(payload, &mut again).expect("short enough");
         assert_eq!(again, bytes);
-        // Frames are filled up to a least length.
+        // Short frames have padding.
         let padded = [&bytes[..], &[0; 15]].concat();
         assert_eq!(Header::parse(&padded), Ok((header, payload)));
     }
@@ -250,7 +250,7 @@ mod tests {
             let mut bytes = Vec::new();
             header.emit(&payload, &mut bytes).expect("short enough");
             prop_assert_eq!(Header::parse(&bytes), Ok((header, &payload[..])));
-            // The checksum finds every single wrong bit.
+            // The checksum detects every single-bit error.
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(Header::parse(&bytes).is_err());
         }

@@ -1,10 +1,11 @@
-//! Byte formats: what a capture of the simulated network shows, and what live traffic would carry.
+//! Byte formats of packets, for captures of the simulated network and for live traffic.
 //!
-//! The simulator itself passes typed headers ([`crate::packet`]) and never bytes; nothing here is on the run path. Each format
-//! is a plain struct with `parse` and `emit`, independent of the protocol models: whoever writes a capture converts.
-//! Parsing checks lengths, versions and checksums; it accepts whatever a sound peer may send, and does not panic on any bytes.
+//! The simulator passes typed headers ([`crate::packet`]) and no bytes; a run does not use this module. Each format is
+//! a simple struct with `parse` and `emit`. It is independent of the protocol models: the writer of a capture converts
+//! the headers. Parsing checks lengths, versions and checksums. It accepts everything that a correct peer may send. No
+//! bytes make it panic.
 //!
-//! Validated by round trips over arbitrary values, by bytes that Linux 6 sent, and by the examples of the RFCs.
+//! Validated by round trips of arbitrary values, by bytes that Linux 6 sent, and by the examples of the RFCs.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -19,7 +20,7 @@ pub mod ipv4;
 pub mod tcp;
 pub mod udp;
 
-/// Bytes that are not what they should be, or a value that has no bytes.
+/// An error in bytes, or a value that has no encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end too early.
@@ -27,9 +28,9 @@ pub enum WireError {
     Truncated {
         /// The format.
         format: &'static str,
-        /// How many bytes are needed at least.
+        /// The smallest number of bytes.
         expected: usize,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// A checksum does not match the bytes.
@@ -55,9 +56,9 @@ pub enum WireError {
         format: &'static str,
         /// What is counted.
         unit: &'static str,
-        /// How many there may be.
+        /// The largest number.
         limit: usize,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
 }
@@ -84,7 +85,7 @@ impl fmt::Debug for HardwareAddress {
     }
 }
 
-/// Takes fields off the front of bytes, in network order where not said otherwise.
+/// Reads fields from the start of bytes, in network byte order unless stated otherwise.
 struct Reader<'a> {
     format: &'static str,
     bytes: &'a [u8],
@@ -137,7 +138,7 @@ impl<'a> Reader<'a> {
         self.array().map(HardwareAddress)
     }
 
-    /// A field with only one value possible.
+    /// A field with only one possible value.
     fn constant(&self, expected: &'static str, value: u32, found: u32) -> Result<(), WireError> {
         if value == found { Ok(()) } else { Err(self.malformed(expected, found)) }
     }
@@ -147,7 +148,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends fields to bytes, in network order where not said otherwise.
+/// Appends fields to bytes, in network byte order unless stated otherwise.
 trait Write {
     fn u8(&mut self, value: u8);
     fn u16(&mut self, value: u16);

@@ -1,6 +1,7 @@
-//! TCP (RFC 9293 §3.1) with the options of RFC 9293 §3.2 (MSS), RFC 7323 (window scale, timestamps) and RFC 2018 (SACK).
+//! TCP (RFC 9293 §3.1) with the options of RFC 9293 §3.2 (MSS), RFC 7323 (window scale, timestamps) and RFC 2018
+//! (SACK).
 //!
-//! Options are emitted in the order and with the padding that Linux uses, so that its segments are reproduced byte by byte.
+//! Options have the order and the padding that Linux uses, so that its segments can be reproduced byte by byte.
 
 use std::net::Ipv4Addr;
 
@@ -19,15 +20,15 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
-    /// Breaks a connection off.
+    /// Resets a connection.
     pub const RST: Self = Self(0x04);
-    /// The receiver should hand the data on.
+    /// The receiver should deliver the data immediately (push).
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);
-    /// The receiver has seen congestion marked (RFC 3168).
+    /// The receiver has received a congestion mark (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// The sender has reduced its window (RFC 3168).
     pub const CWR: Self = Self(0x80);
@@ -55,18 +56,18 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// The options that are understood; others are passed over (RFC 9293 §3.1).
+/// The known options. Others are ignored (RFC 9293 §3.1).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The longest segment that the sender can take (on SYN only).
+    /// The longest segment that the sender can receive (in a SYN only).
     pub mss: Option<u16>,
-    /// By how many bits windows are to be shifted (on SYN only; RFC 7323 §2).
+    /// The number of bits by which windows are shifted (in a SYN only; RFC 7323 §2).
     pub window_scale: Option<u8>,
-    /// Whether selective acknowledgements may be sent (on SYN only; RFC 2018 §2).
+    /// Whether selective acknowledgements are permitted (in a SYN only; RFC 2018 §2).
     pub sack_permitted: bool,
-    /// The sender's clock, and the value of the other's that it echoes (RFC 7323 §3).
+    /// The sender's timestamp, and the echoed timestamp of the peer (RFC 7323 §3).
     pub timestamps: Option<(u32, u32)>,
-    /// Blocks received out of order, as first byte and byte after the last (RFC 2018 §3).
+    /// Blocks received out of order: first byte, and first byte after the block (RFC 2018 §3).
     pub sack: Vec<(u32, u32)>,
 }
 
@@ -135,7 +136,7 @@ impl Options {
             out.extend([MSS, 4]);
             out.u16(mss);
         }
-        // What Linux does: the two bytes that align the timestamps say that SACK is permitted, or nothing.
+        // As in Linux, the two bytes before the timestamps are the SACK-permitted option or padding.
         match (self.sack_permitted, self.timestamps) {
             (false, None) => {}
             (false, Some(_)) => out.extend([NOP, NOP]),
@@ -151,7 +152,7 @@ impl Options {
             out.extend([NOP, WINDOW_SCALE, 3, shift]);
         }
         if !self.sack.is_empty() {
-            // A length that does not fit is refused by the caller: more than 40 bytes.
+            // The caller refuses a length of more than 40 bytes.
             out.extend([NOP, NOP, SACK, (2 + 8 * self.sack.len()) as u8]);
             for &(start, end) in &self.sack {
                 out.u32(start);
@@ -161,22 +162,22 @@ impl Options {
     }
 }
 
-/// A header. Data offset and checksum follow from the rest.
+/// A header. Data offset and checksum are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The sender's port.
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
-    /// The number of the first byte, or of the SYN.
+    /// The sequence number of the first byte, or of the SYN.
     pub seq: u32,
-    /// The next byte expected; counts if ACK is set.
+    /// The next expected byte; valid if ACK is set.
     pub ack: u32,
     /// The control bits.
     pub flags: Flags,
     /// The window, before scaling.
     pub window: u16,
-    /// Where urgent data ends; counts if URG is set.
+    /// The end of urgent data; valid if URG is set.
     pub urgent: u16,
     /// The options.
     pub options: Options,
@@ -186,7 +187,7 @@ impl Header {
     /// The header and the payload of a segment from `source` to `destination`.
     ///
     /// # Errors
-    /// When the bytes end early, a length is impossible or the checksum does not match.
+    /// If the bytes end too early, a length is impossible, or the checksum does not match.
     pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let (source_port, destination_port) = (reader.u16()?, reader.u16()?);
@@ -211,7 +212,7 @@ impl Header {
     /// Appends the bytes of a segment from `source` to `destination`.
     ///
     /// # Errors
-    /// When the options take more than 40 bytes, or the segment is longer than IP can carry.
+    /// If the options have more than 40 bytes, or the segment is too long for IP.
     pub fn emit(
         &self,
         payload: &[u8],

@@ -1,4 +1,4 @@
-//! What the tests of all formats share.
+//! Functions for the tests of all formats.
 
 use std::net::Ipv4Addr;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::HardwareAddress;
 
-/// Bytes written as in a dump; spaces do not count.
+/// Bytes written as in a dump. Spaces are ignored.
 pub(super) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<_> = text.chars().filter_map(|c| c.to_digit(16)).collect();
     digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()

@@ -8,7 +8,7 @@ use super::{Reader, WireError, Write};
 
 const FORMAT: &str = "UDP";
 
-/// A header. Length and checksum follow from the rest.
+/// A header. Length and checksum are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The sender's port.
@@ -21,10 +21,11 @@ impl Header {
     /// The port of AODV (RFC 3561 §10).
     pub const AODV: u16 = 654;
 
-    /// The header and the payload of a datagram from `source` to `destination`. A checksum of zero says that there is none.
+    /// The header and the payload of a datagram from `source` to `destination`. A checksum of zero means that there is
+    /// none.
     ///
     /// # Errors
-    /// When the bytes end early, the length is impossible or the checksum does not match.
+    /// If the bytes end too early, the length is impossible, or the checksum does not match.
     pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let header = Self { source_port: reader.u16()?, destination_port: reader.u16()? };
@@ -44,7 +45,7 @@ impl Header {
     /// Appends the bytes of a datagram from `source` to `destination`.
     ///
     /// # Errors
-    /// When the payload is longer than the format can say.
+    /// If the payload is too long for the format.
     pub fn emit(
         &self,
         payload: &[u8],
@@ -63,7 +64,7 @@ impl Header {
         out.u16(0);
         out.extend_from_slice(payload);
         let sum = Checksum::new().pseudo_header(source, destination, Protocol::UDP.0, length).bytes(&out[start..]);
-        // Zero would say that there is no checksum; its other form in ones' complement is sent.
+        // Zero would mean that there is no checksum. The other form of zero in ones' complement is sent instead.
         let sum = if sum.finish() == 0 { 0xffff } else { sum.finish() };
         out[start + 6..start + 8].copy_from_slice(&sum.to_be_bytes());
         Ok(())
@@ -90,7 +91,7 @@ mod tests {
         header.emit(payload, A, B, &mut again).expect("short enough");
         assert_eq!(again, bytes);
         assert_eq!(Header::parse(&bytes, A, A), Err(WireError::Checksum { format: "UDP" }));
-        // Nothing is checked where the sender computed nothing.
+        // Without a checksum from the sender, nothing is checked.
         let unchecked = hex("028e028e000b0000 6f6464");
         assert_eq!(Header::parse(&unchecked, A, A), Ok((header, &b"odd"[..])));
     }

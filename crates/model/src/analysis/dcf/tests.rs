@@ -6,8 +6,8 @@ const fn mbps(rate: u64) -> Rate {
     Rate::from_bps(rate * 1_000_000)
 }
 
-/// ns-2.35, one sender of UDP payload above saturation, basic rate 1 Mb/s, long preamble: rate in Mb/s, payload in bytes,
-/// throughput in kb/s with and without RTS. Medians of five seeds.
+/// ns-2.35, one sender of UDP payload above saturation, basic rate 1 Mb/s, long preamble: rate in Mb/s, payload in
+/// bytes, throughput in kb/s with and without RTS. Medians of five seeds.
 const ONE_STATION: [(u64, u32, f64, f64); 12] = [
     (1, 64, 201.3, 274.4),
     (1, 512, 668.5, 751.6),
@@ -35,8 +35,8 @@ const CONTENTION: [(u64, u32, [f64; 3], [f64; 3]); 5] = [
 /// UDP and IP headers.
 const HEADERS: u32 = 28;
 
-/// Bianchi's 2000 paper: frequency hopping at 1 Mb/s, 8184 bits of payload. All sizes are in bits there; the PLCP header of
-/// 128 bits and the MAC header of 272 bits are sent at the one rate.
+/// Bianchi's 2000 paper: frequency hopping at 1 Mb/s, 8184 bits of payload. All sizes are in bits there; the PLCP
+/// header of 128 bits and the MAC header of 272 bits are sent at the one rate.
 fn bianchi_2000(rts: bool) -> Dcf {
     Dcf {
         slot: Span::from_micros(50),
@@ -85,7 +85,8 @@ fn contention_agrees_with_ns2() {
             }
         }
     }
-    // Ten senders of long frames are below the model by up to 4 percent in ns-2's ten seconds; all else is within 1 percent.
+    // Ten senders of long frames are below the model by up to 4 percent in ns-2's ten seconds; all else is within 1
+    // percent.
     assert!(misses <= 3, "{misses} of 30 cells miss by more than a hundredth");
 }
 

@@ -120,8 +120,8 @@ fn nodes_are_denser_in_the_centre() {
         });
         mean(inside).0
     };
-    // A quarter of the area; the approximation 36 x y (1-x) (1-y) of the moving nodes' density puts 0.4727 of them there
-    // (Bettstetter, Resta, Santi 2003), and the exact density a little less.
+    // A quarter of the area; the approximation 36 x y (1-x) (1-y) of the moving nodes' density puts 0.4727 of them
+    // there (Bettstetter, Resta, Santi 2003), and the exact density a little less.
     let steady = centre(Start::SteadyState, 0.0);
     assert!((0.42..0.48).contains(&steady), "{steady}");
     assert!((steady - centre(Start::SteadyState, 300.0)).abs() < 0.035);
