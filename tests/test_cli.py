@@ -99,6 +99,15 @@ def test_wrong_arguments_exit_with_2(chain: Path, arguments: list[str], said: st
     assert (done.exit_code, said in done.stderr) == (2, True), done.output
 
 
+def test_check_looks_at_every_file(chain: Path, tmp_path: Path) -> None:
+    bad = [tmp_path / "a.toml", tmp_path / "b.toml"]
+    for path in bad:
+        path.write_text(chain.read_text().replace("spacing", "spacng"))
+    done = hopyard("check", bad[0], chain, bad[1])
+    assert (done.exit_code, f"{chain}: nothing wrong" in done.stdout) == (2, True)
+    assert all(f"{path}:" in done.stderr for path in bad)
+
+
 def test_a_missing_file_exits_with_2(tmp_path: Path) -> None:
     done = hopyard("run", tmp_path / "nowhere.toml")
     assert done.exit_code == 2

@@ -88,7 +88,11 @@ def _settings(
 
 
 _FILES = click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(path_type=Path, allow_dash=True),
 )
 _SET = click.option(
     "--set",
@@ -275,16 +279,22 @@ def plot(
 @main.command()
 @_FILES
 @_SET
-def check(files: Sequence[Path], settings: Mapping[str, list[str]]) -> None:
-    """Read scenarios, and report everything that is wrong with them."""
-    from hopyard.scenario import Scenario
-
+@click.pass_context
+def check(context: click.Context, files: Sequence[Path], settings: Mapping[str, list[str]]) -> None:
+    """Read scenarios, and report everything that is wrong with them, in all files."""
+    wrong = False
     for path in files:
-        cases = Scenario.load(path).cases(settings)
+        try:
+            cases = signals.patiently(lambda path=path: command.read(path).cases(settings))  # type: ignore[misc]
+        except ScenarioError as error:
+            say(error.coloured if sys.stderr.isatty() else str(error))
+            wrong = True
+            continue
         for warning in dict.fromkeys(warning for case in cases for warning in case.warnings):
             click.echo(warning, err=True)
         many = f", {len(cases)} cases" if len(cases) > 1 else ""
         click.echo(f"{path}: nothing wrong{many}")
+    context.exit(BAD_INPUT if wrong else 0)
 
 
 @main.command()

@@ -111,7 +111,11 @@ def _run(
         say(f"error: {of(error)}")
         say("The runs that were added before are kept; what follows is theirs.")
         codes.append(NOT_WRITTEN)
-        results = of_store(folder.store)
+        try:
+            results = of_store(folder.store)
+        except OSError as reading:
+            say(f"error: {of(reading)}")
+            return NOT_WRITTEN
     written: list[Path] = []
     if folder is not None and results.cases:
         try:
@@ -142,13 +146,16 @@ def _cases(request: Request) -> list[Planned]:
     folders = [path for path in files if path.is_dir()]
     if folders:
         return _stored_cases(request, files)
-    given = [_standard_input() if str(path) == "-" else path for path in files]
+    given = [read(path) if str(path) == "-" else path for path in files]
     return plan(
         given, runs=request.runs, seed=request.seed, set=request.settings, series=request.series
     )
 
 
-def _standard_input() -> Scenario:
+def read(path: Path) -> Scenario:
+    """Reads a scenario file; - stands for the standard input."""
+    if str(path) != "-":
+        return Scenario.load(path)
     # So that its results are called after it where it has no name.
     return Scenario.parse(sys.stdin.read(), name="stdin", base=Path())
 
@@ -289,7 +296,8 @@ def _draw(
         return BAD_INPUT, paths
     finally:
         stop.drawing = False
-        folder.drawn(path.name for path in paths)
+        with suppress(OSError):
+            folder.drawn(path.name for path in paths)
     return 0, paths
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -101,6 +101,32 @@ class Bar:
         )
 
 
+class Lines:
+    """A line every so often, for a log: no sooner than after ten seconds, and 5 % or a minute."""
+
+    EVERY = 10.0
+
+    def __init__(self) -> None:
+        self._told = 0.0
+        self._share = 0.0
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __call__(self, progress: Progress, /) -> None:
+        share = progress.simulated / progress.duration if progress.duration else 1.0
+        waited = progress.elapsed - self._told
+        if waited < self.EVERY or (share - self._share < 0.05 and waited < 6 * self.EVERY):
+            return
+        self._told, self._share = progress.elapsed, share
+        # Whoever reads the log may have gone; the runs go on.
+        with suppress(OSError):
+            print(f"{100 * share:.0f} %: {progress}", file=sys.stderr, flush=True)
+
+
 class NotebookLine:
     """One line under a notebook's cell."""
 
@@ -125,8 +151,8 @@ def in_notebook() -> bool:
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
 
 
-def watcher() -> AbstractContextManager[Watch | None]:
-    """What shows progress here: a line in a notebook, a bar on a terminal, nothing in a file."""
+def watcher() -> AbstractContextManager[Watch]:
+    """What shows progress here: a line in a notebook, a bar on a terminal, lines in a log."""
     if in_notebook():
         return NotebookLine()
-    return Bar() if sys.stderr.isatty() else nullcontext()
+    return Bar() if sys.stderr.isatty() else Lines()

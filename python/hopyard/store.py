@@ -348,9 +348,11 @@ class Store:
         try:
             with self._named():
                 self._add(cases, records, tables)
-        except (StoreError, OSError) as error:
+        except OSError as error:
             if len(records) == 1:
-                raise error if isinstance(error, StoreError) else StoreError(*error.args) from error
+                if isinstance(error, StoreError):
+                    raise
+                raise StoreError(error.errno or 0, error.strerror or "", error.filename) from error
             for one in records:
                 keep = {(each.case, each.run): each is one for each in records}
                 self.add(cases, [one], {name: restrict(t, keep) for name, t in tables.items()})
@@ -361,10 +363,26 @@ class Store:
         records: Sequence[_core.Run],
         tables: Mapping[str, pa.Table],
     ) -> None:
+        # Series first: the store names no file that is not there.
+        series: dict[tuple[int, int], str] = {}
+        try:
+            self._write_series(cases, tables["series"], series)
+            self._insert(cases, records, tables, series)
+        except BaseException:
+            # Others may find room where these were.
+            for name in series.values():
+                (self.folder / name).unlink(missing_ok=True)
+            raise
+
+    def _insert(
+        self,
+        cases: Sequence[Planned],
+        records: Sequence[_core.Run],
+        tables: Mapping[str, pa.Table],
+        series: Mapping[tuple[int, int], str],
+    ) -> None:
         from hopyard.tables import rows
 
-        # Series first: the store names no file that is not there.
-        series = self._write_series(cases, tables["series"])
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         keys = {(each.case, each.run): (*cases[each.case].key, each.run) for each in records}
         with self._transaction():
@@ -408,19 +426,22 @@ class Store:
                     )
 
     def _write_series(
-        self, cases: Sequence[Planned], table: pa.Table
-    ) -> dict[tuple[int, int], str]:
+        self,
+        cases: Sequence[Planned],
+        table: pa.Table,
+        names: dict[tuple[int, int], str],
+    ) -> None:
+        """Writes the series of each run, and adds the files' names as they are written."""
         import numpy as np
         from pyarrow import parquet
 
         from hopyard.tables import numbers, whole
 
         if not len(table):
-            return {}
+            return
         (self.folder / SERIES).mkdir(exist_ok=True)
         case, run = numbers(table, "case"), numbers(table, "run")
         new = np.flatnonzero((np.diff(case) != 0) | (np.diff(run) != 0)) + 1
-        names = {}
         for first, end in zip([0, *new.tolist()], [*new.tolist(), len(table)], strict=True):
             pair = int(case[first]), int(run[first])
             config, seed = cases[pair[0]].key
@@ -432,7 +453,6 @@ class Store:
                 lambda path, rows=rows: parquet.write_table(rows, path, compression="zstd"),  # type: ignore[misc]
             )
             names[pair] = f"{SERIES}/{name}"
-        return names
 
     def _prepare(self, name: str, schema: pa.Schema) -> None:
         """Makes the table of rows, or checks that it has the columns of this version."""
@@ -517,6 +537,9 @@ class Store:
         for path in folder.iterdir():
             if f"{SERIES}/{path.name}" not in named and path.suffix == ".parquet":
                 path.unlink(missing_ok=True)
+        # It goes when nothing is left in it.
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _reader(path: Path) -> sqlite3.Connection:
