@@ -51,7 +51,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 def test_watching_changes_nothing() -> None:
-    watched = batch(measure={"series": ["cwnd", "rtt", "hops"], "interval": "10 ms"})
+    watched = batch(measure={"series": ["cwnd", "srtt", "hops"], "interval": "10 ms"})
     assert digests(watched) == digests(batch())
     assert len(watched[1][3]) > 1000
 

@@ -11,7 +11,7 @@ const SEEDS: &[&str] = &[
      [flow.vegas]\nalpha = 2\n[[flow]]\nfrom = 2\nto = 0\nudp = true\n[flow.cbr]\nrate = \"8 kbps\"\n",
     "[nodes]\ncount = 4\nwired = 1\narea = [\"500 m\", \"400 m\"]\nplacement = \"uniform\"\n[[movement]]\nnodes = [1]\n\
      [movement.waypoints]\ntrack = [{ at = \"1 s\", x = \"0 m\", y = \"9 m\" }]\n[flows]\nrandom = 3\nstart = [\"0 s\", \"9 s\"]\n\
-     [[wire]]\nbetween = [3, 4]\nlosses = { segments = [1, 2] }\n[link.arp]\ndelay = \"1 ms\"\n[measure]\nseries = [\"cwnd\", \"rtt\"]\n",
+     [[wire]]\nbetween = [3, 4]\nlosses = { segments = [1, 2] }\n[link.arp]\ndelay = \"1 ms\"\n[measure]\nseries = [\"cwnd\", \"srtt\"]\n",
 ];
 
 const WORDS: &[&str] = &[

@@ -44,7 +44,7 @@ BOTTLENECKS = {"2 Mbps": (2000, 17), "10 Mbps": (10_000, 85)}
 PAYLOAD = 1460 / 1512
 
 
-def throughput(lab: Lab, settings: dict[str, Any]) -> dict[float, Estimate]:
+def goodput(lab: Lab, settings: dict[str, Any]) -> dict[float, Estimate]:
     """Goodput in kbit/s at each loss rate."""
     results = lab.run("bottleneck.toml", set=settings | {"wire.1.losses.rate": list(LOSSES)})
     return {
@@ -91,7 +91,7 @@ def losses(lab: Lab) -> None:
             file = f"goodput_{kbps // 1000}_mbps_{name}"
             lab.section(f"{rate}, {title}")
             found: dict[str, Mapping[float, Estimate | float]] = {
-                label: throughput(lab, path | settings | more)
+                label: goodput(lab, path | settings | more)
                 for label, settings in VARIANTS.items()
                 # Vegas's rule is one with its recovery; BBR repairs by SACK as it is.
                 if name == "own" or label not in ("Vegas", "BBR", "SACK")
@@ -170,11 +170,11 @@ def estimates(lab: Lab) -> None:
             results = lab.run(
                 file,
                 set=settings | more | {"duration": "60 s"},
-                series=["bandwidth", "throughput"],
+                series=["bandwidth", "goodput"],
                 runs=1,
             )
             lines[label] = sampled(results, "bandwidth")
-            received = mean_after(sampled(results, "throughput"), 20)
+            received = mean_after(sampled(results, "goodput"), 20)
             estimated = mean_after(lines[label], 20)
             rows.append([title, label, received, estimated, estimated / received])
         lab.section(f"What is estimated: {title}")

@@ -296,7 +296,7 @@ def sensitivity(lab: Lab) -> None:
 
 def waits(results: Results) -> list[Estimate]:
     """How long after each return of the signal something is delivered, in seconds."""
-    delivers = (pc.field("quantity") == "throughput") & (pc.field("value") > 0)
+    delivers = (pc.field("quantity") == "goodput") & (pc.field("value") > 0)
     rows = results.series.filter(delivers)
     run, time = rows["run"].to_numpy(), rows["time_s"].to_numpy()
     found = []
@@ -326,7 +326,7 @@ def after_signal_loss(lab: Lab) -> None:
     for protocol, given in protocols.items():
         for label in ("NewReno", "Vegas", "Westwood", "WELCOME, text"):
             one = settings(SITUATIONS[-1], (OTHERS | READINGS)[label]) | given
-            results = lab.run("signal_loss.toml", set=one, series=["throughput", "cwnd"])
+            results = lab.run("signal_loss.toml", set=one, series=["goodput", "cwnd"])
             (case,) = results.cases
             counts = [results.estimate(name, case) for name in ("timeouts", "routing")]
             rows.append([protocol, label, *waits(results), *counts])

@@ -42,7 +42,7 @@ fn path(flows: &[(u32, u32, &str, &str)], loss: f64) -> Spec {
     }
     stagger(&mut spec);
     spec.duration = Span::from_secs(120);
-    spec.observe.series = vec![Quantity::Bandwidth, Quantity::Throughput];
+    spec.observe.series = vec![Quantity::Bandwidth, Quantity::Goodput];
     spec.observe.interval = Span::from_millis(100);
     spec
 }
@@ -63,9 +63,9 @@ fn series(outcome: &Outcome, flow: u32, quantity: &str) -> (f64, f64) {
 fn alone_the_estimate_is_the_bottlenecks_rate() {
     for (variant, profile) in ESTIMATORS {
         let outcome = run(&path(&[(0, 2, variant, profile)], 0.0));
-        let (throughput, _) = series(&outcome, 0, "throughput");
+        let (goodput, _) = series(&outcome, 0, "goodput");
         let (estimate, _) = series(&outcome, 0, "bandwidth");
-        assert!(throughput <= SHARE * 1.001, "{variant} {profile}: {throughput}");
+        assert!(goodput <= SHARE * 1.001, "{variant} {profile}: {goodput}");
         // Linux computes in whole bytes per millisecond: each of two averages stops up to 7 short.
         let lowest = if profile == "linux" { SHARE - 2.0 * 7.0 * 8.0 } else { 0.99 * SHARE };
         assert!((lowest..1.01 * SHARE).contains(&estimate), "{variant} {profile}: {estimate} of {SHARE}");
@@ -78,10 +78,10 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
         let outcome = run(&path(&[(0, 2, variant, profile), (0, 2, variant, profile)], 0.0));
         let mut sum = 0.0;
         for flow in 0..2 {
-            let (throughput, _) = series(&outcome, flow, "throughput");
+            let (goodput, _) = series(&outcome, flow, "goodput");
             let (estimate, _) = series(&outcome, flow, "bandwidth");
-            sum += throughput;
-            assert!((throughput / (SHARE / 2.0) - 1.0).abs() < 0.05, "{variant} {profile}: {throughput}");
+            sum += goodput;
+            assert!((goodput / (SHARE / 2.0) - 1.0).abs() < 0.05, "{variant} {profile}: {goodput}");
             // Westwood sees the distance of two segments that left the bottleneck in a row: more than its share. By the clock ns-3
             // counts one acknowledgement of a window too many.
             let range = match (variant, profile) {
@@ -90,7 +90,7 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
                 (_, "linux") => 0.87..1.0,
                 _ => 0.97..1.03,
             };
-            assert!(range.contains(&(estimate / throughput)), "{variant} {profile}: {estimate} of {throughput}");
+            assert!(range.contains(&(estimate / goodput)), "{variant} {profile}: {estimate} of {goodput}");
         }
         assert!(sum <= SHARE * 1.001, "{variant} {profile}: {sum}");
     }
@@ -101,13 +101,13 @@ fn compressed_acknowledgements_run_away_with_westwood_alone() {
     for (variant, profile) in ESTIMATORS {
         // Data on the way back makes the acknowledgements wait, and leave in bursts at the bottleneck's rate for 40 bytes.
         let outcome = run(&path(&[(0, 2, variant, profile), (2, 0, "newreno", "rfc")], 0.0));
-        let (throughput, _) = series(&outcome, 0, "throughput");
+        let (goodput, _) = series(&outcome, 0, "goodput");
         let (estimate, highest) = series(&outcome, 0, "bandwidth");
-        assert!(throughput < SHARE, "{variant} {profile}: {throughput}");
+        assert!(goodput < SHARE, "{variant} {profile}: {goodput}");
         if variant == "westwood" {
             assert!(estimate > 10.0 * SHARE, "{profile}: {estimate} of {SHARE}");
         } else {
-            assert!((0.85..1.15).contains(&(estimate / throughput)), "{profile}: {estimate} of {throughput}");
+            assert!((0.85..1.15).contains(&(estimate / goodput)), "{profile}: {estimate} of {goodput}");
             assert!(highest < SHARE, "{profile}: {highest} of {SHARE}");
         }
     }
@@ -115,18 +115,18 @@ fn compressed_acknowledgements_run_away_with_westwood_alone() {
 
 #[test]
 fn one_loss_in_a_hundred_costs_less_than_it_costs_newreno() {
-    let throughput = |variant, profile, loss| {
+    let goodput = |variant, profile, loss| {
         let outcome = run(&path(&[(0, 2, variant, profile)], loss));
-        series(&outcome, 0, "throughput").0
+        series(&outcome, 0, "goodput").0
     };
-    let newreno = throughput("newreno", "rfc", 0.01);
+    let newreno = goodput("newreno", "rfc", 0.01);
     assert!((0.6..0.75).contains(&(newreno / SHARE)), "{newreno} of {SHARE}");
     let others = [("veno", "paper"), ("veno", "linux"), ("illinois", "linux"), ("illinois", "paper")];
     for (variant, profile) in ESTIMATORS.into_iter().chain(others) {
-        let found = throughput(variant, profile, 0.01);
+        let found = goodput(variant, profile, 0.01);
         assert!(found > 1.15 * newreno && found < SHARE, "{variant} {profile}: {found}, NewReno {newreno}");
         // When nothing is lost the path is as full as NewReno's. Linux's low estimate lets it run dry for a moment.
-        let full = throughput(variant, profile, 0.0);
+        let full = goodput(variant, profile, 0.0);
         assert!(full > if profile == "linux" { 0.98 } else { 0.999 } * SHARE, "{variant} {profile}: {full}");
     }
 }

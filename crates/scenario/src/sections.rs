@@ -410,8 +410,7 @@ section!(Wire);
 pub struct Measure {
     /// From when on flows are measured.
     pub from: Span,
-    /// The quantities of each flow that are sampled: "cwnd", "ssthresh", "rtt", "rto", "throughput", "hops",
-    /// "bandwidth" (where the congestion control estimates it), "pacing_gap" (where it paces).
+    /// The quantities of each flow that are sampled over time; `hopyard measures` lists them with their units.
     pub series: Vec<Quantity>,
     /// How often they are sampled.
     pub interval: Span,

@@ -29,7 +29,7 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
                 "routing": {"protocol": "aodv"},
                 "tcp": {"window": 32},
                 "flow": [{"from": 0, "to": 5, "tcp": "newreno", "traffic": "ftp", "start": "0 s"}],
-                "measure": {"series": ["cwnd", "throughput"], "interval": "500 ms"}
+                "measure": {"series": ["cwnd", "goodput"], "interval": "500 ms"}
             }),
         ),
         "random_waypoint" => (
@@ -118,7 +118,10 @@ fn find<'a>(models: &'a [Model], room: &str, name: &str) -> Option<&'a Model> {
 fn section(text: &mut String, header: &str, models: &[&Model], set: Option<&Value>, full: &Value) {
     if !header.is_empty() {
         let summary = models.first().map(|model| model.summary).unwrap_or_default();
-        text.push_str(&format!("# {summary}\n{header}\n"));
+        if !summary.is_empty() {
+            text.push_str(&format!("# {summary}\n"));
+        }
+        text.push_str(&format!("{header}\n"));
     }
     let value = |name: &str, of: &Value| name.split('.').try_fold(of, |value, step| value.get(step)).and_then(inline);
     for parameter in models.iter().flat_map(|model| &model.parameters) {
@@ -143,8 +146,11 @@ fn section(text: &mut String, header: &str, models: &[&Model], set: Option<&Valu
     text.push('\n');
 }
 
+/// The first sentence. A full stop ends one only before a capital letter: "RFC 5681 eq. (3)" goes on.
 fn first_sentence(text: &str) -> &str {
-    text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
+    let ends = |at: &usize| text[at + 2..].starts_with(char::is_uppercase);
+    let end = text.match_indices(". ").map(|(at, _)| at).find(ends);
+    end.map_or(text, |end| &text[..end]).trim_end_matches('.')
 }
 
 /// Text in lines of at most a hundred characters.
@@ -203,6 +209,19 @@ mod tests {
             };
             assert_eq!(loaded(&all).hash(), loaded(&text).hash());
         }
+    }
+
+    #[test]
+    fn comments_are_whole_sentences() {
+        for kind in KINDS {
+            let text = new_scenario(kind).expect(kind);
+            for line in text.lines().filter(|line| line.starts_with('#')) {
+                assert!(line == "#" || !line[1..].trim().is_empty(), "an empty comment in {kind}: {line:?}");
+                assert!(!line.ends_with(" eq") && !line.ends_with(" eq."), "cut in {kind}: {line}");
+            }
+        }
+        assert_eq!(first_sentence("As RFC 5681 eq. (3) has it. More."), "As RFC 5681 eq. (3) has it");
+        assert_eq!(first_sentence("One. Two."), "One");
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub struct FlowMeter {
     /// How often the source's route changed in next hop or length.
     pub route_changes: u64,
     total_delivered: u64,
+    total_network_bytes: u64,
     delay_sum: u128,
     delays: Histogram<u64>,
     /// Payload bytes sent for the first time.
@@ -66,6 +67,7 @@ impl FlowMeter {
             first_delivery: None,
             route_changes: 0,
             total_delivered: 0,
+            total_network_bytes: 0,
             delay_sum: 0,
             delays: Histogram::new_with_bounds(1_000, LONGEST_DELAY, 3).expect("bounds that a histogram accepts"),
             total_sent: 0,
@@ -91,6 +93,7 @@ impl FlowMeter {
 
     /// A data packet arrived at the destination.
     pub fn on_arrival(&mut self, size: u32, hops: u8, created: Time, unique: bool, now: Time) {
+        self.total_network_bytes += u64::from(size);
         if now < self.from {
             return;
         }
@@ -133,6 +136,12 @@ impl FlowMeter {
     #[must_use]
     pub const fn total_delivered(&self) -> u64 {
         self.total_delivered
+    }
+
+    /// IP bytes in the data packets that arrived since the start of the run, duplicates included.
+    #[must_use]
+    pub const fn total_network_bytes(&self) -> u64 {
+        self.total_network_bytes
     }
 
     /// The mean delay of packets that arrived, each from its own transmission by the source: ns-2's and the papers' delay.
@@ -190,7 +199,8 @@ mod tests {
         meter.on_sent(1000, ms(0));
         meter.on_arrival(1040, 1, ms(0), true, ms(10));
         meter.on_delivered(1000, ms(10));
-        assert_eq!((meter.sent, meter.arrived, meter.delivered), (0, 0, 0));
+        assert_eq!((meter.sent, meter.arrived, meter.delivered, meter.network_bytes), (0, 0, 0, 0));
+        assert_eq!((meter.total_delivered(), meter.total_network_bytes()), (1000, 1040));
         assert_eq!((meter.mean_delay(), meter.first_new, meter.first_delivery), (None, None, None));
         // What is sent again is not new, and what the application gets late counts from the window's beginning.
         meter.on_sent(0, ms(60));

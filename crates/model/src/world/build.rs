@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
-use super::flow::{Counts, Endpoints, Flow};
+use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::{Event, FlowSpec, Node, Spec, Transport, WiredLink, World};
 use crate::context::Context;
 use crate::link::{Link, Upward, Wired};
@@ -193,7 +193,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         meter: FlowMeter::new(spec.measure_from),
         route: None,
         errors: Vec::new(),
-        sampled_bytes: 0,
+        sampled: Sampled::default(),
         cwnd_area: 0.0,
         cwnd_since: Time::ZERO,
         cwnd: 0.0,

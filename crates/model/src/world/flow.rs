@@ -15,6 +15,15 @@ use crate::traffic::{Offer, Source, Traffic};
 use crate::transport::tcp::{NetworkEvent, TcpReceiver, TcpSender};
 use crate::transport::udp::UdpReceiver;
 
+/// Bytes of a flow that had arrived when a sample was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sampled {
+    /// Payload that the application had got in order.
+    pub delivered: u64,
+    /// IP bytes of data packets, duplicates included.
+    pub network: u64,
+}
+
 /// A flow from one node to another.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -36,8 +45,8 @@ pub(super) struct Flow {
     pub route: Option<(NodeId, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
     pub errors: Vec<(NodeId, Time)>,
-    /// Payload delivered up to the last sample.
-    pub sampled_bytes: u64,
+    /// What had arrived up to the last sample.
+    pub sampled: Sampled,
     /// The congestion window integrated over time, in segment-seconds, up to `cwnd_since`.
     pub cwnd_area: f64,
     pub cwnd_since: Time,
@@ -381,7 +390,9 @@ impl World {
                     });
                 }
             }
-            self.flows[flow].sampled_bytes = self.flows[flow].meter.total_delivered();
+            let meter = &self.flows[flow].meter;
+            self.flows[flow].sampled =
+                Sampled { delivered: meter.total_delivered(), network: meter.total_network_bytes() };
         }
         self.queue.push(now + self.sample_interval, Event::Sample);
     }
@@ -392,15 +403,14 @@ impl World {
             Endpoints::Tcp { sender, .. } => Some(sender.state()),
             Endpoints::Udp { .. } => None,
         };
+        let kbps = |bytes: u64| bytes as f64 * 8.0 / self.sample_interval.seconds() / 1e3;
         match quantity {
             Quantity::Cwnd => state.map(|state| state.cwnd),
             Quantity::Ssthresh => state.map(|state| state.ssthresh).filter(|value| value.is_finite()),
-            Quantity::Rtt => state.and_then(|state| state.srtt).map(|srtt| srtt.seconds()),
+            Quantity::Srtt => state.and_then(|state| state.srtt).map(|srtt| srtt.seconds()),
             Quantity::Rto => state.map(|state| state.rto.seconds()),
-            Quantity::Throughput => {
-                let bits = (it.meter.total_delivered() - it.sampled_bytes) as f64 * 8.0;
-                Some(bits / self.sample_interval.seconds() / 1e3)
-            }
+            Quantity::Goodput => Some(kbps(it.meter.total_delivered() - it.sampled.delivered)),
+            Quantity::Throughput => Some(kbps(it.meter.total_network_bytes() - it.sampled.network)),
             Quantity::PacingGap => {
                 state.map(|state| state.pacing_gap).filter(|gap| !gap.is_zero()).map(|gap| gap.seconds() * 1e3)
             }

@@ -118,27 +118,31 @@ pub enum Quantity {
     Cwnd,
     /// Slow start threshold, in segments.
     Ssthresh,
-    /// Smoothed round trip time, in seconds.
-    Rtt,
+    /// Smoothed round-trip time (SRTT of RFC 6298), in seconds.
+    Srtt,
     /// Retransmission timeout, in seconds.
     Rto,
-    /// Payload that reached the receiving application in the interval, in kbit/s.
+    /// Payload that the receiving application got in order in the interval, in kbit/s. The delivery of what waited for a
+    /// retransmission makes a peak above the channel's rate.
+    Goodput,
+    /// IP bytes of the data packets that arrived in the interval, duplicates included, in kbit/s.
     Throughput,
-    /// Hops of the source's route to the destination.
+    /// Hops of the source's route to the destination; no sample while there is no route.
     Hops,
-    /// The bandwidth that the congestion control estimates, in kbit/s of payload.
+    /// Bandwidth that the congestion control estimates, in kbit/s of payload; no sample where it estimates none.
     Bandwidth,
-    /// The least time between two segments of a congestion control that paces, in milliseconds.
+    /// Least time between two segments of a congestion control that paces, in milliseconds; no sample where it does not.
     PacingGap,
 }
 
 impl Quantity {
     /// Every quantity.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Cwnd,
         Self::Ssthresh,
-        Self::Rtt,
+        Self::Srtt,
         Self::Rto,
+        Self::Goodput,
         Self::Throughput,
         Self::Hops,
         Self::Bandwidth,
@@ -151,8 +155,9 @@ impl Quantity {
         match self {
             Self::Cwnd => "cwnd",
             Self::Ssthresh => "ssthresh",
-            Self::Rtt => "rtt",
+            Self::Srtt => "srtt",
             Self::Rto => "rto",
+            Self::Goodput => "goodput",
             Self::Throughput => "throughput",
             Self::Hops => "hops",
             Self::Bandwidth => "bandwidth",
@@ -165,8 +170,8 @@ impl Quantity {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Cwnd | Self::Ssthresh => "segments",
-            Self::Rtt | Self::Rto => "s",
-            Self::Throughput | Self::Bandwidth => "kbit/s",
+            Self::Srtt | Self::Rto => "s",
+            Self::Goodput | Self::Throughput | Self::Bandwidth => "kbit/s",
             Self::Hops => "hops",
             Self::PacingGap => "ms",
         }
