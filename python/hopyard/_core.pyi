@@ -26,6 +26,8 @@ __all__ = [
     "models",
     "new_scenario",
     "parse_set",
+    "quantities",
+    "result_tables",
     "student_t_quantile",
 ]
 
@@ -116,6 +118,8 @@ class Table:
     def __len__(self) -> int: ...
 
 def models(word: str | None = ...) -> str: ...
+def result_tables() -> str: ...
+def quantities() -> str: ...
 def json_schema() -> str: ...
 def new_scenario(kind: str) -> str: ...
 def student_t_quantile(probability: float, degrees: float) -> float: ...
@@ -126,34 +130,46 @@ class WindowRule:
     """What a rule may know of its connection, and set: times in seconds, windows in segments."""
 
     def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
-    #: The congestion window, without what recovery has added for duplicate acknowledgements.
     @property
-    def cwnd(self) -> float: ...
+    def cwnd(self) -> float:
+        """The congestion window in segments.
+
+        What recovery has added for duplicate acknowledgements is not part of it.
+        """
     @cwnd.setter
     def cwnd(self, value: float) -> None: ...
-    #: The slow start threshold.
     @property
-    def ssthresh(self) -> float: ...
+    def ssthresh(self) -> float:
+        """The slow start threshold in segments."""
     @ssthresh.setter
     def ssthresh(self, value: float) -> None: ...
-    #: When `on_timer` is called, in simulated seconds; None for never. Reached, it is None again.
     @property
-    def deadline(self) -> float | None: ...
+    def deadline(self) -> float | None:
+        """The simulated time in seconds at which `on_timer` is called.
+
+        None for never. It is None again when `on_timer` is called.
+        """
     @deadline.setter
     def deadline(self, value: float | None) -> None: ...
-    #: The least time between two segments, in seconds; 0 for a sender that does not pace.
     @property
-    def pacing_gap(self) -> float: ...
+    def pacing_gap(self) -> float:
+        """The least time between two segments in seconds; 0 for a sender that does not pace."""
     @pacing_gap.setter
     def pacing_gap(self, value: float) -> None: ...
-    #: The bandwidth that the rule estimates, in bytes per second, to be sampled as a series.
     @property
-    def bandwidth(self) -> float | None: ...
+    def bandwidth(self) -> float | None:
+        """The bandwidth that the rule estimates, in bytes per second.
+
+        It can be sampled as the series `bandwidth`.
+        """
     @bandwidth.setter
     def bandwidth(self, value: float | None) -> None: ...
-    #: Whether the rule sends less than it could, so that rate samples count as application limited.
     @property
-    def limits_itself(self) -> bool: ...
+    def limits_itself(self) -> bool:
+        """Whether the rule sends less than it could.
+
+        Rate samples then count as application limited.
+        """
     @limits_itself.setter
     def limits_itself(self, value: bool) -> None: ...
     def rescale_rto(self, factor: float) -> None:
@@ -168,186 +184,222 @@ class WindowRule:
 
     def thaw(self) -> None:
         """Ends a freeze: everything is restored as it was."""
-    #: The simulated time.
     @property
-    def now(self) -> float: ...
-    #: What recovery has added to the window for duplicate acknowledgements.
+    def now(self) -> float:
+        """The simulated time in seconds."""
     @property
-    def inflation(self) -> float: ...
-    #: The receiver's window.
+    def inflation(self) -> float:
+        """The segments that recovery has added to the window for duplicate acknowledgements."""
     @property
-    def advertised(self) -> float: ...
-    #: Sent and not acknowledged.
+    def advertised(self) -> float:
+        """The receiver's window in segments."""
     @property
-    def flight(self) -> float: ...
-    #: Estimated to be in the network (RFC 6675); `flight` where recovery keeps no scoreboard.
+    def flight(self) -> float:
+        """The segments that were sent and are not yet acknowledged (FlightSize of RFC 5681)."""
     @property
-    def pipe(self) -> float: ...
-    #: Whether losses are being repaired without a timeout.
+    def pipe(self) -> float:
+        """The segments estimated to be in the network (RFC 6675).
+
+        Equal to `flight` where recovery keeps no scoreboard.
+        """
     @property
-    def recovering(self) -> bool: ...
-    #: Deemed lost so far, in segments.
+    def recovering(self) -> bool:
+        """Whether the sender is repairing losses that it found without a timeout."""
     @property
-    def lost(self) -> float: ...
-    #: Whether all that the application has written was sent.
+    def lost(self) -> float:
+        """The segments deemed lost since the connection began."""
     @property
-    def app_limited(self) -> bool: ...
-    #: Payload of a full segment in bytes.
+    def app_limited(self) -> bool:
+        """Whether everything that the application has written was sent."""
     @property
-    def segment_size(self) -> int: ...
-    #: The first sequence number not acknowledged.
+    def segment_size(self) -> int:
+        """The payload of a full segment in bytes."""
     @property
-    def una(self) -> int: ...
-    #: The sequence number sent next in the ordinary course.
+    def una(self) -> int:
+        """The first sequence number that is not acknowledged (SND.UNA of RFC 9293)."""
     @property
-    def next_seq(self) -> int: ...
-    #: The first sequence number never sent.
+    def next_seq(self) -> int:
+        """The sequence number to be sent next (SND.NXT of RFC 9293).
+
+        After a timeout it lies below `max_seq`.
+        """
     @property
-    def max_seq(self) -> int: ...
-    #: Duplicate acknowledgements in a row.
+    def max_seq(self) -> int:
+        """The first sequence number that was never sent."""
     @property
-    def duplicates(self) -> int: ...
-    #: Duplicate acknowledgements that mean a loss.
+    def duplicates(self) -> int:
+        """The number of duplicate acknowledgements in a row."""
     @property
-    def duplicate_threshold(self) -> int: ...
-    #: The smoothed round trip, after the first sample.
+    def duplicate_threshold(self) -> int:
+        """The number of duplicate acknowledgements in a row that indicates a loss."""
     @property
-    def srtt(self) -> float | None: ...
-    #: The retransmission timeout.
+    def srtt(self) -> float | None:
+        """The smoothed round-trip time in seconds (SRTT of RFC 6298).
+
+        None before the first sample.
+        """
     @property
-    def rto(self) -> float: ...
-    #: Hops to the receiver, as the network layer reported last; 0 when it did not.
+    def rto(self) -> float:
+        """The retransmission timeout in seconds."""
     @property
-    def hops(self) -> int: ...
-    #: Hops that the latest acknowledgement took; 0 before the first.
+    def hops(self) -> int:
+        """The hops to the receiver that the network layer reported last.
+
+        0 when it has reported none.
+        """
     @property
-    def ack_hops(self) -> int: ...
-    #: The rate of data frames on the network's radios in bit/s, where it is known.
+    def ack_hops(self) -> int:
+        """The hops that the latest acknowledgement took; 0 before the first."""
     @property
-    def link_rate(self) -> float | None: ...
+    def link_rate(self) -> float | None:
+        """The rate of data frames on the network's radios in bit/s.
+
+        None where it is not known.
+        """
 
 @final
 class Ack:
     """New data was acknowledged."""
 
-    #: Bytes of payload acknowledged.
     @property
-    def bytes(self) -> int: ...
-    #: Bytes that reached the receiver since the last event; less where SACK had reported some.
+    def bytes(self) -> int:
+        """The payload that it acknowledges, in bytes."""
     @property
-    def delivered(self) -> int: ...
-    #: Segments acknowledged.
+    def delivered(self) -> int:
+        """The bytes that reached the receiver since the last event.
+
+        Less than `bytes` where SACK had reported some earlier.
+        """
     @property
-    def segments(self) -> int: ...
-    #: The round trip of the newest segment covered, if it was sent but once.
+    def segments(self) -> int:
+        """The number of segments that it acknowledges."""
     @property
-    def round_trip(self) -> float | None: ...
-    #: Outside recovery, within it, or at its end.
+    def round_trip(self) -> float | None:
+        """The round-trip time in seconds of the newest segment that it covers.
+
+        None if that was sent more than once.
+        """
     @property
-    def phase(self) -> Literal["open", "partial", "recovered"]: ...
-    #: Duplicate acknowledgements that had come in a row before it.
+    def phase(self) -> Literal["open", "partial", "recovered"]:
+        """Where the sender stands.
+
+        "open" is outside recovery, "partial" within it, "recovered" at its end.
+        """
     @property
-    def duplicates(self) -> int: ...
-    #: Whether the congestion window held the sender back.
+    def duplicates(self) -> int:
+        """The number of duplicate acknowledgements in a row that came before it."""
     @property
-    def window_limited(self) -> bool: ...
-    #: What it tells of the delivery rate, for a rule that `wants_rate`.
+    def window_limited(self) -> bool:
+        """Whether the congestion window kept the sender from sending more."""
     @property
-    def rate(self) -> RateSample | None: ...
+    def rate(self) -> RateSample | None:
+        """A sample of the delivery rate, for a rule with `wants_rate`; None otherwise."""
 
 @final
 class Duplicate:
     """A duplicate acknowledgement."""
 
-    #: Its number in a row.
     @property
-    def count(self) -> int: ...
-    #: Bytes that SACK newly reports.
+    def count(self) -> int:
+        """Its number among the duplicate acknowledgements in a row: 1 for the first."""
     @property
-    def sacked(self) -> int: ...
-    #: What it tells of the delivery rate, for a rule that `wants_rate`.
+    def sacked(self) -> int:
+        """The bytes that its SACK blocks report for the first time."""
     @property
-    def rate(self) -> RateSample | None: ...
+    def rate(self) -> RateSample | None:
+        """A sample of the delivery rate, for a rule with `wants_rate`; None otherwise."""
 
 @final
 class Loss:
     """The first unacknowledged segment is lost."""
 
-    #: When it was sent last.
     @property
-    def sent(self) -> float: ...
-    #: How often it was sent so far.
+    def sent(self) -> float:
+        """The simulated time in seconds at which the lost segment was last sent."""
     @property
-    def transmissions(self) -> int: ...
+    def transmissions(self) -> int:
+        """How often the lost segment was sent so far."""
 
 @final
 class Timeout:
     """The retransmission timer went off."""
 
-    #: How often it had gone off before, since the last new acknowledgement.
     @property
-    def repeated(self) -> int: ...
+    def repeated(self) -> int:
+        """How often the timer had gone off before, since the last acknowledgement of new data."""
 
 @final
 class Sent:
     """A segment was sent."""
 
-    #: Its first sequence number.
     @property
-    def seq(self) -> int: ...
-    #: Payload in bytes.
+    def seq(self) -> int:
+        """Its first sequence number."""
     @property
-    def length(self) -> int: ...
-    #: Whether it was sent before.
+    def length(self) -> int:
+        """Its payload in bytes."""
     @property
-    def retransmission(self) -> bool: ...
+    def retransmission(self) -> bool:
+        """Whether it was sent before."""
 
 @final
 class Route:
     """What the network layer tells of the route to the receiver."""
 
-    #: It is lost, restored, or now has `hops` hops; or the segment that begins with `seq` could not
-    #: be passed on, which is told to a rule that `wants_notices`.
     @property
-    def kind(self) -> Literal["lost", "restored", "hops", "unreachable"]: ...
-    #: Its hops, with the kind "hops".
+    def kind(self) -> Literal["lost", "restored", "hops", "unreachable"]:
+        """What happened to the route.
+
+        "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node
+        could not pass on a segment, of which only a rule with `wants_notices` is told.
+        """
     @property
-    def hops(self) -> int | None: ...
-    #: The segment's first sequence number, with the kind "unreachable".
+    def hops(self) -> int | None:
+        """The number of hops, with the kind "hops"; None otherwise."""
     @property
-    def seq(self) -> int | None: ...
+    def seq(self) -> int | None:
+        """The segment's first sequence number, with the kind "unreachable"; None otherwise."""
 
 @final
 class RateSample:
     """What an acknowledgement tells of the delivery rate; payload in bytes."""
 
-    #: Delivered over `interval`.
     @property
-    def delivered(self) -> int: ...
-    #: Over which time; None when the sample is not valid.
+    def delivered(self) -> int:
+        """The payload in bytes that was delivered during `interval`."""
     @property
-    def interval(self) -> float | None: ...
-    #: Whether the path may be faster than the sample says.
+    def interval(self) -> float | None:
+        """The length of the sample in seconds; None when the sample is not valid."""
     @property
-    def app_limited(self) -> bool: ...
-    #: `total_delivered` as it was when the segment was sent that this is measured by.
+    def app_limited(self) -> bool:
+        """Whether the sender lacked data during the sample.
+
+        The path may then be faster than `rate`.
+        """
     @property
-    def prior_delivered(self) -> int: ...
-    #: Delivered by this acknowledgement.
+    def prior_delivered(self) -> int:
+        """`total_delivered` at the time at which the segment that gives this sample was sent."""
     @property
-    def newly_delivered(self) -> int: ...
-    #: Deemed lost since the last sample.
+    def newly_delivered(self) -> int:
+        """The bytes delivered by this acknowledgement."""
     @property
-    def newly_lost(self) -> int: ...
-    #: Delivered so far.
+    def newly_lost(self) -> int:
+        """The segments deemed lost since the last sample."""
     @property
-    def total_delivered(self) -> int: ...
-    #: Segments estimated to be in the network before this acknowledgement.
+    def total_delivered(self) -> int:
+        """The bytes delivered since the connection began."""
     @property
-    def prior_pipe(self) -> float: ...
-    #: The round trip of the newest segment now delivered, if it was sent but once.
+    def prior_pipe(self) -> float:
+        """The segments estimated to be in the network before this acknowledgement."""
     @property
-    def round_trip(self) -> float | None: ...
-    #: `delivered` over `interval`, in bytes per second.
+    def round_trip(self) -> float | None:
+        """The round-trip time in seconds of the newest segment that is now delivered.
+
+        None if that was sent more than once.
+        """
     @property
-    def rate(self) -> float | None: ...
+    def rate(self) -> float | None:
+        """`delivered` divided by `interval`, in bytes per second.
+
+        None when the sample is not valid.
+        """

@@ -41,6 +41,20 @@ mod _core {
         serde_json::to_string(&found).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// The tables of results with the meaning and the unit of each column, as JSON.
+    #[pyfunction]
+    fn result_tables() -> PyResult<String> {
+        serde_json::to_string(&hopyard_model::observe::tables())
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The quantities that can be sampled over time, with their units and meanings, as JSON.
+    #[pyfunction]
+    fn quantities() -> PyResult<String> {
+        serde_json::to_string(&hopyard_model::observe::quantities())
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
     /// The quantile of Student's t distribution for this probability.
     #[pyfunction]
     fn student_t_quantile(probability: f64, degrees: f64) -> PyResult<f64> {

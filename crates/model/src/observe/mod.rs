@@ -2,8 +2,10 @@
 //!
 //! Observation is on or off without a trace in the run: it draws no random number and asks for nothing.
 
+mod columns;
 mod flow;
 mod results;
 
+pub use columns::{Column, TableInfo, quantities, tables};
 pub use flow::FlowMeter;
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};

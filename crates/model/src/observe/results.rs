@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a run gives.
@@ -34,133 +35,179 @@ pub struct Outcome {
     pub decisions: Vec<DecisionRow>,
 }
 
-/// One flow's measures. Rates are in kbit/s (1000 bit/s), over the measuring window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A row for each flow of each run. Counts, rates and delays are of the measuring window: from `measure.from` to the end of
+/// the run. 1 kbit/s is 1000 bit/s.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRow {
-    /// The flow's number.
+    /// The flow's number: 0, 1, 2 and so on in the order of the scenario.
     pub flow: u32,
-    /// The source node.
+    /// The number of the source node.
     pub source: u32,
-    /// The destination node.
+    /// The number of the destination node.
     pub destination: u32,
     /// The TCP variant, or "udp".
     pub transport: Cow<'static, str>,
     /// The source's routing protocol.
     pub routing: &'static str,
-    /// Payload that the application got in order, each byte once.
+    /// Goodput: payload that the receiving application got in order, each byte once, per second.
+    #[schemars(extend("unit" = "kbit/s"))]
     pub goodput_kbps: f64,
-    /// IP bytes of the data packets that arrived, duplicates included.
+    /// Throughput: IP bytes, headers included, of the data packets that arrived, duplicates included, per second.
+    #[schemars(extend("unit" = "kbit/s"))]
     pub throughput_kbps: f64,
-    /// Payload of data packets that arrived for the first time, in order or not: what ns-2 scripts count.
+    /// Payload of the data packets that arrived for the first time, in order or not, per second: what scripts for ns-2's traces
+    /// usually count.
+    #[schemars(extend("unit" = "kbit/s"))]
     pub payload_kbps: f64,
-    /// Mean delay of arrived data packets, each from its own transmission.
+    /// Mean time that the data packets that arrived took from source to destination. Each retransmission is a packet of its own.
+    #[schemars(extend("unit" = "ms"))]
     pub delay_ms: Option<f64>,
-    /// Median of that delay.
+    /// Median of `delay_ms` over the packets.
+    #[schemars(extend("unit" = "ms"))]
     pub delay_p50_ms: Option<f64>,
-    /// Its 95th percentile.
+    /// 95th percentile of `delay_ms` over the packets.
+    #[schemars(extend("unit" = "ms"))]
     pub delay_p95_ms: Option<f64>,
-    /// Its 99th percentile.
+    /// 99th percentile of `delay_ms` over the packets.
+    #[schemars(extend("unit" = "ms"))]
     pub delay_p99_ms: Option<f64>,
-    /// Mean delay from the first transmission of payload to its delivery in order.
+    /// Mean time from the first transmission of payload to its delivery to the application in order.
+    #[schemars(extend("unit" = "ms"))]
     pub application_delay_ms: Option<f64>,
     /// Data packets sent, retransmissions included.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_sent: u64,
     /// Data packets that arrived, duplicates included.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_arrived: u64,
     /// Data packets that arrived for the first time.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_unique: u64,
-    /// Data packets dropped on the way.
+    /// Data packets dropped in the network.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_dropped: u64,
-    /// Data packets still on the way when the run ended.
+    /// Data packets that were in the network when the run ended.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_left: u64,
-    /// Of these, those in an interface queue: what ns-2 traces as dropped when a run ends.
+    /// The part of `packets_left` that was in interface queues: ns-2 traces these as dropped when a run ends.
+    #[schemars(extend("unit" = "packets"))]
     pub packets_queued: u64,
     /// Data packets retransmitted.
+    #[schemars(extend("unit" = "packets"))]
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// How often the retransmission timer went off.
     pub timeouts: u64,
-    /// Fast retransmits.
+    /// How often the sender entered recovery without a timeout.
     pub fast_retransmits: u64,
-    /// Retransmitted over sent data packets, in percent.
+    /// `retransmissions` as a share of `packets_sent`.
+    #[schemars(extend("unit" = "%"))]
     pub loss_transport_percent: f64,
-    /// Dropped over sent data packets, in percent.
+    /// `packets_dropped` as a share of `packets_sent`.
+    #[schemars(extend("unit" = "%"))]
     pub loss_network_percent: f64,
-    /// Dropped data packets and those in interface queues at the end, against the packets of the run that ns-2 would number
-    /// (data, acknowledgements, DSDV's updates; not AODV's and ARP's), in percent: ns-2 trace scripts' rate.
+    /// The loss rate of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share of the packets of the run
+    /// that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV and ARP).
+    #[schemars(extend("unit" = "%"))]
     pub loss_ns2_percent: f64,
-    /// Mean number of hops of arrived data packets.
+    /// Mean number of hops of the data packets that arrived.
+    #[schemars(extend("unit" = "hops"))]
     pub hops: Option<f64>,
-    /// How often the source's route changed.
+    /// How often the source's route to the destination changed in next hop or in length.
     pub route_changes: u64,
-    /// Notices that a segment could not be passed on, as they reached the source.
+    /// Messages that reached the source and said that a node could not pass on a segment.
     pub notices: u64,
-    /// Segments sent as probes while the sender was frozen.
+    /// Segments sent as probes while the congestion control had frozen the sender.
+    #[schemars(extend("unit" = "segments"))]
     pub probes: u64,
-    /// When the first data packet arrived, in seconds.
+    /// Simulated time at which the first data packet arrived.
+    #[schemars(extend("unit" = "s"))]
     pub first_arrival_s: Option<f64>,
-    /// When the source first sent payload that it had never sent before, in seconds.
+    /// Simulated time at which the source first sent new payload, which it had not sent before.
+    #[schemars(extend("unit" = "s"))]
     pub first_new_s: Option<f64>,
-    /// When the application first got payload, in seconds.
+    /// Simulated time at which the application first got payload.
+    #[schemars(extend("unit" = "s"))]
     pub first_delivery_s: Option<f64>,
-    /// Payload bytes that the application got in order.
+    /// Payload that the application got in order, each byte once.
+    #[schemars(extend("unit" = "bytes"))]
     pub delivered_bytes: u64,
-    /// Time-weighted mean of the congestion window, in segments.
+    /// Time-weighted mean of the congestion window, over the whole run.
+    #[schemars(extend("unit" = "segments"))]
     pub cwnd_mean: Option<f64>,
 }
 
-/// One node's measures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A row for each node of each run. Counts are of the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
     /// The node's number.
     pub node: u32,
     /// Packets forwarded for others.
+    #[schemars(extend("unit" = "packets"))]
     pub forwarded: u64,
-    /// Routing packets sent, each hop.
+    /// Packets of the routing protocol that this node sent or forwarded.
+    #[schemars(extend("unit" = "packets"))]
     pub routing_packets: u64,
-    /// Bytes of these.
+    /// IP bytes of `routing_packets`.
+    #[schemars(extend("unit" = "bytes"))]
     pub routing_bytes: u64,
     /// RTS frames sent.
+    #[schemars(extend("unit" = "frames"))]
     pub rts: u64,
     /// CTS frames sent.
+    #[schemars(extend("unit" = "frames"))]
     pub cts: u64,
     /// Unicast data frames sent, retries included.
+    #[schemars(extend("unit" = "frames"))]
     pub data_frames: u64,
     /// Broadcast frames sent.
+    #[schemars(extend("unit" = "frames"))]
     pub broadcasts: u64,
     /// ACK frames sent.
+    #[schemars(extend("unit" = "frames"))]
     pub acks: u64,
-    /// RTS frames without an answer.
+    /// RTS frames that no CTS answered.
+    #[schemars(extend("unit" = "frames"))]
     pub rts_failures: u64,
-    /// Data frames without an acknowledgement.
+    /// Unicast data frames that no ACK answered.
+    #[schemars(extend("unit" = "frames"))]
     pub ack_failures: u64,
-    /// Packets given up after the retry limit.
+    /// Packets that the MAC gave up at the retry limit.
+    #[schemars(extend("unit" = "packets"))]
     pub given_up: u64,
-    /// Data frames received again.
+    /// Unicast data frames received more than once.
+    #[schemars(extend("unit" = "frames"))]
     pub duplicates: u64,
-    /// Frames lost here to another frame.
+    /// Frames that this radio could not decode because of other frames.
+    #[schemars(extend("unit" = "frames"))]
     pub collisions: u64,
-    /// Frames lost here to bit errors.
+    /// Frames that this radio could not decode because of bit errors.
+    #[schemars(extend("unit" = "frames"))]
     pub bit_errors: u64,
     /// Time-weighted mean length of the interface queue, in packets.
+    #[schemars(extend("unit" = "packets"))]
     pub queue_mean: f64,
-    /// Its greatest length.
+    /// The greatest length of the interface queue.
+    #[schemars(extend("unit" = "packets"))]
     pub queue_max: u64,
-    /// Packets dropped here.
+    /// Packets of all kinds that were dropped at this node.
+    #[schemars(extend("unit" = "packets"))]
     pub dropped: u64,
-    /// ICMP errors made here.
+    /// ICMP errors that this node sent.
+    #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
 }
 
-/// How many packets of a kind a node lost for a reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A row for each node, kind of packet and reason with at least one drop. Counts are of the whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DropRow {
     /// The node's number.
     pub node: u32,
-    /// The kind of packet: data, ack, routing, arp, icmp.
+    /// The kind of packet: `data`, `ack`, `routing`, `arp` or `icmp`.
     pub kind: &'static str,
-    /// The reason.
+    /// Why the packets were dropped, such as `queue_full`.
     pub reason: &'static str,
-    /// How many.
+    /// How many packets were dropped.
+    #[schemars(extend("unit" = "packets"))]
     pub count: u64,
 }
 
@@ -197,52 +244,57 @@ impl TrueCause {
     }
 }
 
-/// A loss as a sender judged it, and what it was.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A row for each loss whose cause a sender judged, with the true cause; only congestion controls that tell causes apart
+/// make such rows. From the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionRow {
     /// The flow's number.
     pub flow: u32,
-    /// When the sender judged, in seconds.
+    /// Simulated time at which the sender judged.
+    #[schemars(extend("unit" = "s"))]
     pub time_s: f64,
-    /// What the loss showed itself by: duplicate_acks or timeout.
+    /// How the sender detected the loss: `duplicate_acks` or `timeout`.
     pub detected_by: &'static str,
-    /// What the sender took it for: congestion, wireless or link_failure.
+    /// What the sender took the loss for: `congestion`, `wireless` or `link_failure`.
     pub decided: &'static str,
-    /// What it was: congestion, interference, channel_error, link_failure, spurious or other.
+    /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or `other`.
     pub true_cause: &'static str,
-    /// The first sequence number not acknowledged.
+    /// The first sequence number that was not acknowledged.
     pub sequence: u64,
-    /// How often the segment there had been sent.
+    /// How often the segment at `sequence` had been sent.
     pub transmissions: u32,
-    /// The quantity that the variant judged by.
+    /// The quantity by which the congestion control judged; its model's page says which.
     pub evidence: f64,
-    /// The value of `evidence` beyond which it takes a loss for congestion.
+    /// The value of `evidence` beyond which the congestion control takes a loss for congestion.
     pub limit: f64,
-    /// How many round trips `evidence` is made from.
+    /// How many round-trip times `evidence` was computed from.
     pub samples: u32,
-    /// The variant's average of the round trip.
+    /// The congestion control's average of the round-trip time.
+    #[schemars(extend("unit" = "ms"))]
     pub rtt_filtered_ms: Option<f64>,
-    /// The last round trip.
+    /// The latest round-trip time.
+    #[schemars(extend("unit" = "ms"))]
     pub rtt_last_ms: Option<f64>,
-    /// What was lost: data, or, where the segment had arrived, ack; nothing when all are still on their way.
+    /// What was lost: `data`, or `ack` where the segment had arrived; empty when nothing was lost.
     pub lost: Option<&'static str>,
-    /// Why it was dropped.
+    /// Why the lost packet was dropped.
     pub lost_reason: Option<&'static str>,
-    /// The node that dropped it.
+    /// The number of the node that dropped it.
     pub lost_at_node: Option<u32>,
 }
 
-/// One sample of a quantity of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A row for each sample of a quantity of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesRow {
     /// The flow's number.
     pub flow: u32,
-    /// When, in seconds.
+    /// Simulated time of the sample.
+    #[schemars(extend("unit" = "s"))]
     pub time_s: f64,
-    /// What.
+    /// The name of the quantity.
     pub quantity: &'static str,
-    /// Its unit.
+    /// The unit of `value`.
     pub unit: &'static str,
-    /// Its value.
+    /// The value of the quantity.
     pub value: f64,
 }

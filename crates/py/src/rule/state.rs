@@ -35,7 +35,9 @@ pub struct WindowRule {
     pub deadline: Time,
     pub gap: Span,
     pub bandwidth: Option<f64>,
-    /// Whether the instance deliberately sends less than it could.
+    /// Whether the rule sends less than it could.
+    ///
+    /// Rate samples then count as application limited.
     #[pyo3(get, set)]
     pub limits_itself: bool,
 }
@@ -131,6 +133,9 @@ impl WindowRule {
         }
     }
 
+    /// The congestion window in segments.
+    ///
+    /// What recovery has added for duplicate acknowledgements is not part of it.
     #[getter]
     fn cwnd(&self) -> PyResult<f64> {
         self.view().map(|_| self.cwnd)
@@ -144,6 +149,7 @@ impl WindowRule {
         Ok(())
     }
 
+    /// The slow start threshold in segments.
     #[getter]
     fn ssthresh(&self) -> PyResult<f64> {
         self.view().map(|_| self.ssthresh)
@@ -180,6 +186,9 @@ impl WindowRule {
         Ok(())
     }
 
+    /// The simulated time in seconds at which `on_timer` is called.
+    ///
+    /// None for never. It is None again when `on_timer` is called.
     #[getter(deadline)]
     fn get_deadline(&self) -> Option<f64> {
         (self.deadline < Time::NEVER).then(|| self.deadline.seconds())
@@ -202,6 +211,7 @@ impl WindowRule {
         Ok(())
     }
 
+    /// The least time between two segments in seconds; 0 for a sender that does not pace.
     #[getter(pacing_gap)]
     fn get_pacing_gap(&self) -> f64 {
         self.gap.seconds()
@@ -213,6 +223,9 @@ impl WindowRule {
         Ok(())
     }
 
+    /// The bandwidth that the rule estimates, in bytes per second.
+    ///
+    /// It can be sampled as the series `bandwidth`.
     #[getter(bandwidth)]
     fn get_bandwidth(&self) -> Option<f64> {
         self.bandwidth
@@ -229,96 +242,125 @@ impl WindowRule {
         Ok(())
     }
 
+    /// The simulated time in seconds.
     #[getter]
     fn now(&self) -> PyResult<f64> {
         self.view().map(|view| view.now.seconds())
     }
 
+    /// The segments that recovery has added to the window for duplicate acknowledgements.
     #[getter]
     fn inflation(&self) -> PyResult<f64> {
         self.view().map(|view| view.inflation)
     }
 
+    /// The receiver's window in segments.
     #[getter]
     fn advertised(&self) -> PyResult<f64> {
         self.view().map(|view| view.advertised)
     }
 
+    /// The segments that were sent and are not yet acknowledged (FlightSize of RFC 5681).
     #[getter]
     fn flight(&self) -> PyResult<f64> {
         self.view().map(|view| view.flight)
     }
 
+    /// The segments estimated to be in the network (RFC 6675).
+    ///
+    /// Equal to `flight` where recovery keeps no scoreboard.
     #[getter]
     fn pipe(&self) -> PyResult<f64> {
         self.view().map(|view| view.pipe)
     }
 
+    /// Whether the sender is repairing losses that it found without a timeout.
     #[getter]
     fn recovering(&self) -> PyResult<bool> {
         self.view().map(|view| view.recovering)
     }
 
+    /// The segments deemed lost since the connection began.
     #[getter]
     fn lost(&self) -> PyResult<f64> {
         self.view().map(|view| view.lost)
     }
 
+    /// Whether everything that the application has written was sent.
     #[getter]
     fn app_limited(&self) -> PyResult<bool> {
         self.view().map(|view| view.app_limited)
     }
 
+    /// The payload of a full segment in bytes.
     #[getter]
     fn segment_size(&self) -> PyResult<u32> {
         self.view().map(|view| view.segment)
     }
 
+    /// The first sequence number that is not acknowledged (SND.UNA of RFC 9293).
     #[getter]
     fn una(&self) -> PyResult<u64> {
         self.view().map(|view| view.una)
     }
 
+    /// The sequence number to be sent next (SND.NXT of RFC 9293).
+    ///
+    /// After a timeout it lies below `max_seq`.
     #[getter]
     fn next_seq(&self) -> PyResult<u64> {
         self.view().map(|view| view.next)
     }
 
+    /// The first sequence number that was never sent.
     #[getter]
     fn max_seq(&self) -> PyResult<u64> {
         self.view().map(|view| view.max)
     }
 
+    /// The number of duplicate acknowledgements in a row.
     #[getter]
     fn duplicates(&self) -> PyResult<u32> {
         self.view().map(|view| view.duplicates)
     }
 
+    /// The number of duplicate acknowledgements in a row that indicates a loss.
     #[getter]
     fn duplicate_threshold(&self) -> PyResult<u32> {
         self.view().map(|view| view.duplicate_threshold)
     }
 
+    /// The smoothed round-trip time in seconds (SRTT of RFC 6298).
+    ///
+    /// None before the first sample.
     #[getter]
     fn srtt(&self) -> PyResult<Option<f64>> {
         self.view().map(|view| view.srtt.map(Span::seconds))
     }
 
+    /// The retransmission timeout in seconds.
     #[getter]
     fn rto(&self) -> PyResult<f64> {
         self.view().map(|view| view.rto.seconds())
     }
 
+    /// The hops to the receiver that the network layer reported last.
+    ///
+    /// 0 when it has reported none.
     #[getter]
     fn hops(&self) -> PyResult<u8> {
         self.view().map(|view| view.hops)
     }
 
+    /// The hops that the latest acknowledgement took; 0 before the first.
     #[getter]
     fn ack_hops(&self) -> PyResult<u8> {
         self.view().map(|view| view.ack_hops)
     }
 
+    /// The rate of data frames on the network's radios in bit/s.
+    ///
+    /// None where it is not known.
     #[getter]
     fn link_rate(&self) -> PyResult<Option<f64>> {
         self.view().map(|view| view.link_rate.map(|rate| rate.bps() as f64))
@@ -329,15 +371,31 @@ impl WindowRule {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct RateSample {
+    /// The payload in bytes that was delivered during `interval`.
     delivered: u64,
+    /// The length of the sample in seconds; None when the sample is not valid.
     interval: Option<f64>,
+    /// Whether the sender lacked data during the sample.
+    ///
+    /// The path may then be faster than `rate`.
     app_limited: bool,
+    /// `total_delivered` at the time at which the segment that gives this sample was sent.
     prior_delivered: u64,
+    /// The bytes delivered by this acknowledgement.
     newly_delivered: u64,
+    /// The segments deemed lost since the last sample.
     newly_lost: u64,
+    /// The bytes delivered since the connection began.
     total_delivered: u64,
+    /// The segments estimated to be in the network before this acknowledgement.
     prior_pipe: f64,
+    /// The round-trip time in seconds of the newest segment that is now delivered.
+    ///
+    /// None if that was sent more than once.
     round_trip: Option<f64>,
+    /// `delivered` divided by `interval`, in bytes per second.
+    ///
+    /// None when the sample is not valid.
     rate: Option<f64>,
 }
 
@@ -366,13 +424,27 @@ impl RateSample {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Ack {
+    /// The payload that it acknowledges, in bytes.
     bytes: u64,
+    /// The bytes that reached the receiver since the last event.
+    ///
+    /// Less than `bytes` where SACK had reported some earlier.
     delivered: u64,
+    /// The number of segments that it acknowledges.
     segments: u32,
+    /// The round-trip time in seconds of the newest segment that it covers.
+    ///
+    /// None if that was sent more than once.
     round_trip: Option<f64>,
+    /// Where the sender stands.
+    ///
+    /// "open" is outside recovery, "partial" within it, "recovered" at its end.
     phase: &'static str,
+    /// The number of duplicate acknowledgements in a row that came before it.
     duplicates: u32,
+    /// Whether the congestion window kept the sender from sending more.
     window_limited: bool,
+    /// A sample of the delivery rate, for a rule with `wants_rate`; None otherwise.
     rate: Option<Py<RateSample>>,
 }
 
@@ -399,8 +471,11 @@ impl Ack {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Duplicate {
+    /// Its number among the duplicate acknowledgements in a row: 1 for the first.
     count: u32,
+    /// The bytes that its SACK blocks report for the first time.
     sacked: u64,
+    /// A sample of the delivery rate, for a rule with `wants_rate`; None otherwise.
     rate: Option<Py<RateSample>>,
 }
 
@@ -415,7 +490,9 @@ impl Duplicate {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Loss {
+    /// The simulated time in seconds at which the lost segment was last sent.
     sent: f64,
+    /// How often the lost segment was sent so far.
     transmissions: u32,
 }
 
@@ -429,6 +506,7 @@ impl Loss {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Timeout {
+    /// How often the timer had gone off before, since the last acknowledgement of new data.
     repeated: u32,
 }
 
@@ -442,8 +520,11 @@ impl Timeout {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Sent {
+    /// Its first sequence number.
     seq: u64,
+    /// Its payload in bytes.
     length: u32,
+    /// Whether it was sent before.
     retransmission: bool,
 }
 
@@ -457,8 +538,14 @@ impl Sent {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Route {
+    /// What happened to the route.
+    ///
+    /// "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node could not pass on a
+    /// segment, of which only a rule with `wants_notices` is told.
     kind: &'static str,
+    /// The number of hops, with the kind "hops"; None otherwise.
     hops: Option<u8>,
+    /// The segment's first sequence number, with the kind "unreachable"; None otherwise.
     seq: Option<u64>,
 }
 

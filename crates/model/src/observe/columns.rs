@@ -1,0 +1,117 @@
+//! What the columns of results and the quantities of series mean, read from the doc comments of the row types and of
+//! [`Quantity`], so that each meaning stands once.
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
+use crate::world::Quantity;
+
+/// A column of a table of results, or a quantity of a series.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty for numbers without one and for text.
+    pub unit: String,
+    /// What its values are.
+    pub meaning: String,
+    /// Whether rows may have no value in it.
+    pub optional: bool,
+}
+
+/// A table of results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row of it is.
+    pub meaning: String,
+    /// Its columns, without those that say which run a row is from.
+    pub columns: Vec<Column>,
+}
+
+/// Every table of results, with its columns in order.
+#[must_use]
+pub fn tables() -> Vec<TableInfo> {
+    vec![
+        table::<FlowRow>("flows"),
+        table::<NodeRow>("nodes"),
+        table::<DropRow>("drops"),
+        table::<SeriesRow>("series"),
+        table::<DecisionRow>("decisions"),
+    ]
+}
+
+/// Every quantity that can be sampled over time.
+#[must_use]
+pub fn quantities() -> Vec<Column> {
+    let schema = schema_for!(Quantity);
+    let choices = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    let meaning = |name: &str| {
+        let found = choices.clone().find(|choice| choice.get("const").and_then(Value::as_str) == Some(name));
+        found.map(description).unwrap_or_default()
+    };
+    let column = |quantity: &Quantity| Column {
+        name: quantity.name().to_owned(),
+        unit: quantity.unit().to_owned(),
+        meaning: meaning(quantity.name()),
+        optional: true,
+    };
+    Quantity::ALL.iter().map(column).collect()
+}
+
+fn table<R: JsonSchema>(name: &'static str) -> TableInfo {
+    let schema: Schema = schema_for!(R);
+    let required = schema.get("required").and_then(Value::as_array);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let columns = properties.into_iter().flatten().map(|(name, property)| Column {
+        name: name.clone(),
+        unit: property.get("unit").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        meaning: description(property),
+        optional: !required.is_some_and(|names| names.iter().any(|required| required == name)),
+    });
+    TableInfo { name, meaning: description(schema.as_value()), columns: columns.collect() }
+}
+
+fn description(schema: &Value) -> String {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_and_quantity_has_a_meaning() {
+        let columns = tables().into_iter().flat_map(|table| {
+            assert!(table.meaning.ends_with('.'), "{table:?}");
+            table.columns
+        });
+        for column in columns.chain(quantities()) {
+            assert!(column.meaning.ends_with('.'), "{column:?}");
+        }
+    }
+
+    #[test]
+    fn a_unit_agrees_with_the_ending_of_the_name() {
+        for column in tables().into_iter().flat_map(|table| table.columns) {
+            for (ending, unit) in
+                [("_kbps", "kbit/s"), ("_ms", "ms"), ("_s", "s"), ("_percent", "%"), ("_bytes", "bytes")]
+            {
+                if column.name.ends_with(ending) {
+                    assert_eq!(column.unit, unit, "{}", column.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn optional_columns_are_known() {
+        let flows = &tables()[0];
+        let optional = |name: &str| flows.columns.iter().any(|column| column.name == name && column.optional);
+        assert!(optional("delay_ms") && !optional("goodput_kbps"));
+    }
+}
