@@ -180,7 +180,7 @@ def test_bars_stand_at_the_means(results: Results) -> None:
 
 def test_series_are_drawn_as_sampled(results: Results, tmp_path: Path) -> None:
     figure = results.plot_series("cwnd")
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["two: reno", "two: vegas"]
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["tcp = reno", "tcp = vegas"]
     x, y = map(np.asarray, figure.axes[0].get_lines()[0].get_data())
     assert (len(x), max(y), x[-1]) == (50, 6, 4.9)
     figure.savefig(tmp_path / "cwnd.png")
@@ -188,8 +188,8 @@ def test_series_are_drawn_as_sampled(results: Results, tmp_path: Path) -> None:
 
 
 def test_a_quantity_that_was_not_sampled_is_named(results: Results) -> None:
-    with pytest.raises(ValueError, match="'rtt' was not sampled in such a run; what was: cwnd"):
-        results.plot_series("rtt")
+    with pytest.raises(ValueError, match="'srtt' was not sampled; sampled were: cwnd"):
+        results.plot_series("srtt")
 
 
 def test_shown_measures_exist() -> None:

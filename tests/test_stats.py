@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hopyard.stats import Estimate, aligned, estimate, paired_difference
+from hopyard.stats import Estimate, estimate, paired_difference
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
@@ -34,7 +34,7 @@ def test_one_run_has_no_interval() -> None:
     found = estimate([3.0])
     assert found.mean == 3.0
     assert math.isnan(found.half_width)
-    assert str(found) == "3.00"
+    assert str(found) == "3"
 
 
 def test_runs_without_a_value_are_left_out() -> None:
@@ -69,9 +69,15 @@ def test_unequal_runs_are_not_pairs() -> None:
     [
         (198.347, 2.13, "198.3 ± 2.1"),
         (1256.2, 31.0, "1,256 ± 31"),
-        (0.01234, 0.0005, "0.012 ± 0.001"),
-        (101.27, 0.0, "101 ± 0"),
-        (0.0, 0.0, "0 ± 0"),
+        (0.01234, 0.0005, "0.01234 ± 0.00050"),
+        (619.0213, 0.0213, "619.021 ± 0.021"),
+        (619.0213, 0.0996, "619.02 ± 0.10"),
+        (0.0, 0.42, "0.00 ± 0.42"),
+        # Every run has the same value, but for rounding: an interval of no width says nothing.
+        (101.27, 0.0, "101"),
+        (101.27, 1e-14, "101"),
+        (0.0, 0.0, "0"),
+        (14.0, math.nan, "14"),
         (1.5, math.nan, "1.50"),
     ],
 )
@@ -81,7 +87,8 @@ def test_an_estimate_shows_the_digits_that_are_known(
     assert str(Estimate(mean, half_width, 10)) == text
 
 
-def test_a_column_has_the_same_decimals_throughout() -> None:
-    column = [Estimate(198.347, 2.13, 3), Estimate(1256.2, 31.0, 3), Estimate(99.0, 4.26, 3)]
-    assert aligned(column) == ["198.3 ± 2.1", "1,256.2 ± 31.0", "99.0 ± 4.3"]
-    assert aligned([Estimate(math.nan, math.nan, 0)]) == ["-"]
+@given(st.floats(-1e6, 1e6), st.floats(1e-5, 1e6))
+def test_a_half_width_keeps_two_digits(mean: float, half_width: float) -> None:
+    shown = str(Estimate(mean, half_width, 10)).partition(" ± ")[2].replace(",", "")
+    assert float(shown) == pytest.approx(half_width, rel=0.05)
+    assert len(shown.replace(".", "").lstrip("0")) >= 2 or float(shown) >= 1

@@ -1,19 +1,11 @@
-"""The models and their parameters, as the core lists them."""
+"""What the core lists: models and their parameters, columns of results, quantities of series."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypedDict
-
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
+from typing import TypedDict
 
 from hopyard import _core
-from hopyard.report import console
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class Default(TypedDict):
@@ -52,54 +44,45 @@ def models(word: str | None = None) -> list[Model]:
     return found
 
 
-def show(word: str | None, profile: str | None) -> None:
-    """Prints the list of all models, or of a room's, or the parameters of one.
+class Column(TypedDict):
+    """A column of a table of results, or a quantity of a series; the unit may be empty."""
 
-    Raises:
-        ValueError: when nothing has the name; the message has the nearest.
-    """
-    found, out = models(word), console()
-    exact = [model for model in found if model["name"] == word]
-    if not exact:
-        _list(found, out)
-    for model in exact:
-        _parameters(model, profile, out)
+    name: str
+    unit: str
+    meaning: str
+    optional: bool
 
 
-def _list(found: list[Model], out: Console) -> None:
-    table = Table(box=SIMPLE_HEAD)
-    for title in ("room", "model", "where", "what it is"):
-        table.add_column(title)
-    previous = None
-    for model in found:
-        room = "" if model["room"] == previous else model["room"]
-        previous = model["room"]
-        table.add_row(room, model["name"], escape(model["section"]), escape(model["summary"]))
-    out.print(table)
-    out.print("hopyard models NAME lists the parameters of a model.", style="dim")
+class ResultTable(TypedDict):
+    """A table of results: its name, what a row is, its columns."""
+
+    name: str
+    meaning: str
+    columns: list[Column]
 
 
-def _parameters(model: Model, profile: str | None, out: Console) -> None:
-    title = f"[bold]{model['name']}[/] ({model['room']}), in {escape(model['section'])}"
-    out.print(f"{title}: {escape(model['summary'])}")
-    if not model["parameters"]:
-        out.print("It has no parameters.")
-        return
-    profiles = [default["profile"] for default in model["parameters"][0]["defaults"]]
-    if profile:
-        # A model without defaults of its own under a profile has those of its first.
-        profiles = [profile if profile in profiles else profiles[0]]
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("key")
-    for each in profiles:
-        table.add_column(f"profile {each}" if profile or len(profiles) > 1 else "default")
-    table.add_column("what it is")
-    for parameter in model["parameters"]:
-        values = [each["value"] for each in parameter["defaults"] if each["profile"] in profiles]
-        style = "bold" if len(set(values)) > 1 else ""
-        table.add_row(
-            parameter["name"],
-            *(f"[{style}]{escape(value)}[/]" if style else escape(value) for value in values),
-            escape(parameter["description"]),
-        )
-    out.print(table)
+def tables() -> list[ResultTable]:
+    """The tables of results, without the columns that say which run a row is from."""
+    found: list[ResultTable] = json.loads(_core.result_tables())
+    return found
+
+
+def quantities() -> list[Column]:
+    """The quantities that can be sampled over time."""
+    found: list[Column] = json.loads(_core.quantities())
+    return found
+
+
+#: The columns of every table that say which run a row is from.
+ORIGIN: list[Column] = [
+    {"name": name, "unit": "", "meaning": meaning, "optional": False}
+    for name, meaning in (
+        ("scenario", "The name of the scenario."),
+        ("(compared keys)", "A column for each compared key, such as `flow.tcp`, with its value."),
+        ("run", "The number of the run within its case, from 0."),
+        ("seed", "The seed. Runs of one number and seed meet the same movement and channel."),
+        ("config", "The hash of the complete scenario of the case."),
+        ("version", "The version of Hopyard that made the run."),
+        ("case", "The number of the case within the comparison, from 0."),
+    )
+]

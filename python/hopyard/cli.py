@@ -172,7 +172,7 @@ _MEASURE = click.option(
     metavar="Q1,Q2",
     default="",
     callback=_names,
-    help="Sample these quantities over time: cwnd, rtt, ...",
+    help="Sample these quantities over time, such as cwnd,srtt",
 )
 @_MEASURE
 @click.option("--plot", is_flag=True, help="Draw the measures, and each series, into the folder.")
@@ -323,12 +323,20 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
 
 @main.command()
 @click.argument("name", required=False, metavar="[ROOM|NAME]")
-@click.option("--profile", type=click.Choice(["rfc", "ns2"]), help="Show this profile alone.")
+@click.option("--profile", metavar="PROFILE", help="Show this profile of the model alone.")
 def models(name: str | None, profile: str | None) -> None:
     """List models, or a model's parameters with their defaults."""
-    from hopyard import catalogue
+    from hopyard import listing
 
-    catalogue.show(name, profile)
+    listing.show_models(name, profile)
+
+
+@main.command()
+def measures() -> None:
+    """List measures, series and result columns with their units and meanings."""
+    from hopyard import listing
+
+    listing.show_measures()
 
 
 @main.command()

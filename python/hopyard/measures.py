@@ -1,4 +1,4 @@
-"""What a run's flows and nodes say together: the measures that tables and plots show.
+"""The measures that tables and plots show.
 
 Each measure is one number a run, made from the run's rows; runs are then replications.
 """
@@ -6,13 +6,16 @@ Each measure is one number a run, made from the run's rows; runs are then replic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopyard import catalogue
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pyarrow as pa
 
@@ -30,7 +33,11 @@ class Measure:
     title: str
     unit: str
     of_runs: Reduction
+    #: Its definition, in one or two sentences.
+    meaning: str
     table: str = "flows"
+    #: Whether it says something of a single flow, too.
+    of_a_flow: bool = True
 
     @property
     def label(self) -> str:
@@ -93,31 +100,161 @@ def _divide(parts: Floats, wholes: Floats) -> Floats:
     return quotients
 
 
-#: Every measure, by name. Rates are sums over the flows.
+_NODES: dict[str, Any] = {"table": "nodes", "of_a_flow": False}
+#: Every measure, by name. Rates and counts are sums over the flows, or over the nodes.
 MEASURES = {
     measure.name: measure
     for measure in (
-        Measure("goodput", "Goodput", "kbit/s", _total("goodput_kbps")),
-        Measure("throughput", "Throughput", "kbit/s", _total("throughput_kbps")),
-        Measure("payload", "Payload rate", "kbit/s", _total("payload_kbps")),
-        Measure("delay", "Delay", "ms", _mean("delay_ms", "packets_arrived")),
+        Measure(
+            "goodput",
+            "Goodput",
+            "kbit/s",
+            _total("goodput_kbps"),
+            "Payload that the receiving applications got in order, each byte once, per second of "
+            "the measuring window; the sum over the flows.",
+        ),
+        Measure(
+            "throughput",
+            "Throughput",
+            "kbit/s",
+            _total("throughput_kbps"),
+            "IP bytes (headers included) of the data packets that reached their destinations, "
+            "duplicates included, per second of the measuring window; the sum over the flows.",
+        ),
+        Measure(
+            "payload",
+            "Payload rate",
+            "kbit/s",
+            _total("payload_kbps"),
+            "Payload of the data packets that reached their destinations for the first time, in "
+            "order or not, per second of the measuring window; the sum over the flows.",
+        ),
+        Measure(
+            "delay",
+            "Delay",
+            "ms",
+            _mean("delay_ms", "packets_arrived"),
+            "Mean time that data packets took from the source to the destination, over the packets "
+            "that arrived. A retransmission is a packet of its own.",
+        ),
         Measure(
             "application_delay",
             "Application delay",
             "ms",
             _mean("application_delay_ms", "packets_unique"),
+            "Mean time from the first transmission of payload to its delivery to the application "
+            "in order. The wait for retransmissions is part of it.",
         ),
-        Measure("loss", "Loss", "%", _percent("packets_dropped", "packets_sent")),
-        Measure("loss_ns2", "Loss as ns-2 scripts count", "%", _total("loss_ns2_percent")),
-        Measure("retransmitted", "Resent", "%", _percent("retransmissions", "packets_sent")),
-        Measure("timeouts", "Timeouts", "", _total("timeouts")),
-        Measure("fast_retransmits", "Fast retransmits", "", _total("fast_retransmits")),
-        Measure("hops", "Hops", "", _mean("hops", "packets_arrived")),
-        Measure("route_changes", "Route changes", "", _total("route_changes")),
-        Measure("fairness", "Fairness", "", _jain),
-        Measure("routing", "Routing packets", "", _total("routing_packets"), "nodes"),
-        Measure("collisions", "Collisions", "", _total("collisions"), "nodes"),
+        Measure(
+            "loss",
+            "Loss",
+            "%",
+            _percent("packets_dropped", "packets_sent"),
+            "Data packets dropped in the network, as a share of the data packets sent.",
+        ),
+        Measure(
+            "loss_ns2",
+            "Loss (ns-2)",
+            "%",
+            _total("loss_ns2_percent"),
+            "Data packets dropped, and those in interface queues at the end, as a share of all "
+            "packets that ns-2 would number: what scripts for ns-2's traces count.",
+        ),
+        Measure(
+            "retransmitted",
+            "Resent",
+            "%",
+            _percent("retransmissions", "packets_sent"),
+            "Retransmitted data packets, as a share of the data packets sent.",
+        ),
+        Measure(
+            "timeouts",
+            "Timeouts",
+            "",
+            _total("timeouts"),
+            "How often retransmission timers went off; the sum over the flows.",
+        ),
+        Measure(
+            "fast_retransmits",
+            "Fast retransmits",
+            "",
+            _total("fast_retransmits"),
+            "How often a sender entered recovery without a timeout; the sum over the flows.",
+        ),
+        Measure(
+            "hops",
+            "Hops",
+            "",
+            _mean("hops", "packets_arrived"),
+            "Mean number of hops of the data packets that arrived.",
+        ),
+        Measure(
+            "route_changes",
+            "Route changes",
+            "",
+            _total("route_changes"),
+            "How often a source's route to its destination changed in next hop or in length; the "
+            "sum over the flows.",
+        ),
+        Measure(
+            "fairness",
+            "Fairness",
+            "",
+            _jain,
+            "Jain's index of the flows' goodputs: 1 when all flows get the same, 1/n when one of n "
+            "flows gets everything.",
+            of_a_flow=False,
+        ),
+        Measure(
+            "routing",
+            "Routing packets",
+            "",
+            _total("routing_packets"),
+            "Packets of the routing protocol, counted at each hop; the sum over the nodes.",
+            **_NODES,
+        ),
+        Measure(
+            "collisions",
+            "Collisions",
+            "",
+            _total("collisions"),
+            "Frames that a radio could not decode because of other frames; the sum over the nodes.",
+            **_NODES,
+        ),
     )
 }
-#: The measures of a summary.
+#: The measures of a table and of a summary, unless others are chosen.
 SHOWN = ("goodput", "delay", "loss", "retransmitted", "timeouts", "hops")
+
+
+def check(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The measures that are named: `"goodput,delay"` or a sequence of names, each kept once.
+
+    Raises:
+        ValueError: when there is no such measure, or none is named; the message has the nearest
+            name and lists all of them.
+    """
+    return _chosen(names, MEASURES, "measure")
+
+
+def check_series(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The quantities to be sampled over time that are named; no name at all is allowed.
+
+    Raises:
+        ValueError: when there is no such quantity; the message has the nearest name and lists all.
+    """
+    known = [quantity["name"] for quantity in catalogue.quantities()]
+    return _chosen(names, known, "series") if names else ()
+
+
+def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tuple[str, ...]:
+    given = names.split(",") if isinstance(names, str) else names
+    chosen = tuple(dict.fromkeys(filter(None, (name.strip() for name in given))))
+    for name in chosen:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"no {what} is called {name!r}; {hint}There are {', '.join(known)}")
+    if not chosen:
+        raise ValueError(f"no {what} is named; there are {', '.join(known)}")
+    return chosen

@@ -1,205 +1,317 @@
-"""Plots of results, drawn without a display; each returns a `matplotlib` figure."""
+"""Plots that compare cases, drawn without a display; each is a `matplotlib` figure."""
 
 from __future__ import annotations
 
-import io
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-import pyarrow.compute as pc
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+
+from hopyard.axis import numbers
+from hopyard.canvas import (
+    LETTER,
+    MARKERS,
+    MOST_PANELS,
+    PANEL,
+    STYLE,
+    Plot,
+    colours,
+    grid,
+    mpl,
+    note,
+    rows_of,
+    title,
+)
+from hopyard.report import short_keys
+from hopyard.terminal import fold
+from hopyard.timeplot import over_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
+    from hopyard.measures import Floats, Measure
     from hopyard.results import Case, Results
+    from hopyard.stats import Estimate
 
-# Okabe and Ito's colours, told apart by the colour-blind too.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
-STYLE: dict[Any, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": "#999999",
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelcolor": "#222222",
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "figure.dpi": 150,
-    "font.size": 11,
-    "grid.color": "#E5E5E5",
-    "legend.frameon": False,
-    "xtick.color": "#444444",
-    "ytick.color": "#444444",
-}
+__all__ = ["Plot", "comparison", "over_time"]
+
+#: A key with at least so many values, all of them numbers, goes along the axis by itself.
+POINTS_OF_A_LINE = 3
+#: Letters of a line of a long name.
+NAME = 26
 
 
-class Plot(Figure):
-    """A figure that a notebook shows without further ado."""
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A case with what is drawn of it, and its place: panel, colour, position along the axis."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        FigureCanvasAgg(self)
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png")
-        return buffer.getvalue()
-
-
-def _grid(panels: int, width: float, height: float) -> tuple[Plot, list[Axes]]:
-    columns = min(panels, 2)
-    rows = math.ceil(panels / columns)
-    figure = Plot(figsize=(width * columns, height * rows + 0.4), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    flat = list(axes.flat)
-    for spare in flat[panels:]:
-        spare.set_visible(False)
-    return figure, flat[:panels]
+    panel: str
+    colour: str
+    along: str
+    estimate: Estimate
+    values: Floats
 
 
 def comparison(results: Results, measure: str = "goodput", x: str | None = None) -> Plot:
-    """A measure's mean and interval for each case, each run as a dot.
+    """A measure's mean and interval for each case.
 
-    The compared key with the most values goes along the axis, the next one gives the colours, and
-    what remains (the scenario first of all) makes panels. `x` is the key along the axis.
+    A key goes along the axis: `x`, or one whose values are numbers, or the one with the most
+    values. The next one gives the colours, and what remains makes panels, with the same axes.
+    Numbers lie to scale on lines with a band for the interval. Other values are bars with an
+    error bar for the interval and a dot for each run.
+
+    Args:
+        results: what is drawn.
+        measure: the measure's name.
+        x: the key along the axis; `"nodes.count"` for example. A key that was not set but differs
+            between the scenarios that were compared is allowed.
 
     Raises:
-        ValueError: when no measure is called so, or `x` is no compared key.
+        ValueError: when the measure or the key does not exist; the message lists those that do.
     """
     chosen = results.measure(measure)
-    if x is not None and x not in results.settings:
-        known = ", ".join(results.settings) or "none"
-        raise ValueError(f"no key {x!r} is compared; the compared keys are: {known}")
-    keys = sorted(
-        results.settings,
-        key=lambda key: (key != x, -len({case.settings[key] for case in results.cases})),
-    )
-    along, colour = (keys[0] if keys else None), (keys[1] if len(keys) > 1 else None)
+    cases = results.cases
+    settings = {case.number: _settings(results, case, x) for case in cases}
+    keys = list(dict.fromkeys(key for each in settings.values() for key in each))
+    values = {key: list(dict.fromkeys(each[key] for each in settings.values())) for key in keys}
+    if x is not None and x not in values:
+        able = ", ".join(key for key in keys if key != "scenario") or "none"
+        raise ValueError(f"no compared key is called {x!r}; the compared keys are: {able}")
+    several = [key for key in keys if len(values[key]) > 1]
+    along = x or _along(several, values)
+    rest = sorted((key for key in several if key != along), key=lambda key: -len(values[key]))
+    # Scenarios are panels where something else can give the colours.
+    hues = [key for key in rest if key != "scenario"] or rest
+    colour = hues[0] if hues else None
+    short = short_keys(keys)
 
-    def panel_of(case: Case) -> str:
-        rest = [f"{key} = {case.settings[key]}" for key in keys[2:]]
-        return ", ".join([case.scenario, *rest])
+    def heading(case: Case) -> str:
+        parts = [key for key in rest if key != colour]
+        named = [
+            f"{short[key]} = {settings[case.number][key]}" for key in parts if key != "scenario"
+        ]
+        if "scenario" in parts or not named:
+            several_in_colour = colour == "scenario" or along == "scenario"
+            named.insert(0, "" if several_in_colour else case.scenario)
+        return ", ".join(filter(None, named))
 
-    panels = list(dict.fromkeys(map(panel_of, results.cases)))
-    colours = list(dict.fromkeys(case.settings[colour] if colour else "" for case in results.cases))
-    with mpl.rc_context(STYLE):
-        figure, axes = _grid(len(panels), 5.6, 3.7)
-        for axis, panel in zip(axes, panels, strict=True):
-            cases = [case for case in results.cases if panel_of(case) == panel]
-            places = list(dict.fromkeys(case.settings[along] if along else "" for case in cases))
-            _bars(axis, results, measure, cases, (along, places), (colour, colours))
-            axis.set_title(panel)
-            axis.set_ylabel(chosen.label)
-        if colour:
-            handles, labels = axes[0].get_legend_handles_labels()
-            figure.legend(
-                handles, labels, title=colour, loc="outside right upper", alignment="left"
-            )
-        runs = results.runs
-        note = f"Mean of {runs} runs, 95 % confidence interval" if runs > 1 else "One run"
-        figure.supxlabel(
-            f"{note}; a dot is a run. Hopyard {results.version}",
-            fontsize=8.5,
-            color="#666666",
-            x=0.01,
-            ha="left",
+    points = [
+        _Point(
+            heading(case),
+            settings[case.number][colour] if colour else "",
+            settings[case.number][along] if along else case.scenario,
+            results.estimate(measure, case),
+            results.values(measure, case),
         )
+        for case in cases
+    ]
+    return _draw(results, chosen, points, (along and short[along], colour and short[colour]), x)
+
+
+def _settings(results: Results, case: Case, x: str | None) -> dict[str, str]:
+    """A case's compared keys with its values, its scenario among them, and `x` if it has that."""
+    settings = {"scenario": case.scenario, **case.settings}
+    if x is not None and x not in settings:
+        look = getattr(results, "setting", None)
+        value = look(case, x) if look else None
+        if value is not None:
+            settings[x] = str(value)
+    return settings
+
+
+def _along(several: Sequence[str], values: dict[str, list[str]]) -> str | None:
+    """The key that goes along the axis when none is chosen."""
+
+    def weight(key: str) -> tuple[bool, bool, int]:
+        line = len(values[key]) >= POINTS_OF_A_LINE and numbers(values[key]) is not None
+        return line, key != "scenario", len(values[key])
+
+    return max(several, key=weight) if several else None
+
+
+def _draw(
+    results: Results,
+    measure: Measure,
+    points: Sequence[_Point],
+    names: tuple[str | None, str | None],
+    x: str | None,
+) -> Plot:
+    along, colour = names
+    panels = list(dict.fromkeys(point.panel for point in points))
+    drawn, hues = panels[:MOST_PANELS], list(dict.fromkeys(point.colour for point in points))
+    texts = list(dict.fromkeys(point.along for point in points))
+    scale = numbers(texts) if along and (x or len(texts) >= POINTS_OF_A_LINE) else None
+    paints = dict(zip(hues, colours(len(hues)), strict=True))
+    legend = min(max(map(len, [*hues, colour or ""])), NAME) * 10 * LETTER + 0.6 if colour else 0
+    label = measure.label
+    with mpl.rc_context(STYLE):
+        if scale:
+            figure, axes = grid(len(drawn), [3.7] * rows_of(len(drawn)), legend)
+            places = dict(zip(texts, scale[0], strict=True))
+            for axis, panel in zip(axes, drawn, strict=True):
+                of_panel = [point for point in points if point.panel == panel]
+                _draw_lines(axis, of_panel, places, paints)
+                axis.set_xlabel(f"{along} ({scale[1]})" if scale[1] else str(along))
+                axis.set_ylabel(label)
+        else:
+            figure, axes = _bars(points, drawn, (along, texts), paints, label, legend)
+        _same_limits(axes, points, lying=axes[0].get_xlabel() == label)
+        for axis, panel in zip(axes, drawn, strict=True):
+            title(axis, panel)
+        if colour:
+            handles, labels = _handles(paints, bool(scale))
+            figure.legend(
+                handles,
+                labels,
+                title="\n".join(fold(colour, NAME)),
+                loc="outside right upper",
+                alignment="left",
+            )
+        note(figure, _note(results, bool(scale), len(drawn), len(panels)))
     return figure
+
+
+def _note(results: Results, lines: bool, drawn: int, panels: int) -> str:
+    counts = {len(results.runs_of(case)) for case in results.cases}
+    runs = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
+    parts = [f"Mean of {runs} runs and 95 % confidence interval" if max(counts) > 1 else "One run"]
+    if max(counts) > 1 and not lines:
+        parts.append("a dot is a run")
+    some = f" The first {drawn} of {panels} panels." if drawn < panels else ""
+    return f"{'; '.join(parts)}.{some} Hopyard {results.version}"
+
+
+def _handles(paints: dict[str, Any], lines: bool) -> tuple[list[Any], list[str]]:
+    handles: list[Any] = [
+        mpl.lines.Line2D([], [], color=paint, marker=MARKERS[index % len(MARKERS)], markersize=5)
+        if lines
+        else mpl.patches.Patch(color=paint, alpha=0.85)
+        for index, paint in enumerate(paints.values())
+    ]
+    return handles, ["\n".join(fold(name, NAME)) for name in paints]
+
+
+def _draw_lines(
+    axis: Axes, points: Sequence[_Point], places: dict[str, float], paints: dict[str, Any]
+) -> None:
+    """A line for each colour through the means, with a band for the intervals."""
+    for index, (name, paint) in enumerate(paints.items()):
+        line = sorted(
+            (point for point in points if point.colour == name), key=lambda it: places[it.along]
+        )
+        x = np.array([places[point.along] for point in line])
+        mean = np.array([point.estimate.mean for point in line])
+        half = np.nan_to_num([point.estimate.half_width for point in line])
+        marker = MARKERS[index % len(MARKERS)]
+        axis.fill_between(x, mean - half, mean + half, color=paint, alpha=0.18, linewidth=0)
+        axis.plot(x, mean, color=paint, marker=marker, markersize=4.5, linewidth=1.4)
 
 
 def _bars(
-    axis: Axes,
-    results: Results,
-    measure: str,
-    cases: Sequence[Case],
+    points: Sequence[_Point],
+    panels: Sequence[str],
     along: tuple[str | None, list[str]],
-    colour: tuple[str | None, list[str]],
-) -> None:
-    width = 0.8 / len(colour[1])
-    shown: set[str] = set()
-    for case in cases:
-        name = case.settings[colour[0]] if colour[0] else ""
-        hue = colour[1].index(name)
-        place = along[1].index(case.settings[along[0]]) if along[0] else 0
-        x = place + (hue - (len(colour[1]) - 1) / 2) * width
-        paint = COLOURS[hue % len(COLOURS)]
-        estimate, values = results.estimate(measure, case), results.values(measure, case)
-        axis.bar(
-            x,
-            estimate.mean,
-            width * 0.92,
-            color=paint,
-            alpha=0.85,
-            label=None if name in shown else name,
-        )
-        shown.add(name)
-        spread = [x + width * 0.5 * ((i + 0.5) / len(values) - 0.5) for i in range(len(values))]
-        axis.scatter(spread, values, s=7, color="black", alpha=0.3, linewidths=0, zorder=3)
-        if not math.isnan(estimate.half_width):
-            axis.errorbar(
-                x,
-                estimate.mean,
-                estimate.half_width,
-                color="#222222",
-                capsize=4,
-                linewidth=1.4,
-                zorder=4,
+    paints: dict[str, Any],
+    label: str,
+    legend: float,
+) -> tuple[Plot, list[Axes]]:
+    """Bars: upright where their names fit below them, else lying, with a line for each name."""
+    of_panels = {
+        panel: [
+            text for text in along[1] if any(p.panel == panel and p.along == text for p in points)
+        ]
+        for panel in panels
+    }
+    most = max(map(len, of_panels.values()))
+    letters = max(len(line) for text in along[1] for line in fold(text, NAME))
+    lying = most * (letters + 2) * 10 * LETTER > PANEL - 0.9 or most * len(paints) > 16
+    columns = 2 if len(panels) > 1 else 1
+    if lying:
+        tall = [
+            max(
+                0.9 + len(names) * max(0.2 * len(paints), 0.16 * _lines_of(names) + 0.08)
+                for names in list(of_panels.values())[row * columns : (row + 1) * columns]
             )
-    axis.set_xticks(range(len(along[1])), along[1])
-    if along[0]:
-        axis.set_xlabel(along[0])
-    axis.set_ylim(bottom=0)
+            for row in range(rows_of(len(panels)))
+        ]
+        figure, axes = grid(len(panels), [max(each, 1.8) for each in tall], legend)
+    else:
+        figure, axes = grid(len(panels), [3.7] * rows_of(len(panels)), legend)
+    for axis, (panel, names) in zip(axes, of_panels.items(), strict=True):
+        width = 0.8 / len(paints)
+        for point in (point for point in points if point.panel == panel):
+            hue = list(paints).index(point.colour)
+            place = names.index(point.along) + (hue - (len(paints) - 1) / 2) * width
+            _bar(axis, point, place, width, paints[point.colour], lying)
+        ticks = ["\n".join(fold(name, NAME)) for name in names]
+        if lying:
+            axis.set_yticks(range(len(names)), ticks)
+            axis.set_ylim(len(names) - 0.4, -0.6)
+            axis.grid(visible=False, axis="y")
+            axis.set_xlabel(label)
+            axis.set_ylabel(along[0] or "")
+        else:
+            axis.set_xticks(range(len(names)), ticks)
+            axis.grid(visible=False, axis="x")
+            axis.set_ylabel(label)
+            axis.set_xlabel(along[0] or "")
+            # A single bar need not be as wide as the panel.
+            if len(names) == 1:
+                axis.set_xlim(-1, 1)
+    return figure, axes
 
 
-def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
-    """A sampled quantity of one run over time: a panel a case, a line a flow.
+def _lines_of(names: Sequence[str]) -> int:
+    return max(len(fold(name, NAME)) for name in names)
 
-    Raises:
-        ValueError: when the quantity was not sampled in that run.
-    """
-    wanted = pc.field("quantity") == quantity
-    chosen = results.series.filter(wanted if run is None else wanted & (pc.field("run") == run))
-    if not len(chosen):
-        sampled = ", ".join(pc.unique(results.series["quantity"]).to_pylist()) or "nothing"
-        raise ValueError(f"{quantity!r} was not sampled in such a run; what was: {sampled}")
-    first = pc.min(chosen["run"])
-    chosen = chosen.filter(pc.field("run") == first)
-    cases = [
-        case for case in results.cases if pc.any(pc.equal(chosen["case"], case.number)).as_py()
+
+def _bar(axis: Axes, point: _Point, place: float, width: float, paint: Any, lying: bool) -> None:
+    mean, half = point.estimate.mean, point.estimate.half_width
+    if math.isnan(mean):
+        where = (0, place) if lying else (place, 0)
+        axis.annotate(
+            "no value",
+            where,
+            (3, 0) if lying else (0, 3),
+            textcoords="offset points",
+            ha="left" if lying else "center",
+            va="center" if lying else "bottom",
+            rotation=0 if lying else 90,
+            fontsize=7,
+            color="#666666",
+        )
+        return
+    (axis.barh if lying else axis.bar)(place, mean, width * 0.92, color=paint, alpha=0.85)
+    count = len(point.values)
+    spread = [place + width * 0.5 * ((i + 0.5) / count - 0.5) for i in range(count)]
+    x, y = (point.values, spread) if lying else (spread, point.values)
+    if count > 1:
+        axis.scatter(x, y, s=6, color="black", alpha=0.3, linewidths=0, zorder=3)
+    if point.estimate.has_width:
+        style: dict[str, Any] = {"color": "#222222", "capsize": 3, "linewidth": 1.3, "zorder": 4}
+        if lying:
+            axis.errorbar(mean, place, xerr=half, **style)
+        else:
+            axis.errorbar(place, mean, yerr=half, **style)
+
+
+def _same_limits(axes: Sequence[Axes], points: Sequence[_Point], lying: bool) -> None:
+    """The same scale for a measure in all panels, so that they can be compared."""
+    ends = [
+        end
+        for point in points
+        for end in (*point.values, point.estimate.low, point.estimate.high, point.estimate.mean)
+        if not math.isnan(end)
     ]
-    with mpl.rc_context(STYLE | {"axes.grid.axis": "both"}):
-        figure, axes = _grid(len(cases), 5.6, 2.6)
-        for axis, case in zip(axes, cases, strict=True):
-            rows = chosen.filter(pc.field("case") == case.number)
-            flows = np.unique(rows["flow"].to_numpy())
-            for index, flow in enumerate(flows):
-                line = rows.filter(pc.field("flow") == int(flow))
-                x, y = line["time_s"].to_numpy(), line["value"].to_numpy()
-                few = len(flows) <= len(COLOURS)
-                axis.plot(
-                    x,
-                    y,
-                    color=COLOURS[index % len(COLOURS)],
-                    linewidth=1.1 if few else 0.7,
-                    alpha=1 if few else 0.6,
-                    label=f"flow {flow}" if few and len(flows) > 1 else None,
-                )
-            settings = ", ".join(case.settings.values())
-            axis.set_title(f"{case.scenario}: {settings}" if settings else case.scenario)
-            axis.set_xlabel("time (s)")
-            axis.set_ylabel(f"{quantity} ({rows['unit'][0]})")
-            axis.set_ylim(0, 1.05 * pc.max(chosen["value"]).as_py())
-            axis.set_xlim(0, pc.max(chosen["time_s"]).as_py())
-            if 1 < len(flows) <= len(COLOURS):
-                axis.legend(fontsize=8, ncols=2)
-        note = f"Run {first}. Hopyard {results.version}"
-        figure.supxlabel(note, fontsize=8.5, color="#666666", x=0.01, ha="left")
-    return figure
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    margin = 0.05 * (high - low) or 0.5
+    limits = (low - margin if low < 0 else 0.0, high + margin)
+    for axis in axes:
+        (axis.set_xlim if lying else axis.set_ylim)(*limits)
+    places = [axis.get_xlim() for axis in axes]
+    if not lying and len({axis.get_xlabel() for axis in axes}) == 1 and not axes[0].patches:
+        for axis in axes:
+            axis.set_xlim(min(a for a, _ in places), max(b for _, b in places))

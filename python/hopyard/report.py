@@ -1,59 +1,224 @@
-"""Results and lists as tables on the terminal."""
+"""Results as tables on the terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import pyarrow.compute as pc
 
-from hopyard.measures import MEASURES, SHOWN
-from hopyard.stats import aligned
+from hopyard import measures as known
+from hopyard import terminal
+from hopyard.measures import MEASURES, SHOWN, integers
+from hopyard.stats import estimate
+from hopyard.terminal import Names, Numbers, console, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    import pyarrow as pa
+    from rich.console import Console
+
+    from hopyard.measures import Measure
     from hopyard.results import Case, Results
+    from hopyard.stats import Estimate
+
+#: The measures of a table of flows, unless others are chosen.
+SHOWN_OF_FLOWS = tuple(name for name in SHOWN if MEASURES[name].of_a_flow)
 
 
-def console() -> Console:
-    """The terminal; where the output goes to a file, lines are not broken at its width."""
-    out = Console()
-    return out if out.is_terminal else Console(width=200)
+def show(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
+    """Prints the measures of each case: the mean over the runs with its 95 % interval.
 
+    There is a table for each scenario; scenarios with one case each share a table.
 
-def show(results: Results, measures: Sequence[str] | None = None) -> None:
-    """Prints each case's measures: mean and 95 % interval over the runs; one table a scenario."""
-    out = console()
-    if not results.cases:
-        out.print("No run was finished.")
+    Raises:
+        ValueError: when a measure does not exist.
+    """
+    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    out = out or console()
+    if _nothing(results, out):
         return
-    for scenario in dict.fromkeys(case.scenario for case in results.cases):
-        cases = [case for case in results.cases if case.scenario == scenario]
-        out.print(_table(results, scenario, cases, measures or SHOWN))
+    for cases in _groups(results):
+        _title(results, cases, "mean ± 95 % interval", out)
+        numbers = [
+            _numbers(measure, (results.estimate(measure.name, case) for case in cases))
+            for measure in chosen
+        ]
+        terminal.show(out, _names(results, cases), numbers, _gaps(results, cases))
 
 
-def _table(results: Results, scenario: str, cases: list[Case], measures: Sequence[str]) -> Table:
-    runs = f"{results.runs} runs: mean ± 95 % interval" if results.runs > 1 else "one run"
-    table = Table(
-        title=f"[bold]{escape(scenario)}[/], {runs}", title_justify="left", box=SIMPLE_HEAD
-    )
-    # A key that has one value only needs no column.
-    keys = [key for key in results.settings if len({case.settings[key] for case in cases}) > 1]
+def flows(
+    results: Results, measures: Sequence[str] | None = None, out: Console | None = None
+) -> None:
+    """Prints the measures of each flow: the mean over the runs with its 95 % interval.
+
+    Raises:
+        ValueError: when a measure does not exist or says nothing of a single flow.
+    """
+    chosen = [MEASURES[name] for name in known.check(measures or SHOWN_OF_FLOWS)]
+    for measure in chosen:
+        if not measure.of_a_flow:
+            able = ", ".join(name for name, each in MEASURES.items() if each.of_a_flow)
+            text = f"{measure.name!r} is not a measure of single flows; expected one of {able}"
+            raise ValueError(text)
+    out = out or console()
+    if _nothing(results, out):
+        return
+    for cases in _groups(results):
+        _title(results, cases, "flows, mean ± 95 % interval", out)
+        rows = [(case, *each) for case in cases for each in _flows_of(results, case)]
+        names = _names(results, [case for case, _, _ in rows])
+        # Flows that are drawn have other ends in each run.
+        for head, column in (("flow", "flow"), ("from", "source"), ("to", "destination")):
+            names.append(Names(head, [_only(table, column) for _, _, table in rows]))
+        numbers = [
+            _numbers(measure, (_of_flow(results, measure, case, table) for case, _, table in rows))
+            for measure in chosen
+        ]
+        firsts = [i for i in range(1, len(rows)) if rows[i][0] is not rows[i - 1][0]]
+        terminal.show(out, names, numbers, firsts if len(firsts) < len(rows) - 1 else ())
+
+
+def differences(
+    results: Results,
+    measures: Sequence[str] | None = None,
+    baseline: Case | None = None,
+    out: Console | None = None,
+) -> None:
+    """Prints how much more each case has than the first case of its scenario, run by run.
+
+    Runs of the same number meet the same movement and channel, so the interval is that of the
+    differences of the pairs, which is narrower than that of two independent means. An interval
+    without 0 in it is a difference that the runs show.
+
+    Raises:
+        ValueError: when a measure does not exist.
+    """
+    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    out = out or console()
+    if _nothing(results, out):
+        return
+    for cases in _groups(results):
+        first = baseline or cases[0]
+        others = [case for case in cases if case is not first]
+        if not others:
+            say(out, (f"{first}: there is no other case to compare it with.", ""))
+            continue
+        _title(results, cases, f"difference from {_text(results, cases, first)}, by pairs", out)
+        numbers = [
+            _numbers(measure, (results.difference(measure.name, case, first) for case in others))
+            for measure in chosen
+        ]
+        names = _names(results, others, cases)
+        terminal.show(out, names, numbers, _gaps(results, others))
+
+
+def short_keys(keys: Sequence[str]) -> dict[str, str]:
+    """The last part of each key, with as many parts before it as tell it from the others."""
+    short = {}
     for key in keys:
-        table.add_column(escape(key.rpartition(".")[2]))
-    columns = []
-    for name in measures:
-        measure = MEASURES[name]
-        table.add_column(f"{measure.title}\n[dim]{measure.unit}[/]", justify="right")
-        columns.append(aligned([results.estimate(name, case) for case in cases]))
-    group = keys[0] if len(keys) > 1 else None
-    for index, case in enumerate(cases):
-        if group and index and cases[index - 1].settings[group] != case.settings[group]:
-            table.add_row()
-        table.add_row(
-            *(escape(case.settings[key]) for key in keys), *(column[index] for column in columns)
+        parts = key.split(".")
+        tails = (".".join(parts[-count:]) for count in range(1, len(parts) + 1))
+        shared = (
+            tail
+            for tail in tails
+            if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1
         )
-    return table
+        short[key] = next(shared, key)
+    return short
+
+
+def varying(results: Results, cases: Sequence[Case]) -> list[str]:
+    """The compared keys that have several values in these cases."""
+    return [key for key in results.settings if len({case.settings[key] for case in cases}) > 1]
+
+
+def _nothing(results: Results, out: Console) -> bool:
+    if not results.cases:
+        say(out, ("No run was finished.", ""))
+    return not results.cases
+
+
+def _groups(results: Results) -> list[list[Case]]:
+    """The cases of each table."""
+    groups: dict[str, list[Case]] = {}
+    for case in results.cases:
+        groups.setdefault(case.scenario, []).append(case)
+    if all(len(cases) == 1 for cases in groups.values()):
+        return [list(results.cases)]
+    return list(groups.values())
+
+
+def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> None:
+    scenarios = ", ".join(dict.fromkeys(case.scenario for case in cases))
+    counts = sorted({len(results.runs_of(case)) for case in cases})
+    runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
+    if counts == [1]:
+        runs, what = "one run", what.replace("mean ± 95 % interval", "").rstrip(", ")
+    say(out, (scenarios, "bold"), (f", {runs}{': ' if what else ''}{what}", ""))
+    shared = [
+        f"{key} = {cases[0].settings[key]}"
+        for key in results.settings
+        if key not in varying(results, cases) and cases[0].settings[key]
+    ]
+    if shared:
+        say(out, (f"In all cases {', '.join(shared)}.", "dim"))
+
+
+def _names(
+    results: Results, rows: Sequence[Case], cases: Sequence[Case] | None = None
+) -> list[Names]:
+    """The columns that tell rows apart: scenario, compared keys, and runs where they differ."""
+    cases = cases or rows
+    names = []
+    keys = varying(results, cases)
+    if len({case.scenario for case in cases}) > 1 or not keys:
+        names.append(Names("scenario", [case.scenario for case in rows]))
+    names += [
+        Names(short, [case.settings[key] for case in rows])
+        for key, short in short_keys(keys).items()
+    ]
+    counts = [len(results.runs_of(case)) for case in rows]
+    if len(set(counts)) > 1:
+        names.append(Names("runs", [str(count) for count in counts]))
+    return names
+
+
+def _text(results: Results, cases: Sequence[Case], case: Case) -> str:
+    """What tells a case from the others, such as `tcp = vegas`."""
+    keys = short_keys(varying(results, cases))
+    settings = [f"{short} = {case.settings[key]}" for key, short in keys.items()]
+    if len({each.scenario for each in cases}) > 1 or not settings:
+        settings.insert(0, case.scenario)
+    return ", ".join(settings)
+
+
+def _numbers(measure: Measure, estimates: Iterable[Estimate]) -> Numbers:
+    return Numbers(measure.title, measure.unit, [each.parts() for each in estimates])
+
+
+def _gaps(results: Results, cases: Sequence[Case]) -> list[int]:
+    """The rows where the first of several keys changes."""
+    keys = varying(results, cases)
+    if len(keys) < 2:
+        return []
+    values = [case.settings[keys[0]] for case in cases]
+    gaps = [row for row in range(1, len(values)) if values[row] != values[row - 1]]
+    return gaps if len(gaps) < len(cases) - 1 else []
+
+
+def _flows_of(results: Results, case: Case) -> list[tuple[int, pa.Table]]:
+    rows = results.rows("flows", case)
+    numbers = sorted(set(integers(rows, "flow").tolist()))
+    return [(number, rows.filter(pc.equal(rows["flow"], number))) for number in numbers]
+
+
+def _only(table: pa.Table, column: str) -> str:
+    values = pc.unique(table[column]).to_pylist()
+    return str(values[0]) if len(values) == 1 else "varies"
+
+
+def _of_flow(results: Results, measure: Measure, case: Case, rows: pa.Table) -> Estimate:
+    runs = results.runs_of(case)
+    group = runs.searchsorted(integers(rows, "run"))
+    return estimate(measure.of_runs(rows, group, len(runs)))

@@ -11,11 +11,11 @@ import numpy as np
 from hopyard._core import student_t_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
 CONFIDENCE = 0.95
+#: More would not fit a table.
+MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +41,37 @@ class Estimate:
         return self.mean + self.half_width
 
     def __str__(self) -> str:
-        return self.text(self.decimals)
+        mean, half_width = self.parts()
+        return f"{mean} ± {half_width}" if half_width else mean
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the interval has a width that is known: several runs, not all the same.
+
+        What rounding leaves of equal values does not count as a width.
+        """
+        return self.half_width > 1e-12 * abs(self.mean)
 
     @property
     def decimals(self) -> int:
         """How many decimals say something: two digits of the half width, or three of the mean."""
-        known = not math.isnan(self.half_width) and self.half_width > 0
-        scale, digits = (self.half_width, 2) if known else (abs(self.mean), 3)
-        if math.isnan(scale) or scale == 0:
+        scale, digits = (self.half_width, 2) if self.has_width else (abs(self.mean), 3)
+        if math.isnan(scale) or scale == 0 or (not self.has_width and self.mean.is_integer()):
             return 0
-        return min(max(digits - 1 - math.floor(math.log10(scale)), 0), 3)
+        # Rounded to its digits first: 0.0996 is 0.10, which needs a decimal less than it seems.
+        power = int(f"{scale:.{digits - 1}e}".partition("e")[2])
+        return min(max(digits - 1 - power, 0), MOST_DECIMALS)
 
-    def text(self, decimals: int) -> str:
-        """As `198.3 ± 2.1`, or `-` where no run had a value."""
+    def parts(self) -> tuple[str, str]:
+        """The mean and the half width as texts, to the decimals that say something.
+
+        The mean is `-` where no run had a value. The half width is empty where there is none to
+        show: after one run, and where every run had the same value.
+        """
         if math.isnan(self.mean):
-            return "-"
-        mean = f"{self.mean:,.{decimals}f}"
-        return mean if math.isnan(self.half_width) else f"{mean} ± {self.half_width:,.{decimals}f}"
-
-
-def aligned(estimates: Sequence[Estimate]) -> list[str]:
-    """Estimates as texts for a column: all with the decimals that most of them need."""
-    decimals = sorted(each.decimals for each in estimates if each.runs)
-    usual = decimals[len(decimals) // 2] if decimals else 0
-    return [each.text(usual) for each in estimates]
+            return "-", ""
+        mean = f"{self.mean:,.{self.decimals}f}"
+        return mean, f"{self.half_width:,.{self.decimals}f}" if self.has_width else ""
 
 
 def estimate(values: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:

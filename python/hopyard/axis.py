@@ -1,0 +1,40 @@
+"""Settings as numbers with a unit, for an axis to scale."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)")
+#: Units of one kind, each with its size; the first is that of an axis on which several meet.
+_KINDS = (
+    {"s": 1.0, "h": 3600.0, "min": 60.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    {"m": 1.0, "km": 1e3},
+    {"kbps": 1.0, "bps": 1e-3, "Mbps": 1e3, "Gbps": 1e6},
+    {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1024.0**2},
+    {"mW": 1.0, "W": 1e3},
+    {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+)
+
+
+def numbers(texts: Sequence[str]) -> tuple[list[float], str] | None:
+    """The numbers and their common unit, if all texts are such: "5 m/s", "200 m", "3", "2 Mbps".
+
+    The unit is that of the texts where they share one, and otherwise one that all can be given in.
+    """
+    found: list[tuple[float, str]] = []
+    for text in texts:
+        match = _NUMBER.fullmatch(text.strip().strip("\"'"))
+        if match is None:
+            return None
+        found.append((float(match[1]), match[2]))
+    units = {unit for _, unit in found}
+    if len(units) == 1:
+        return [number for number, _ in found], units.pop()
+    for kind in _KINDS:
+        if units <= kind.keys():
+            return [number * kind[unit] for number, unit in found], next(iter(kind))
+    return None

@@ -1,0 +1,105 @@
+"""Plots of sampled quantities over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from hopyard.canvas import COLOURS, MOST_PANELS, STYLE, colours, grid, mpl, note, rows_of, title
+from hopyard.report import short_keys, varying
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+
+    from hopyard.canvas import Plot
+    from hopyard.results import Case, Results
+
+
+def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
+    """A sampled quantity of one run over time: a panel a case, a line a flow.
+
+    Raises:
+        ValueError: when the quantity was not sampled in that run.
+    """
+    wanted = pc.field("quantity") == quantity
+    chosen = results.series.filter(wanted if run is None else wanted & (pc.field("run") == run))
+    if not len(chosen):
+        sampled = ", ".join(pc.unique(results.series["quantity"]).to_pylist()) or "nothing"
+        where = "" if run is None else f" in run {run}"
+        raise ValueError(f"{quantity!r} was not sampled{where}; sampled were: {sampled}")
+    first = pc.min(chosen["run"])
+    chosen = chosen.filter(pc.field("run") == first)
+    numbers = set(pc.unique(chosen["case"]).to_pylist())
+    all_cases = [case for case in results.cases if case.number in numbers]
+    cases = all_cases[:MOST_PANELS]
+    flows = pc.unique(chosen["flow"]).to_pylist()
+    paints = dict(zip(sorted(flows), colours(len(flows)), strict=True))
+    top, hidden = _top(quantity, chosen["value"].to_numpy())
+    end = pc.max(chosen["time_s"]).as_py()
+    with mpl.rc_context(STYLE):
+        many = len(flows) > len(COLOURS)
+        figure, axes = grid(len(cases), [2.6] * rows_of(len(cases)), 0.8 if len(flows) > 1 else 0)
+        for axis, case in zip(axes, cases, strict=True):
+            rows = chosen.filter(pc.field("case") == case.number)
+            _lines(axis, rows, paints)
+            title(axis, _heading(results, case))
+            axis.set_xlabel("time (s)")
+            axis.set_ylabel(f"{quantity} ({rows['unit'][0]})")
+            # The same axes in all panels, so that they can be compared.
+            axis.set_ylim(0, 1.05 * top or 1)
+            axis.set_xlim(0, end or 1)
+            if hidden and pc.max(rows["value"]).as_py() > top:
+                text = f"above the axis: {hidden:,.0f}"
+                axis.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8)
+        if many:
+            shades = mpl.colors.ListedColormap(list(paints.values()))
+            limits = mpl.colors.Normalize(-0.5, len(flows) - 0.5)
+            bar = figure.colorbar(
+                mpl.cm.ScalarMappable(limits, shades), ax=axes, label="flow", aspect=30
+            )
+            places = np.unique(np.linspace(0, len(flows) - 1, 11).round()).astype(int)
+            bar.set_ticks(places.tolist(), labels=[str(sorted(flows)[place]) for place in places])
+        elif len(flows) > 1:
+            handles = [mpl.lines.Line2D([], [], color=paint) for paint in paints.values()]
+            labels = [f"flow {flow}" for flow in paints]
+            figure.legend(handles, labels, loc="outside right upper")
+        some = f" The first {len(cases)} of {len(all_cases)} cases." if cases != all_cases else ""
+        note(figure, f"Run {first}.{some} Hopyard {results.version}")
+    return figure
+
+
+def _lines(axis: Axes, rows: pa.Table, paints: dict[int, Any]) -> None:
+    width = 1.2 if len(paints) <= len(COLOURS) else 0.7
+    for flow in sorted(pc.unique(rows["flow"]).to_pylist()):
+        line = rows.filter(pc.field("flow") == flow)
+        x, y = line["time_s"].to_numpy(), line["value"].to_numpy()
+        # A single sample is a dot.
+        axis.plot(x, y, color=paints[flow], linewidth=width, marker="." if len(x) == 1 else None)
+
+
+def _top(quantity: str, values: Any) -> tuple[float, float]:
+    """The largest value to be seen, and what lies beyond it: 0 where nothing does.
+
+    The slow start threshold begins at a value that stands for no threshold, far above all windows.
+    """
+    largest = float(values.max())
+    lower = values[values < largest / 10]
+    if (
+        quantity == "ssthresh"
+        and lower.size
+        and not ((values > largest / 10) & (values < largest)).any()
+    ):
+        return float(lower.max()), largest
+    return largest, 0.0
+
+
+def _heading(results: Results, case: Case) -> str:
+    keys = short_keys(varying(results, results.cases))
+    settings = ", ".join(f"{short} = {case.settings[key]}" for key, short in keys.items())
+    several = len({each.scenario for each in results.cases}) > 1
+    if settings:
+        return f"{case.scenario}: {settings}" if several else settings
+    return case.scenario
