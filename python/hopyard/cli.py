@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopyard import _core, command, signals
+from hopyard import _core, command, completion, signals
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Group(click.Group):
@@ -100,26 +100,34 @@ _SET = click.option(
     multiple=True,
     metavar="KEY=V1,V2",
     callback=_settings,
+    shell_complete=completion.settings,
     help="Set a key of the scenario; several values are compared. `flow.tcp` is that of all flows.",
 )
 
 
-def _names(_context: click.Context, _option: click.Parameter, given: str) -> list[str]:
-    """Reads `A,B` into a list."""
-    return [name.strip() for name in given.split(",") if name.strip()]
+def _series(_context: click.Context, _option: click.Parameter, given: str) -> Sequence[str]:
+    """Reads the names of quantities: `A,B`."""
+    if not given:
+        return []
+    from hopyard.measures import check_series
+
+    return _checked(check_series, given)
 
 
-def _measures(context: click.Context, option: click.Parameter, given: str) -> list[str]:
-    """Reads the names of measures."""
-    names = _names(context, option, given)
-    if names:
-        from hopyard.measures import MEASURES
+def _measures(_context: click.Context, _option: click.Parameter, given: str) -> Sequence[str]:
+    """Reads the names of measures: `A,B`."""
+    if not given:
+        return []
+    from hopyard.measures import check
 
-        for name in names:
-            if name not in MEASURES:
-                known = ", ".join(MEASURES)
-                raise click.BadParameter(f"no measure is called {name!r}; there are {known}")
-    return names
+    return _checked(check, given)
+
+
+def _checked(check: Callable[[str], Sequence[str]], given: str) -> Sequence[str]:
+    try:
+        return check(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 _MEASURE = click.option(
@@ -128,6 +136,7 @@ _MEASURE = click.option(
     metavar="M1,M2",
     default="",
     callback=_measures,
+    shell_complete=completion.measures,
     help="Measures of the table, of summary.csv and of the plots: goodput, delay, ...",
 )
 
@@ -171,7 +180,8 @@ _MEASURE = click.option(
     "sampled",
     metavar="Q1,Q2",
     default="",
-    callback=_names,
+    callback=_series,
+    shell_complete=completion.series,
     help="Sample these quantities over time, such as cwnd,srtt",
 )
 @_MEASURE
@@ -236,23 +246,41 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @main.command()
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=_FOLDER)
 @_MEASURE
+@click.option("--flows", is_flag=True, help="Show each flow.")
+@click.option(
+    "--difference", is_flag=True, help="Show how much more each case has than the first, by pairs."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def show(
-    context: click.Context, folders: Sequence[Path], measures: Sequence[str], as_json: bool
+    context: click.Context,
+    folders: Sequence[Path],
+    measures: Sequence[str],
+    flows: bool,
+    difference: bool,
+    as_json: bool,
 ) -> None:
     """Show the results that a folder holds, also while runs go on.
 
     Several FOLDERs are shown as one: runs of one scenario that were made on several machines.
     """
-    context.exit(command.show(folders, measures, as_json=as_json))
+    if flows + difference + as_json > 1:
+        raise click.UsageError("--flows, --difference and --json exclude each other")
+    table = "flows" if flows else "differences" if difference else "show"
+    context.exit(command.show(folders, measures, as_json=as_json, table=table))
 
 
 @main.command()
 @click.argument("folder", type=_FOLDER)
 @_MEASURE
 @click.option(
-    "--series", "sampled", metavar="Q1,Q2", default="", callback=_names, help="Draw these series."
+    "--series",
+    "sampled",
+    metavar="Q1,Q2",
+    default="",
+    callback=_series,
+    shell_complete=completion.series,
+    help="Draw these series.",
 )
 @click.option("--x", metavar="KEY", help="The compared key that is drawn along the x axis.")
 @click.option(
@@ -298,7 +326,7 @@ def check(context: click.Context, files: Sequence[Path], settings: Mapping[str, 
 
 
 @main.command()
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=completion.kinds)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
 def new(kind: str | None, output: Path | None, force: bool) -> None:
@@ -322,13 +350,25 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
 
 
 @main.command()
-@click.argument("name", required=False, metavar="[ROOM|NAME]")
-@click.option("--profile", metavar="PROFILE", help="Show this profile of the model alone.")
+@click.argument("name", required=False, metavar="[ROOM|NAME]", shell_complete=completion.models)
+@click.option(
+    "--profile",
+    metavar="PROFILE",
+    shell_complete=completion.profiles,
+    help="Show this profile of the model alone.",
+)
 def models(name: str | None, profile: str | None) -> None:
     """List models, or a model's parameters with their defaults."""
     from hopyard import listing
 
     listing.show_models(name, profile)
+
+
+@main.command(name="completion")
+@click.argument("shell", type=click.Choice(sorted(completion.SHELLS)))
+def show_completion(shell: str) -> None:
+    """Print the line that makes a shell complete commands, models, keys, measures and series."""
+    click.echo(completion.SHELLS[shell])
 
 
 @main.command()

@@ -188,7 +188,12 @@ def tell(text: str) -> int:
 
 
 def shown(
-    results: Results, measures: Sequence[str], *, as_json: bool, folder: Folder | None
+    results: Results,
+    measures: Sequence[str],
+    *,
+    as_json: bool,
+    folder: Folder | None,
+    table: str = "show",
 ) -> int:
     """Shows results, and gives the exit code."""
 
@@ -198,7 +203,7 @@ def shown(
         else:
             from hopyard import report
 
-            report.show(results, measures or None)
+            getattr(report, table)(results, measures or None)
 
     return _output(show)
 
@@ -282,9 +287,10 @@ def _draw(
     paths: list[Path] = []
     try:
         stop.drawing = True
-        for name in [*(measures or ["goodput"]), *series]:
-            figure = results.plot_series(name) if name in series else results.plot(name)
-            paths += [_save_plot(figure, folder.where / f"{name}.png")]
+        for name in measures or ["goodput"]:
+            paths += [_save_plot(results.plot(name), folder.where / f"{name}.png")]
+        for name in series:
+            paths += [_save_plot(results.plot_series(name), folder.where / _series_file(name))]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
         return 0, paths
@@ -299,6 +305,13 @@ def _draw(
         with suppress(OSError):
             folder.drawn(path.name for path in paths)
     return 0, paths
+
+
+def _series_file(name: str) -> str:
+    """A name that no plot of a measure has: "goodput" is both."""
+    from hopyard.measures import MEASURES
+
+    return f"{name}_series.png" if name in MEASURES else f"{name}.png"
 
 
 def _save_plot(figure: Any, path: Path) -> Path:
@@ -337,14 +350,16 @@ def _again(failure: Failure, folder: Folder | None) -> str | None:
     return shlex.join(words)
 
 
-def show(folders: Sequence[Path], measures: Sequence[str], *, as_json: bool) -> int:
-    """Shows what folders hold."""
+def show(
+    folders: Sequence[Path], measures: Sequence[str], *, as_json: bool, table: str = "show"
+) -> int:
+    """Shows what folders hold; `table` is a function of `hopyard.report`."""
     from hopyard.results import Results
 
     results = Results.load(*folders)
     if not results.complete:
         say("These results are not complete: runs are under way, were interrupted, or failed.")
-    return shown(results, measures, as_json=as_json, folder=None)
+    return shown(results, measures, as_json=as_json, folder=None, table=table)
 
 
 def plot(
@@ -368,9 +383,12 @@ def plot(
     paths = []
     try:
         stop.idle, stop.drawing = False, True
-        for name in wanted:
-            figure = results.plot_series(name) if name in series else results.plot(name, x)
+        for name in wanted[: len(wanted) - len(series)]:
+            figure = results.plot(name, x)
             paths.append(_save_plot(figure, output or folder / f"{name}.png"))
+        for name in series:
+            figure = results.plot_series(name)
+            paths.append(_save_plot(figure, output or folder / _series_file(name)))
     except signals.Stopped:
         return stop.exit_code
     finally:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 SHOWN_OF_FLOWS = tuple(name for name in SHOWN if MEASURES[name].of_a_flow)
 
 
-def show(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
+def show(
+    results: Results, measures: Sequence[str] | None = None, out: Console | None = None
+) -> None:
     """Prints the measures of each case: the mean over the runs with its 95 % interval.
 
     There is a table for each scenario; scenarios with one case each share a table.
