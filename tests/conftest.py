@@ -30,6 +30,8 @@ def results() -> Results:
             tcp,
             run,
             flow=flow,
+            source=flow,
+            destination=2,
             goodput_kbps=float(rate),
             throughput_kbps=rate * 1.1,
             payload_kbps=float(rate),

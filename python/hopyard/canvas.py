@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,12 @@ try:
 except ValueError:
     # MPLBACKEND names no backend that exists. No backend is needed here.
     _backend = os.environ.pop("MPLBACKEND", None)
+    # What was imported before the error is not complete.
+    for _module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        del sys.modules[_module]
     import matplotlib as mpl
+    import matplotlib.lines
+    import matplotlib.patches
 
     if _backend is not None:
         os.environ["MPLBACKEND"] = _backend

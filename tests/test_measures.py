@@ -1,0 +1,63 @@
+"""Names of measures and series, and the page that explains them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hopyard import _core, listing, run
+from hopyard.catalogue import ORIGIN, tables
+from hopyard.congestion import CongestionControl
+from hopyard.measures import check, check_series
+from hopyard.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_names_are_checked() -> None:
+    assert check("delay, goodput,delay") == ("delay", "goodput")
+    assert check_series(["cwnd"]) == ("cwnd",)
+    assert check_series("") == ()
+    with pytest.raises(ValueError, match=r"did you mean 'fairness'\? There are goodput, "):
+        check("fairnes")
+    with pytest.raises(ValueError, match=r"no series is called 'rtt'; did you mean 'srtt'\?"):
+        check_series("rtt")
+    with pytest.raises(ValueError, match="no measure is named"):
+        check(",")
+
+
+def test_the_page_of_results_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert listing.render(page) == page, "python -m hopyard.listing makes it anew"
+
+
+def test_every_column_of_a_run_is_explained() -> None:
+    scenario = Scenario.parse(_core.new_scenario("chain"))
+    results = run(scenario, runs=1, set={"duration": "2 s"}, progress=False)
+    origin = {each["name"] for each in ORIGIN} | {"duration"}
+    for info in tables():
+        table: pa.Table = getattr(results, info["name"])
+        explained = [column["name"] for column in info["columns"]]
+        assert [name for name in table.column_names if name not in origin] == explained
+
+
+def test_the_stub_says_what_help_says() -> None:
+    tree = ast.parse((ROOT / "python" / "hopyard" / "_core.pyi").read_text(encoding="utf-8"))
+    seen = 0
+    for cls in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for method in (node for node in cls.body if isinstance(node, ast.FunctionDef)):
+            said = ast.get_docstring(method)
+            found = getattr(getattr(_core, cls.name, None), method.name, None)
+            is_property = any(isinstance(it, ast.Name) for it in method.decorator_list)
+            if said and is_property and cls.name not in ("Scenario", "Batch", "Table"):
+                assert " ".join((found.__doc__ or "").split()) == " ".join(said.split()), (
+                    method.name
+                )
+                seen += 1
+    assert seen > 40
+    assert "SND.UNA" in (CongestionControl.una.__doc__ or "")
