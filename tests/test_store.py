@@ -240,6 +240,31 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     assert kills.disks(tmp_path, 3).problems == []
 
 
+def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Store._insert
+    tries: list[int] = []
+
+    def full(self: Store, *given: object) -> None:
+        first(self, *given)  # type: ignore[arg-type]
+        tries.append(1)
+
+    def insert(self: Store, *given: object) -> None:
+        if not tries:
+            with self._transaction():
+                tries.append(1)
+                self._prepare("flows", given[2]["flows"].schema)  # type: ignore[index]
+                raise sqlite3.OperationalError("database or disk is full")
+        full(self, *given)
+
+    monkeypatch.setattr(Store, "_insert", insert)
+    results = hopyard.run(
+        Scenario(SHORT | {"duration": "1 s"}), runs=40, jobs=2, out=tmp_path / "o"
+    )
+    assert len(results.flows) == 40
+
+
 FAILS = """
 from hopyard import CongestionControl
 

@@ -365,11 +365,13 @@ class Store:
     ) -> None:
         # Series first: the store names no file that is not there.
         series: dict[tuple[int, int], str] = {}
+        known = dict(self._tables)
         try:
             self._write_series(cases, tables["series"], series)
             self._insert(cases, records, tables, series)
         except BaseException:
-            # Others may find room where these were.
+            # Others may find room where these were, and tables made in the transaction are gone.
+            self._tables = known
             for name in series.values():
                 (self.folder / name).unlink(missing_ok=True)
             raise
