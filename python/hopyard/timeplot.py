@@ -60,7 +60,7 @@ def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
             bar = figure.colorbar(
                 mpl.cm.ScalarMappable(limits, shades), ax=axes, label="flow", aspect=30
             )
-            places = np.unique(np.linspace(0, len(flows) - 1, 11).round()).astype(int)
+            places = np.unique(np.linspace(0, len(flows) - 1, 6).round()).astype(int)
             bar.set_ticks(places.tolist(), labels=[str(sorted(flows)[place]) for place in places])
         elif len(flows) > 1:
             handles = [mpl.lines.Line2D([], [], color=paint) for paint in paints.values()]
