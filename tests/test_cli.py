@@ -178,3 +178,16 @@ def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
     flows = parquet.read_table(out / "flows.parquet")
     assert 0 < len(flows) < 100_000
     assert (flows["goodput_kbps"].to_numpy() > 0).any()
+
+
+def test_check_judges_all_files_and_keys_go_together(chain: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(chain.read_text().replace("spacing", "spacng"))
+    done = hopyard("check", bad, chain)
+    assert done.exit_code == 2
+    assert f"{chain}: nothing wrong" in done.stdout
+    assert "spacng" in done.stderr
+    done = hopyard("check", chain, "--set", "nodes.count=3..5", "--with", "flow.to=last")
+    assert (done.exit_code, "3 cases" in done.stdout) == (0, True), done.output
+    done = hopyard("check", chain, "--with", "flow.to=last")
+    assert (done.exit_code, "expected a --set before it" in done.stderr) == (2, True)

@@ -191,3 +191,57 @@ def test_the_schema_knows_every_section() -> None:
     assert {"nodes", "mobility", "radio", "mac", "routing", "tcp", "flow"} <= set(
         schema["properties"]
     )
+
+
+def test_numbers_of_numpy_and_lists_are_compared(chain: Scenario) -> None:
+    cases = chain.cases({"tcp.window": np.arange(4, 7)})
+    assert [case.tcp.window for case in cases] == [4, 5, 6]
+    assert chain.cases({"name": "5"})[0].name == "5"
+    assert chain.cases(series="cwnd")[0].measure.series == ["cwnd"]
+
+
+def test_keys_go_together(chain: Scenario) -> None:
+    together = {("nodes.count", "flow.0.to"): [(3, 2), (4, 3)]}
+    assert [(case.nodes.count, case.flow[0].to) for case in chain.cases(together)] == [
+        (3, 2),
+        (4, 3),
+    ]
+    ranged = chain.cases({"tcp.window": "3..5"})
+    assert [case.tcp.window for case in ranged] == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"set": "flow.tcp=vegas"}, "set: expected a mapping"),
+        ({"set": {3: 4}}, "set: expected a key such as 'flow.tcp'"),
+        ({"set": {"tcp.window": float("nan")}}, "tcp.window: expected a finite number"),
+        ({"set": {"tcp.window": object()}}, "tcp.window: expected text, a number"),
+        ({"set": {"tcp.window": []}}, "at least one value"),
+        ({"set": {("a", "b"): [1, 2]}}, "tuples of 2 values"),
+        ({"set": {"tcp.window": "9..3"}}, "begins above its end"),
+        ({"seed": "x"}, "seed: expected a whole number"),
+    ],
+)
+def test_what_a_program_gives_wrong_is_named(
+    chain: Scenario, change: dict[str, object], words: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=words):
+        chain.cases(**change)  # type: ignore[arg-type]
+
+
+def test_a_key_that_is_not_there_is_a_scenario_error(chain: Scenario) -> None:
+    with pytest.raises(ScenarioError, match=r"flow\.7: there are 2"):
+        chain.update({"flow.7.tcp": "vegas"})
+    with pytest.raises(ValueError, match="duration: expected a finite number"):
+        Scenario(duration=float("nan"))
+
+
+def test_a_file_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "latin.toml").write_bytes(b'name = "a"\n# caf\xe9\n')
+    with pytest.raises(
+        ValueError, match=r"latin\.toml:2: expected UTF-8 text, found the byte 0xe9"
+    ):
+        Scenario.load(tmp_path / "latin.toml")
+    with pytest.raises(ValueError, match="at most 16 MiB"):
+        Scenario.load("/dev/zero")

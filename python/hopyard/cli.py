@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ from hopyard.errors import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from hopyard.scenario import Columns, Scenario
 
 
 class Group(click.Group):
@@ -74,17 +77,42 @@ def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
 
+class Comparing(click.Command):
+    """A command with `--set` and `--with`, which belongs to the `--set` before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Gives `--with` its place among the `--set`: click would tell their order no more."""
+        joined: list[str] = []
+        left = iter(args)
+        for argument in left:
+            if argument == "--with":
+                joined += ["--set", f"&{next(left, '')}"]
+            elif argument.startswith("--with="):
+                joined += ["--set", f"&{argument.removeprefix('--with=')}"]
+            else:
+                joined.append(argument)
+        return super().parse_args(ctx, joined)
+
+
 def _settings(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
-) -> dict[str, list[str]]:
-    """Reads `KEY=V1,V2` into the values of each key."""
-    settings: dict[str, list[str]] = {}
+) -> dict[tuple[str, ...], Columns]:
+    """Reads `KEY=V1,V2` into the values of each key; those of `--with` go with the key before."""
+    from hopyard.scenario import Columns, Given
+
+    groups: list[tuple[list[str], Columns]] = []
     for text in given:
-        key, values = _core.parse_set(text)
-        if key in settings:
+        key, values = _core.parse_set(text.removeprefix("&"))
+        if any(key in keys for keys, _ in groups):
             raise click.BadParameter(f"{key} is set twice; commas separate several values")
-        settings[key] = values
-    return settings
+        if not text.startswith("&"):
+            groups.append(([], Columns()))
+        elif not groups:
+            raise click.BadParameter(f"--with {key}: expected a --set before it, to go with")
+        keys, columns = groups[-1]
+        keys.append(key)
+        columns.append([Given(value) for value in values])
+    return {tuple(keys): columns for keys, columns in groups}
 
 
 _FILES = click.argument(
@@ -101,7 +129,17 @@ _SET = click.option(
     metavar="KEY=V1,V2",
     callback=_settings,
     shell_complete=completion.settings,
-    help="Set a key of the scenario; several values are compared. `flow.tcp` is that of all flows.",
+    help="Set a key of the scenario; several values are compared, and 3..9 stands for all from 3 to"
+    " 9. `flow.tcp` is that of all flows.",
+)
+_WITH = click.option(
+    "--with",
+    "together",
+    multiple=True,
+    metavar="KEY=V1,V2",
+    expose_value=False,
+    help="A key that changes together with the --set before it: as many values, or one for all;"
+    " `flow.to=last` is the last node.",
 )
 
 
@@ -192,7 +230,7 @@ _MEASURE = click.option(
 def run(
     context: click.Context,
     files: Sequence[Path],
-    settings: dict[str, list[str]],
+    settings: dict[tuple[str, ...], Columns],
     runs: int | None,
     only: Sequence[int],
     seed: int | None,
@@ -304,16 +342,28 @@ def plot(
     context.exit(code)
 
 
-@main.command()
+def _cases(path: Path, settings: Mapping[tuple[str, ...], Columns]) -> list[Scenario]:
+    from hopyard.scenario import Scenario
+
+    # A file is read with its settings, which may mend what is wrong in it.
+    if str(path) == "-":
+        return command.read(path).cases(settings)
+    return Scenario.load_cases(path, settings)
+
+
+@main.command(cls=Comparing)
 @_FILES
 @_SET
+@_WITH
 @click.pass_context
-def check(context: click.Context, files: Sequence[Path], settings: Mapping[str, list[str]]) -> None:
+def check(
+    context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]
+) -> None:
     """Read scenarios, and report everything that is wrong with them, in all files."""
     wrong = False
     for path in files:
         try:
-            cases = signals.patiently(lambda path=path: command.read(path).cases(settings))  # type: ignore[misc]
+            cases = signals.patiently(partial(_cases, path, settings))
         except ScenarioError as error:
             say(error.coloured if sys.stderr.isatty() else str(error))
             wrong = True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hopyard.folder import Folder
     from hopyard.plan import Planned
     from hopyard.results import Case, Failure, Results
+    from hopyard.scenario import Settings
     from hopyard.signals import Stop
 
 FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
@@ -38,7 +39,7 @@ class Request:
     """What `hopyard run` was asked for."""
 
     files: Sequence[Path]
-    settings: dict[str, list[str]]
+    settings: Settings
     runs: int | list[int] | None
     seed: int | None
     jobs: int | None

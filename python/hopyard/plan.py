@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from hopyard import _core
-    from hopyard.scenario import Value
+    from hopyard.scenario import Settings
 
 #: The most runs of one call. More are split into calls, with a folder that collects them.
 MOST_RUNS = 1_000_000
@@ -74,8 +74,8 @@ def plan(
     *,
     runs: int | Sequence[int] | None = None,
     seed: int | None = None,
-    set: Mapping[str, Value | Sequence[Value]] | None = None,
-    series: Sequence[str] = (),
+    set: Settings | None = None,
+    series: str | Sequence[str] = (),
 ) -> list[Planned]:
     """The cases of a comparison with the numbers of their runs.
 
@@ -88,11 +88,17 @@ def plan(
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
     files = [None if isinstance(each, Scenario) else str(each) for each in given]
-    scenarios = [each if isinstance(each, Scenario) else Scenario.load(each) for each in given]
-    names = _told_apart(scenarios, files)
+    # A file is read with its settings, which may mend what is wrong in it.
+    read = [
+        each.cases(set, seed=seed, series=series)
+        if isinstance(each, Scenario)
+        else Scenario.load_cases(each, set, seed=seed, series=series)
+        for each in given
+    ]
+    names = _told_apart([each[0] for each in read], files)
     cases = []
-    for name, file, each in zip(names, files, scenarios, strict=True):
-        for case in each.cases(set, seed=seed, series=series):
+    for name, file, each in zip(names, files, read, strict=True):
+        for case in each:
             core = case.core
             own = range(core.runs) if chosen is None else chosen
             # A name that is compared is a setting already.

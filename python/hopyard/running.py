@@ -14,7 +14,7 @@ from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     import pyarrow as pa
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hopyard.plan import Planned
     from hopyard.progress import Watch
     from hopyard.results import Results
-    from hopyard.scenario import Scenario, Value
+    from hopyard.scenario import Scenario, Settings
 
 # Seconds between two looks: soon enough for Ctrl-C and for the eye, too seldom to cost anything.
 LOOK = 0.1
@@ -43,8 +43,8 @@ def run(
     runs: int | Sequence[int] | None = None,
     seed: int | None = None,
     jobs: int | None = None,
-    set: Mapping[str, Value | Sequence[Value]] | None = None,
-    series: Sequence[str] = (),
+    set: Settings | None = None,
+    series: str | Sequence[str] = (),
     progress: bool | Watch | None = None,
     out: str | PathLike[str] | None = None,
     format: str = "parquet",

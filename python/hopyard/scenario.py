@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from hopyard import _core
+from hopyard.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 #: What may stand in a scenario: text ("2 Mbps" too), numbers, truth values, lists and tables; a
 #: class of window rules stands for its name.
 Value: TypeAlias = str | int | float | bool | type | Sequence[Any] | Mapping[str, Any]
+#: Keys to change: each with a value or a list of values to compare; a tuple of keys with tuples of
+#: values that go together.
+Settings: TypeAlias = Mapping[str, Any] | Mapping[tuple[str, ...], Any] | Mapping[Any, Any]
 #: What reading a key gives: a value, a `Section` or `Tables`; only the scenario knows which.
 Found: TypeAlias = Any
 _Step: TypeAlias = "str | int"
@@ -158,7 +163,7 @@ class Scenario(Section):
             ScenarioError: when the scenario is wrong, with every problem found.
         """
         super().__init__(self, ())
-        text = json.dumps({**(document or {}), **keys}, default=_as_plain)
+        text = _json({**(document or {}), **keys})
         self._adopt(_core.Scenario.from_json(text, Path(base)), json.loads(text), Path(base))
 
     @classmethod
@@ -168,9 +173,10 @@ class Scenario(Section):
         Raises:
             ScenarioError: when the file is wrong, with every problem found in it.
             OSError: when it cannot be read.
+            ValueError: when it is no text, or too large.
         """
         path = Path(path)
-        return cls.parse(path.read_text(encoding="utf-8"), name=str(path), base=path.parent)
+        return cls.parse(_read_text(path), name=str(path), base=path.parent)
 
     @classmethod
     def parse(
@@ -213,25 +219,45 @@ class Scenario(Section):
 
     def cases(
         self,
-        set: Mapping[str, Value | Sequence[Any]] | None = None,
+        set: Settings | None = None,
         *,
         seed: int | None = None,
-        series: Sequence[str] = (),
+        series: str | Sequence[str] = (),
     ) -> list[Scenario]:
         """The scenarios of a comparison: every choice of one value for each key of `set`.
 
         A list is several values to compare; so a value that is itself a list stands in a list.
+        A tuple of keys has tuples of values, which go together:
+        `{("nodes.count", "flow.to"): [(3, 2), (4, 3)]}`.
         `seed` and `series` are those of all cases.
 
         Raises:
             ScenarioError: when a value does not fit, with every problem found.
         """
-        given = [] if seed is None else [("seed", str(seed))]
-        if series:
-            given.append(("measure.series", json.dumps(list(series))))
+        given = _given(seed, series)
         core = self._checked.with_settings(given) if given else self._checked
-        settings = [(key, _choices(value)) for key, value in (set or {}).items()]
-        return [self._of(case, self._base) for case in core.expand(settings)]
+        return [self._of(case, self._base) for case in core.expand(_axes(set))]
+
+    @classmethod
+    def load_cases(
+        cls,
+        path: str | PathLike[str],
+        set: Settings | None = None,
+        *,
+        seed: int | None = None,
+        series: str | Sequence[str] = (),
+    ) -> list[Scenario]:
+        """The scenarios of a comparison, read from a file; `set` may mend what is wrong there.
+
+        Raises:
+            ScenarioError: when a value does not fit, with every problem found.
+            OSError: when the file cannot be read.
+        """
+        path = Path(path)
+        cases = _core.Scenario.parse_cases(
+            _read_text(path), str(path), path.parent, _given(seed, series), _axes(set)
+        )
+        return [cls._of(case, path.parent) for case in cases]
 
     def copy(self) -> Scenario:
         """A scenario of its own with the same keys."""
@@ -277,7 +303,7 @@ class Scenario(Section):
         document = copy.deepcopy(self._document)
         for path, value in changes:
             _put(document, path, value)
-        text = json.dumps(document, default=_as_plain)
+        text = _json(document)
         self._adopt(_core.Scenario.from_json(text, self._base), json.loads(text), self._base)
 
 
@@ -299,18 +325,127 @@ def _steps(key: str) -> list[_Step]:
 _STEP = re.compile(r"""(?:^|(?<=\.))(?:("[^"]*"|'[^']*')(?=\.|$)|([^.]*))""")
 
 
-def _put(where: Any, path: Sequence[_Step], value: Found | None) -> None:
+def _put(where: Any, path: Sequence[_Step], value: Found | None, above: str = "") -> None:
     """Sets a key, or takes it away (None); in every table of a list, if no number says which."""
     step, *rest = path
-    if isinstance(where, list) and isinstance(step, str):
-        for table in where:
-            _put(table, path, value)
-    elif rest:
-        _put(where.setdefault(step, {}) if isinstance(step, str) else where[step], rest, value)
+    here = f"{above}.{step}" if above else str(step)
+    if isinstance(where, list):
+        if isinstance(step, str):
+            for table in where:
+                _put(table, path, value, above)
+            return
+        if not 0 <= step < len(where):
+            raise _no_key(here, f"there are {len(where)}, counted from 0")
+    elif not isinstance(where, dict):
+        raise _no_key(here, f"{above} is {where!r}, which has no keys")
+    elif rest and step not in where:
+        where[step] = {}
+    elif not rest and value is None and step not in where:
+        return
+    if rest:
+        _put(where[step], rest, value, here)
     elif value is None:
         del where[step]
     else:
         where[step] = value
+
+
+def _no_key(key: str, reason: str) -> ScenarioError:
+    problem = Problem(key, f"there is no key {key}", reason, None, None, None, None, None)
+    text = f"error: there is no key {key}: {reason}"
+    return ScenarioError(text, text, [problem])
+
+
+#: The largest scenario file that is read, in bytes.
+MOST_BYTES = 16 * 2**20
+
+
+def _read_text(path: Path) -> str:
+    """The text of a scenario file."""
+    # A pipe may be meant, as in `<(...)`; a device may have no end: both are read up to a bound.
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{path}: a scenario has at most {MOST_BYTES // 2**20} MiB")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path}:{line}: expected UTF-8 text, found the byte 0x{data[error.start]:02x}"
+        ) from None
+
+
+def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str]]:
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise TypeError(f"seed: expected a whole number, found {seed!r}")
+    given = [] if seed is None else [("seed", str(seed))]
+    names = [series] if isinstance(series, str) else list(series)
+    if names:
+        given.append(("measure.series", _text("series", names)))
+    return given
+
+
+def _axes(set: Settings | None) -> list[list[tuple[str, list[str]]]]:
+    """The axes of a comparison: for each its keys, each with its values."""
+    if set is None:
+        return []
+    if not isinstance(set, Mapping):
+        raise TypeError(f"set: expected a mapping such as {{'flow.tcp': 'vegas'}}, found {set!r}")
+    axes = []
+    for key, value in set.items():
+        if isinstance(value, Columns):
+            axes.append([(name, list(values)) for name, values in zip(key, value, strict=True)])
+            continue
+        if isinstance(key, str):
+            axes.append([(key, _choices(key, value))])
+            continue
+        keys = list(key) if isinstance(key, tuple) else []
+        if not keys or not all(isinstance(each, str) for each in keys):
+            raise TypeError(f"set: expected a key such as 'flow.tcp', or a tuple, found {key!r}")
+        rows = [_listed(row) for row in _listed(value) or [()]]
+        if any(row is None or len(row) != len(keys) for row in rows):
+            raise TypeError(f"set[{key!r}]: expected a list of tuples of {len(keys)} values each")
+        axes.append(
+            [(name, [_text(name, row[i]) for row in rows if row]) for i, name in enumerate(keys)]
+        )
+    return axes
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """The values of a list, a tuple, an array or a Series; None for a single value."""
+    if hasattr(value, "tolist") and not isinstance(value, (str, bytes)):
+        value = value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, Section)):
+        return list(value)
+    return None
+
+
+def _json(value: Any) -> str:
+    """Values as JSON text; what cannot stand there is refused with its key."""
+    return json.dumps(_checked(value, ""), default=_as_plain)
+
+
+def _checked(value: Any, key: str) -> Any:
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"{key or 'the scenario'}: expected keys that are text, found {name!r}"
+                )
+        return {n: _checked(each, f"{key}.{n}" if key else n) for n, each in value.items()}
+    if isinstance(value, (Section, Tables)):
+        return value
+    items = _listed(value)
+    if items is not None:
+        return [_checked(each, f"{key}.{i}") for i, each in enumerate(items)]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{key}: expected a finite number, found {value}")
+    if isinstance(value, (str, int, float, type)) or value is None or hasattr(value, "__fspath__"):
+        return value
+    raise TypeError(f"{key}: expected text, a number, a list or a table, found {value!r}")
 
 
 def _as_plain(value: Any) -> Any:
@@ -330,11 +465,46 @@ def _as_plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot stand in a scenario")
 
 
-def _choices(value: Value | Sequence[Any]) -> list[str]:
-    values = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
-    return [each if isinstance(each, str) else _text(each) for each in values]
+def _choices(key: str, value: Any) -> list[str]:
+    values = _listed(value)
+    if values == []:
+        raise ValueError(f"set[{key!r}]: expected at least one value, found an empty list")
+    return [_text(key, each) for each in ([value] if values is None else values)]
 
 
-def _text(value: Any) -> str:
+class Columns(list[Any]):
+    """For a tuple of keys that go together, the values of each key, as `Given`."""
+
+
+class Given(str):
+    """A value as the command line gives it: TOML, or bare words."""
+
+    __slots__ = ()
+
+
+def _text(key: str, value: Any) -> str:
+    """A value as a setting's text. What a program gives as text stays text: "5" is no number."""
     plain = _as_plain(value) if isinstance(value, type) else value
-    return plain if isinstance(plain, str) else json.dumps(plain, default=_as_plain)
+    if isinstance(plain, str):
+        return plain if isinstance(plain, Given) or not _NOT_TEXT.match(plain) else _inline(plain)
+    return _inline(json.loads(_json_of(key, plain)))
+
+
+#: Texts that TOML would read as something else.
+_NOT_TEXT = re.compile(
+    r"""\s*(["'\[{]|(true|false|[+-]?(inf|nan|[0-9_]*\.?[0-9_]+([eE].*)?))\s*$|$)"""
+)
+
+
+def _json_of(key: str, value: Any) -> str:
+    return json.dumps(_checked(value, key), default=_as_plain)
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, dict):
+        pairs = (f"{json.dumps(key)} = {_inline(each)}" for key, each in value.items())
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_inline, value))}]"
+    return json.dumps(value)

@@ -37,7 +37,17 @@ impl Scenario {
         Self { inner: Arc::new(inner), settings }
     }
 
-    /// Calls the core with the interpreter released, because movement files may be large.
+    fn cases<F>(py: Python<'_>, read: F) -> PyResult<Vec<Self>>
+    where
+        F: FnOnce() -> Result<Vec<core::Case>, core::Problems> + Send,
+    {
+        match py.detach(read) {
+            Ok(cases) => Ok(cases.into_iter().map(|case| Self::new(case.scenario, case.settings)).collect()),
+            Err(problems) => Err(scenario_error(py, &problems)),
+        }
+    }
+
+    /// Calls the core with the interpreter released; movement files may be large.
     fn read<F>(py: Python<'_>, read: F) -> PyResult<Self>
     where
         F: FnOnce() -> Result<core::Scenario, core::Problems> + Send,
@@ -49,7 +59,19 @@ impl Scenario {
     }
 }
 
-/// What a scenario in this folder can refer to: files of the folder, and Python classes.
+/// Keys that go together, each with its values.
+type Together = Vec<Setting<Vec<String>>>;
+
+fn read_axes(axes: &[Together]) -> Result<Vec<core::Axis>, core::Problems> {
+    let axis = |keys: &Together| {
+        let [(key, values), others @ ..] = keys.as_slice() else { return Ok(None) };
+        let first = core::Axis::new(key, values)?;
+        others.iter().try_fold(first, |axis, (key, values)| axis.with(key, values)).map(Some)
+    };
+    axes.iter().filter_map(|keys| axis(keys).transpose()).collect()
+}
+
+/// What a scenario in this folder may name: files there, and classes of Python's.
 fn around(folder: &Path) -> core::Surroundings {
     core::Surroundings::new(folder, Arc::new(PythonRules))
 }
@@ -75,12 +97,22 @@ impl Scenario {
         Self::read(py, || self.inner.with(&settings))
     }
 
-    /// The scenarios for all combinations of the values of keys.
-    fn expand(&self, py: Python<'_>, settings: Vec<Setting<Vec<String>>>) -> PyResult<Vec<Self>> {
-        match py.detach(|| self.inner.expand(&settings)) {
-            Ok(cases) => Ok(cases.into_iter().map(|case| Self::new(case.scenario, case.settings)).collect()),
-            Err(problems) => Err(scenario_error(py, &problems)),
-        }
+    /// The scenario under every combination of the values of keys.
+    fn expand(&self, py: Python<'_>, axes: Vec<Together>) -> PyResult<Vec<Self>> {
+        Self::cases(py, || self.inner.expand(&read_axes(&axes)?))
+    }
+
+    /// Reads a scenario from text under every combination of the values of keys; `given` are settings of all cases.
+    #[staticmethod]
+    fn parse_cases(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        base: PathBuf,
+        given: Vec<Setting<String>>,
+        axes: Vec<Together>,
+    ) -> PyResult<Vec<Self>> {
+        Self::cases(py, || core::Scenario::load_cases(text, name, around(&base), &given, &read_axes(&axes)?))
     }
 
     /// The hash of everything that influences the results.

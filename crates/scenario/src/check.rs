@@ -47,12 +47,15 @@ impl Resolver<'_> {
         // What is faulty has its default here, of which nothing should be said.
         self.faulty = self.problems.iter().map(|problem| section_of(&problem.path)).collect();
         let before = self.problems.len();
-        if !self.faulty.contains("nodes") {
+        let says_number = ["nodes", "nodes.count", "nodes.wired", "nodes.positions"];
+        if !self.problems.iter().any(|problem| says_number.contains(&problem.path.as_str())) {
             self.count_nodes(&mut resolved);
             let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
             // Where the number of nodes is not known, nothing can be said of theirs.
             if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
-                self.place_nodes(&mut resolved);
+                if !self.is_faulty("nodes") {
+                    self.place_nodes(&mut resolved);
+                }
                 self.check_movements(&resolved);
                 self.check_flow_nodes(&resolved);
                 self.check_static_routes(&resolved);

@@ -1,10 +1,11 @@
 //! Comparisons: a scenario under every combination of settings.
 
+use std::collections::BTreeSet;
+
+use crate::axes::{Axis, MOST_CASES};
+use crate::custom::Surroundings;
 use crate::problem::{Problem, Problems};
 use crate::scenario::Scenario;
-
-/// More cases than this are a typing error.
-const MOST_CASES: usize = 100_000;
 
 /// One case of a comparison.
 #[derive(Clone, Debug)]
@@ -23,38 +24,71 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that is wrong with any of the cases.
-    pub fn expand(&self, sets: &[(String, Vec<String>)]) -> Result<Vec<Case>, Problems> {
-        let count = sets.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
-        if count.is_none_or(|count| count > MOST_CASES) {
-            let problem = Problem::new("", None, "the comparison has too many cases");
-            return Err(Problems(vec![problem.expected(format!("at most {MOST_CASES}"))]));
-        }
-        let mut all = vec![Vec::new()];
-        for (key, values) in sets {
-            let longer = |settings: &Vec<(String, String)>| {
-                let settings = settings.clone();
-                values.iter().map(move |value| {
-                    let mut settings = settings.clone();
-                    settings.push((key.clone(), value.clone()));
-                    settings
-                })
-            };
-            all = all.iter().flat_map(longer).collect();
-        }
-        let mut problems: Vec<Problem> = Vec::new();
-        let mut cases = Vec::new();
-        for settings in all {
-            match self.with(&settings) {
-                Ok(scenario) => cases.push(Case { settings, scenario }),
-                Err(found) => {
-                    let new: Vec<_> = found.0.into_iter().filter(|problem| !problems.contains(problem)).collect();
-                    problems.extend(new);
-                }
-            }
-        }
-        Problems::from_list(problems).map_or(Ok(cases), Err)
+    pub fn expand(&self, axes: &[Axis]) -> Result<Vec<Case>, Problems> {
+        cases(axes, |settings| self.with(settings))
+    }
+
+    /// Reads a scenario from text under every combination of the given values. What the settings replace need not be right
+    /// in the text. `given` are settings of all cases; the rest is as for [`Scenario::load`] and [`Scenario::expand`].
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of the cases.
+    pub fn load_cases(
+        text: &str,
+        name: &str,
+        around: impl Into<Surroundings>,
+        given: &[(String, String)],
+        axes: &[Axis],
+    ) -> Result<Vec<Case>, Problems> {
+        let unread = Self::unread(text, name, around);
+        cases(axes, |settings| unread.read(&[given, settings].concat()))
     }
 }
+
+/// A case for every combination of the axes' rows.
+fn cases(
+    axes: &[Axis],
+    read: impl Fn(&[(String, String)]) -> Result<Scenario, Problems>,
+) -> Result<Vec<Case>, Problems> {
+    let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.rows.len()));
+    if count.is_none_or(|count| count > MOST_CASES) {
+        let found = count.map_or_else(|| "more".to_owned(), |count| count.to_string());
+        let problem = Problem::new("", None, format!("the comparison has too many cases: {found}"));
+        return Err(Problems(vec![problem.expected(format!("at most {MOST_CASES}"))]));
+    }
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        let longer = |settings: &Vec<(String, String)>| {
+            let settings = settings.clone();
+            axis.rows.iter().map(move |row| {
+                let mut settings = settings.clone();
+                settings.extend(axis.keys.iter().cloned().zip(row.iter().cloned()));
+                settings
+            })
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut cases = Vec::new();
+    for settings in all {
+        match read(&settings) {
+            Ok(scenario) => cases.push(Case { settings, scenario }),
+            Err(found) => {
+                let new = found.0.into_iter().filter(|problem| known.insert(format!("{problem:?}")));
+                problems.extend(new);
+            }
+        }
+        // What is wrong with so many cases is clear.
+        if problems.len() >= MOST_PROBLEMS {
+            break;
+        }
+    }
+    Problems::from_list(problems).map_or(Ok(cases), Err)
+}
+
+/// With this many problems, further cases are not read.
+const MOST_PROBLEMS: usize = 1000;
 
 /// Takes apart what the command line gives: `flow.tcp=vegas,newreno` is a key and two values.
 ///
@@ -113,6 +147,11 @@ mod tests {
         (key.to_owned(), values.iter().map(|value| (*value).to_owned()).collect())
     }
 
+    fn axis(key: &str, values: &[&str]) -> Axis {
+        let (key, values) = set(key, values);
+        Axis::new(&key, &values).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
     #[test]
     fn sets_are_taken_apart() {
         for (text, key, values) in [
@@ -138,7 +177,7 @@ mod tests {
     fn a_comparison_has_every_combination() {
         let scenario = Scenario::load(TWO, "two.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
         let cases =
-            scenario.expand(&[set("flow.tcp", &["vegas", "newreno"]), set("nodes.spacing", &["1 m", "2 m", "3 m"])]);
+            scenario.expand(&[axis("flow.tcp", &["vegas", "newreno"]), axis("nodes.spacing", &["1 m", "2 m", "3 m"])]);
         let cases = cases.unwrap_or_else(|p| panic!("{p}"));
         let settings: Vec<_> =
             cases.iter().map(|case| (case.settings[0].1.as_str(), case.settings[1].1.as_str())).collect();
@@ -162,11 +201,29 @@ mod tests {
     #[test]
     fn the_problems_of_all_cases_are_reported_once() {
         let scenario = Scenario::load(TWO, "two.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
-        let sets = [set("flow.tcp", &["vegsa", "newreno"]), set("nodes.spacing", &["1", "2 m"])];
+        let sets = [axis("flow.tcp", &["vegsa", "newreno"]), axis("nodes.spacing", &["1", "2 m"])];
         let problems = scenario.expand(&sets).expect_err("two values are wrong");
         assert_eq!(problems.0.len(), 2, "{problems}");
-        let many: Vec<_> = (0..400).map(|i| format!("{i} m")).collect();
-        let sets = [("a".to_owned(), many.clone()), ("b".to_owned(), many)];
-        assert!(scenario.expand(&sets).is_err(), "160,000 cases");
+        let sets = [axis("a", &["1..400"]), axis("b", &["1..400"])];
+        let shown = scenario.expand(&sets).expect_err("160,000 cases").to_string();
+        assert!(shown.contains("160000") && shown.contains("at most 10000"), "{shown}");
+    }
+
+    #[test]
+    fn what_a_setting_replaces_need_not_be_right() {
+        let text = TWO.replace("to = 1", "to = 9");
+        assert!(Scenario::load_cases(&text, "two.toml", Path::new(""), &[], &[]).is_err());
+        let cases = Scenario::load_cases(&text, "two.toml", Path::new(""), &[], &[axis("flow.to", &["1"])]);
+        assert_eq!(cases.map(|cases| cases.len()).ok(), Some(1));
+    }
+
+    #[test]
+    fn keys_go_together_and_last_is_the_last_node() {
+        let chain =
+            Axis::new("nodes.count", &["3..9".to_owned()]).and_then(|it| it.with("flow.to", &["last".to_owned()]));
+        let axes = [chain.unwrap_or_else(|problems| panic!("{problems}"))];
+        let cases = Scenario::load_cases(TWO, "two.toml", Path::new(""), &[], &axes).unwrap_or_else(|p| panic!("{p}"));
+        let ends: Vec<_> = cases.iter().map(|case| case.scenario.to_value(true)["flow"][0]["to"].as_u64()).collect();
+        assert_eq!(ends, (2..=8).map(Some).collect::<Vec<_>>());
     }
 }

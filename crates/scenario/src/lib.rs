@@ -4,6 +4,7 @@
 //! or a default. The reader lays what is given over the defaults and lets each struct judge its own keys, so that every
 //! problem of a file is found at once.
 
+mod axes;
 mod catalogue;
 mod check;
 mod custom;
@@ -26,6 +27,7 @@ mod template;
 mod tree;
 mod write;
 
+pub use axes::Axis;
 pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
 pub use files::NamedFile;

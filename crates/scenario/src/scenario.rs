@@ -12,7 +12,7 @@ use crate::hash::hash;
 use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
 use crate::resolve::{Resolved, resolve};
-use crate::tree::{apply_setting, parse};
+use crate::tree::{Kind, Table, apply_setting, parse};
 use crate::write;
 
 /// A scenario that is complete and possible.
@@ -70,12 +70,19 @@ impl Scenario {
         Self::read(Arc::new(Source::new(None, text)), Files::new(around.into()), Vec::new())
     }
 
+    /// A scenario's text before it is read.
+    pub(crate) fn unread(text: &str, name: &str, around: impl Into<Surroundings>) -> Unread {
+        let source = Source::new(Some(name.to_owned()), text.to_owned());
+        Unread { source: Arc::new(source), files: Files::new(around.into()) }
+    }
+
     fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let mut tree = parse(&source, &mut problems);
         for (key, value) in &settings {
             apply_setting(&mut tree, key, value, &mut problems);
         }
+        name_last_node(&mut tree);
         if tree.get("name").is_none()
             && let Some(stem) = source.name.as_deref().and_then(|name| Path::new(name).file_stem())
         {
@@ -167,6 +174,41 @@ impl Scenario {
     #[must_use]
     pub fn hash(&self) -> u64 {
         hash(&self.resolved)
+    }
+}
+
+/// Text, and what it may name; cases of a comparison share what has been read of that.
+pub(crate) struct Unread {
+    source: Arc<Source>,
+    files: Files,
+}
+
+impl Unread {
+    pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Scenario, Problems> {
+        Scenario::read(Arc::clone(&self.source), self.files.clone(), settings.to_vec())
+    }
+}
+
+/// Puts the number of the last node for the word `last` at the ends of flows, where the number of nodes is given.
+fn name_last_node(tree: &mut Table) {
+    let Some(Kind::Table(nodes)) = tree.get("nodes").map(|entry| &entry.node.kind) else { return };
+    let number = |key: &str| match nodes.get(key).map(|entry| &entry.node.kind) {
+        Some(Kind::Scalar(value)) => value.as_u64(),
+        Some(Kind::Array(places)) => Some(places.len() as u64),
+        _ => None,
+    };
+    let Some(radios) = number("count").or_else(|| number("positions")) else { return };
+    let Some(last) = (radios + number("wired").unwrap_or(0)).checked_sub(1) else { return };
+    let Some(Kind::Array(flows)) = tree.get_mut("flow").map(|node| &mut node.kind) else { return };
+    for flow in flows {
+        let Kind::Table(flow) = &mut flow.kind else { continue };
+        for key in ["from", "to"] {
+            if let Some(end) = flow.get_mut(key)
+                && end.as_str() == Some("last")
+            {
+                end.kind = Kind::Scalar(json!(last));
+            }
+        }
     }
 }
 

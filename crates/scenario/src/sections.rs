@@ -306,9 +306,9 @@ section!(Routing);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The node that sends.
+    /// The node that sends; "last" is the last node, where `count` or `positions` in [nodes] is given.
     pub from: u32,
-    /// The node that receives.
+    /// The node that receives; "last" is the last node, as in `from`.
     pub to: u32,
     /// The variant of TCP: a model, or `module:Class` for a rule written in Python.
     pub tcp: String,
