@@ -1,7 +1,7 @@
 """Runs studies: `python -m studies NAME ... [--runs N] [--jobs N] [--out DIR]`.
 
-A study is a folder beside this file with a `study.py`, whose `run(lab)` makes every table and plot
-of the folder's `results`.
+A study is a folder next to this file. Its `study.py` has a function `run(lab)`, which makes every
+table and plot of the folder `results`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMES = sorted(path.parent.name for path in HERE.glob("*/study.py"))
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where results go, a folder for each study; without it they replace the committed ones.",
+    help="Folder of the results, with a subfolder for each study; default: replace the committed results.",
 )
 def main(names: tuple[str, ...], runs: int | None, jobs: int | None, out: Path | None) -> None:
     """Run the studies NAME..., or list them when none is named."""

@@ -1,4 +1,4 @@
-"""What every study needs: runs, tables with intervals, plots, and the page that holds them."""
+"""The common part of all studies: runs, tables with intervals, plots, and the page of results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Cell = Estimate | float | int | str | bool | None
 
 @dataclass
 class Lab:
-    """A study at work: where its scenarios are, where its results go, and the page that grows."""
+    """A study in progress: the folders of its scenarios and results, and its page of results."""
 
     folder: Path
     out: Path
@@ -42,7 +42,7 @@ class Lab:
         series: Sequence[str] = (),
         runs: int | None = None,
     ) -> Results:
-        """Runs a scenario: one made in Python, or a file of the study's folder."""
+        """Runs a scenario: an object, or a file in the study's folder."""
         given = self.folder / scenario if isinstance(scenario, str) else scenario
         return hopyard.run(given, set=set, series=series, runs=runs or self.runs, jobs=self.jobs)
 
@@ -88,7 +88,7 @@ class Lab:
         marks: Mapping[str, Mapping[str, float]] | None = None,
         marks_label: str = "published",
     ) -> None:
-        """Draws bars with intervals, `groups[place][colour]`; `marks` are values beside them."""
+        """Draws bars with intervals, `groups[place][colour]`; `marks` are reference values."""
         colours = list(dict.fromkeys(key for bars in groups.values() for key in bars))
         width = 0.8 / max(len(colours), 1)
         with mpl.rc_context(STYLE):
@@ -152,7 +152,7 @@ class Lab:
         log_x: bool = False,
         log_y: bool = False,
     ) -> None:
-        """Draws a line for each entry; estimates get their interval."""
+        """Draws a line for each entry, with the intervals of estimates."""
         with mpl.rc_context(STYLE | {"axes.grid.axis": "both"}):
             figure, axis = self.figure(7.0, 4.2)
             for number, (label, points) in enumerate(lines.items()):
@@ -204,7 +204,7 @@ class Lab:
     def save(self, figure: Plot, name: str) -> None:
         """Writes `NAME.png`, and shows it on the page."""
         self.out.mkdir(parents=True, exist_ok=True)
-        # Without the date and the library's version the same results make the same file.
+        # The file must not contain the library's version, so that equal results give equal files.
         figure.savefig(self.out / f"{name}.png", metadata={"Software": None})
         self.parts.append(f"![{name.replace('_', ' ')}]({name}.png)")
 
@@ -224,7 +224,7 @@ class Lab:
 
 
 def _plain(cell: Cell, wide: bool) -> list[str]:
-    """A cell for a machine."""
+    """A cell as text for the CSV file."""
     if isinstance(cell, Estimate):
         return [_number(cell.mean), _number(cell.half_width), str(cell.runs)]
     text = "" if cell is None else _number(cell) if isinstance(cell, float) else str(cell)
@@ -236,7 +236,7 @@ def _number(value: float) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    """A cell for a reader."""
+    """A cell as text for the page."""
     if cell is None:
         return "-"
     if isinstance(cell, float):

@@ -330,7 +330,7 @@ class Loss:
 
 @final
 class Timeout:
-    """The retransmission timer went off."""
+    """The retransmission timer expired."""
 
     @property
     def repeated(self) -> int:

@@ -1,4 +1,4 @@
-"""Congestion control of one's own, written in Python.
+"""Your own congestion control, written in Python.
 
     from hopyard import CongestionControl
 
@@ -14,8 +14,9 @@
         def on_timeout(self, timeout):
             self.cwnd = 1
 
-In `fixed.py` beside a scenario this is `hopyard run scenario.toml --set flow.tcp=fixed:Fixed`; in a
-program or a notebook, `hopyard.run("scenario.toml", set={"flow.tcp": Fixed})`.
+If the class is in `fixed.py` in the scenario's folder, run it with
+`hopyard run scenario.toml --set flow.tcp=fixed:Fixed`. In a program or a notebook, use
+`hopyard.run("scenario.toml", set={"flow.tcp": Fixed})`.
 """
 
 from __future__ import annotations
@@ -41,36 +42,35 @@ __all__ = [
 
 
 class CongestionControl(WindowRule):
-    """The window rule of a TCP sender: what becomes of the window on each event.
+    """The congestion control of a TCP sender: how the window changes at each event.
 
-    A subclass defines `on_ack`, `on_loss`, `on_timeout`, and any other event that it wants to be
-    told; those it leaves out are not called and cost nothing. Each connection of each run has an
-    instance of its own. TCP itself, which repairs losses, measures round trips and keeps the
-    retransmission timer, stays Hopyard's.
+    A subclass defines `on_ack`, `on_loss` and `on_timeout`. It may define further events; events
+    that it does not define cause no calls. Each connection of each run has its own instance. TCP
+    itself (loss recovery, round-trip measurement, retransmission timer) is part of Hopyard.
 
-    During an event a rule sets `self.cwnd` and `self.ssthresh`, in segments; without, they stay as
-    they are. It may know `now`, `flight`, `srtt`, `rto`, `hops` and more of its connection: times
-    in seconds, windows in segments, sequence numbers in bytes.
+    During an event, a method sets `self.cwnd` and `self.ssthresh` in segments. Otherwise they do
+    not change. It may read `now`, `flight`, `srtt`, `rto`, `hops` and other attributes of the
+    connection: times in seconds, windows in segments, sequence numbers in bytes.
 
-    Annotated class attributes with a default (int, float, bool or str) are its parameters. They
-    have the scenario's values when `__init__`, which takes no argument, is called. A name with a
-    leading underscore, a `ClassVar` or one without a default is not a parameter.
+    Annotated class attributes with a default (int, float, bool or str) are parameters. They have
+    the scenario's values before `__init__` is called, which takes no argument. A name with a
+    leading underscore, a `ClassVar`, or a name without a default is not a parameter.
 
-    A rule must draw random numbers from `self.random` alone, and look at no clock but `self.now`:
-    the same scenario and seed then give the same run.
+    Use only `self.random` for random numbers and only `self.now` as a clock. Then the same
+    scenario and seed give the same run.
     """
 
-    #: How losses are repaired unless `[tcp] recovery` says otherwise: "go_back_n", "reno",
-    #: "new_reno", "sack" and so on; `hopyard models tcp` has them all.
+    #: The loss recovery, unless `[tcp] recovery` sets another: "go_back_n", "reno", "new_reno",
+    #: "sack" and others; `hopyard models tcp` lists them.
     recovery: ClassVar[str] = "new_reno"
     #: Whether acknowledgements carry a sample of the delivery rate, `ack.rate`.
     wants_rate: ClassVar[bool] = False
-    #: Whether nodes that cannot pass a segment on shall tell: `on_route` with kind "unreachable".
+    #: Whether nodes report segments that they cannot forward: `on_route` with kind "unreachable".
     wants_notices: ClassVar[bool] = False
-    #: Whether the rule sets the window during recovery too.
+    #: Whether the class also sets the window during recovery.
     governs_recovery: ClassVar[bool] = False
 
-    #: Random numbers of this connection in this run; from the scenario's seed.
+    #: Random numbers of this connection in this run, seeded from the scenario's seed.
     random: Random
 
     @abstractmethod
@@ -79,30 +79,30 @@ class CongestionControl(WindowRule):
 
     @abstractmethod
     def on_loss(self, loss: Loss) -> None:
-        """A loss was found without a timeout."""
+        """A loss was detected without a timeout."""
 
     @abstractmethod
     def on_timeout(self, timeout: Timeout) -> None:
-        """The retransmission timer went off with data outstanding."""
+        """The retransmission timer expired while data was in flight."""
 
     def on_duplicate(self, duplicate: Duplicate) -> None:
         """A duplicate acknowledgement arrived."""
 
     def on_recovered(self) -> None:
-        """Losses are repaired; `on_ack` follows, with phase "recovered"."""
+        """All losses are repaired. `on_ack` follows with phase "recovered"."""
 
     def on_sent(self, sent: Sent) -> None:
         """A segment was sent. Windows cannot be set here."""
 
     def on_route(self, route: Route) -> None:
-        """The network layer tells of the route to the receiver."""
+        """The network layer reports a change of the route to the receiver."""
 
     def on_idle(self, restart: float) -> None:
-        """Data is to be sent after a pause longer than the retransmission timeout.
+        """Data will be sent after an idle period longer than the retransmission timeout.
 
-        `restart` is the window that `[tcp] idle_restart` asks for; a rule without this event takes
-        it where it is smaller.
+        `restart` is the window that `[tcp] idle_restart` requires. If a class does not define this
+        event, the window is set to `restart` if that is smaller.
         """
 
     def on_timer(self) -> None:
-        """The time is reached that the rule has set as `self.deadline`, which is None again."""
+        """The time `self.deadline` has arrived. `self.deadline` is None again."""

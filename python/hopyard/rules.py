@@ -1,6 +1,6 @@
-"""Window rules by name: found, looked at, made, and their exceptions explained.
+"""Finds and checks classes of congestion control, creates instances, and explains exceptions.
 
-The core calls this; `hopyard.congestion` has what a user needs.
+The core calls this module. Users need `hopyard.congestion` only.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ KINDS: dict[Any, type] = {kind: kind for kind in (bool, int, float, str)} | {
     kind.__name__: kind for kind in (bool, int, float, str)
 }
 
-#: Classes that a program has put into a scenario, by the name that stands for them there.
+#: Classes that a program has put into a scenario, by their names in the scenario.
 _given: dict[str, type] = {}
-#: Modules that were found beside a scenario: in which folder, and what was in the file.
+#: Modules that were found in the folder of a scenario: the folder and the content of the file.
 _beside: dict[str, tuple[Path, bytes]] = {}
 #: The hash of each class's source, taken when it was first seen.
 _sources: dict[type, str] = {}
 
 
 class RuleError(ValueError):
-    """A rule cannot be used: what is wrong, what was expected, what to do about it."""
+    """A class cannot be used: the problem, what was expected, and a hint."""
 
     def __init__(self, message: str, expected: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A class of rules, as the core needs it."""
+    """A class of congestion control, with the information for the core."""
 
     rule: type[CongestionControl]
     #: Its parameters with their defaults, as JSON.
@@ -72,10 +72,10 @@ class Found:
 
 
 def name_of(rule: type) -> str:
-    """The name that stands for a class in a scenario; from now on it does.
+    """The name of a class in a scenario. Remembers the class under this name.
 
-    Of a class that was defined again under its name, the last counts, as everywhere in Python.
-    Classes made in functions have one name for many: they are numbered.
+    If a class is defined again under the same name, the last definition is used. Classes defined in
+    functions can have equal names; they get numbers.
     """
     name = f"{rule.__module__}:{rule.__qualname__}"
     if "<locals>" in name:
@@ -88,10 +88,10 @@ def name_of(rule: type) -> str:
 
 
 def find(name: str, folder: str | Path) -> Found:
-    """What a name such as "my_module:MyTcp" stands for in a scenario that lies in `folder`.
+    """The class with a name such as "my_module:MyTcp", for a scenario in `folder`.
 
     Raises:
-        RuleError: when there is no such class, or it is no window rule.
+        RuleError: if there is no such class, or it is not a congestion control.
     """
     module, _, path = name.partition(":")
     rule: Any = _given.get(name)
@@ -105,7 +105,7 @@ def find(name: str, folder: str | Path) -> Found:
         raise RuleError(f"`{name}` is {rule!r}, and not a class")
     if not issubclass(rule, CongestionControl):
         raise RuleError(
-            f"`{name}` is not a window rule",
+            f"`{name}` is not a congestion control",
             "a subclass of hopyard.CongestionControl",
             f"class {rule.__name__}(CongestionControl):",
         )
@@ -114,16 +114,16 @@ def find(name: str, folder: str | Path) -> Found:
 
 
 def make(rule: type[CongestionControl], parameters: str, seed: int) -> CongestionControl:
-    """A rule for one connection of one run; called by the core."""
+    """Creates the instance of one connection of one run. The core calls this."""
     made = rule.__new__(rule)
     vars(made).update(json.loads(parameters))
     made.random = Random(seed)
-    made.__init__()  # type: ignore[misc]  # After its parameters are there.
+    made.__init__()  # type: ignore[misc]  # The parameters are set before this call.
     return made
 
 
 def explain(error: BaseException, rule: type, during: str) -> str:
-    """What went wrong in an event of a rule, and in which lines, the last one first."""
+    """The message of an exception in an event, with the lines of code, the innermost first."""
     what = "".join(traceback.format_exception_only(error)).strip().splitlines()
     text = [f"{rule.__qualname__}.{during} raised {what[-1] if what else repr(error)}"]
     linecache.checkcache()
@@ -138,7 +138,7 @@ def explain(error: BaseException, rule: type, during: str) -> str:
 
 
 def _import(name: str, folder: Path) -> ModuleType:
-    """A module from sys.path, or else from the scenario's folder or the current directory."""
+    """Imports a module from sys.path, from the scenario's folder, or from the current directory."""
     steps = name.split(".")
     if not all(step.isidentifier() and not keyword.iskeyword(step) for step in steps):
         raise RuleError(f"`{name}` is not the name of a module", "module:Class")
@@ -182,14 +182,14 @@ def _import(name: str, folder: Path) -> ModuleType:
 
 
 def _import_beside(name: str, folder: Path, content: bytes) -> ModuleType:
-    """A module of a folder; anew where its file has changed, or another folder has one, too."""
+    """Imports a module from a folder; again if its file or the folder has changed."""
     top = name.partition(".")[0]
     importlib.invalidate_caches()
     if _beside.get(top) != (folder, content):
         _forget(top)
     before = sys.dont_write_bytecode
     sys.path.append(str(folder))
-    # What was compiled before may be older than the file within the clock's resolution.
+    # Compiled code can be older than the file although both have the same time stamp.
     sys.dont_write_bytecode = True
     try:
         module = importlib.import_module(name)
@@ -204,14 +204,14 @@ def _import_beside(name: str, folder: Path, content: bytes) -> ModuleType:
 
 
 def _forget(top: str) -> None:
-    """Takes a module and what lies in it out of those that are imported."""
+    """Removes a module and its submodules from the imported modules."""
     _beside.pop(top, None)
     for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
         del sys.modules[name]
 
 
 def _missing(name: str, where: Any, step: str) -> RuleError:
-    """The error for a module without the class; says which rules it has."""
+    """The error for a module without the class. It lists the classes of the module."""
     rules = [
         each
         for each, value in vars(where).items()
@@ -249,14 +249,16 @@ def _base(event: str) -> object:
 
 
 def _parameters(name: str, rule: type) -> dict[str, Any]:
-    """The parameters of a class with their defaults: its annotated attributes that have one."""
+    """The parameters of a class with their defaults: annotated attributes with a default."""
     parameters: dict[str, Any] = {}
     for each in reversed(_own_classes(rule)):
         for key, annotation in inspect.get_annotations(each).items():
             if key.startswith("_") or _is_class_variable(annotation) or not hasattr(rule, key):
                 continue
             if hasattr(CongestionControl, key):
-                raise RuleError(f"`{key}` of `{name}` belongs to every rule: it is no parameter")
+                raise RuleError(
+                    f"`{key}` of `{name}` belongs to every congestion control; it cannot be a parameter"
+                )
             kind = KINDS.get(annotation.strip() if isinstance(annotation, str) else annotation)
             if kind is None:
                 raise RuleError(
@@ -286,20 +288,20 @@ def _is_class_variable(annotation: object) -> bool:
 
 
 def _own_classes(rule: type) -> list[type]:
-    """A class and those that it stands on, up to `CongestionControl`."""
+    """A class and its base classes, up to `CongestionControl`."""
     above = CongestionControl.__mro__
     return [each for each in rule.__mro__ if each not in above]
 
 
 def _source(rule: type) -> str:
-    """The hash of a class's source text, and of that of the classes that it stands on."""
+    """The hash of the source text of a class and of its base classes."""
     if rule not in _sources:
         digest = hashlib.sha256()
         for each in _own_classes(rule):
             try:
                 text = inspect.getsource(each)
             except (OSError, TypeError):
-                # Typed in, or made by a program: what the functions do stands for it.
+                # There is no source text (typed in, or made by a program): hash the compiled functions.
                 members = sorted(vars(each).items())
                 functions = [(key, v.__code__) for key, v in members if isinstance(v, FunctionType)]
                 text = repr([(key, _code(code)) for key, code in functions])

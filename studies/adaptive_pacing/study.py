@@ -1,6 +1,6 @@
 """Adaptive Pacing on chains of 2 to 10 hops: gap, goodput and retransmissions.
 
-Beside NewReno and Vegas, by the paper's formulas and as the authors' agent for ns-2 has them.
+Compares Adaptive Pacing (by the paper, and as the authors' agent for ns-2) with NewReno and Vegas.
 """
 
 from __future__ import annotations

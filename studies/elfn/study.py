@@ -1,7 +1,7 @@
-"""ELFN on a chain whose middle link breaks and heals: how soon new data flows again.
+"""ELFN on a chain whose middle link breaks and is repaired: how soon new data is delivered again.
 
-NewReno notices a break by its timer, which it doubles while the break lasts, and the healing when
-the timer goes off next. ELFN is told of the break, and probes every two seconds.
+NewReno detects a break by its timer, which doubles while the break lasts, and the repair when the
+timer expires next. ELFN is informed of the break and sends a probe every two seconds.
 """
 
 from __future__ import annotations

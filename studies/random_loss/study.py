@@ -1,6 +1,6 @@
-"""Random losses on a wired bottleneck, and what Westwood and Westwood+ estimate.
+"""Random losses on a wired bottleneck, and the estimates of Westwood and Westwood+.
 
-The README says what is compared and why.
+The README explains the comparison.
 """
 
 from __future__ import annotations
