@@ -31,7 +31,7 @@ NAMES = sorted(path.parent.name for path in HERE.glob("*/study.py"))
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the results, with a subfolder for each study; default: replace the committed results.",
+    help="Folder of the results, a subfolder for each study; default: replace the committed ones.",
 )
 def main(names: tuple[str, ...], runs: int | None, jobs: int | None, out: Path | None) -> None:
     """Run the studies NAME..., or list them when none is named."""

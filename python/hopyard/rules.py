@@ -257,7 +257,7 @@ def _parameters(name: str, rule: type) -> dict[str, Any]:
                 continue
             if hasattr(CongestionControl, key):
                 raise RuleError(
-                    f"`{key}` of `{name}` belongs to every congestion control; it cannot be a parameter"
+                    f"`{key}` of `{name}` belongs to every congestion control: it is no parameter"
                 )
             kind = KINDS.get(annotation.strip() if isinstance(annotation, str) else annotation)
             if kind is None:
@@ -301,7 +301,7 @@ def _source(rule: type) -> str:
             try:
                 text = inspect.getsource(each)
             except (OSError, TypeError):
-                # There is no source text (typed in, or made by a program): hash the compiled functions.
+                # There is no source text, as in an interactive session: hash compiled functions.
                 members = sorted(vars(each).items())
                 functions = [(key, v.__code__) for key, v in members if isinstance(v, FunctionType)]
                 text = repr([(key, _code(code)) for key, code in functions])
