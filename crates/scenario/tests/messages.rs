@@ -84,6 +84,7 @@ fn a_setting_mends_what_the_file_has_wrong() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "how long the answer takes is what is tested")]
 fn thousands_of_mistakes_are_answered_at_once() {
     let mut keys = TWO.to_owned() + "[tcp]\n";
     let mut flows = "[nodes]\ncount = 3\n".to_owned();
