@@ -180,14 +180,16 @@ _MEASURE = click.option(
 
 
 @main.command(
+    cls=Comparing,
     epilog="Exit codes: 0 all is well; 1 a run failed; 2 what was given is wrong, nothing was run; "
     "3 results could not be written or shown; 130, 143, 129, 152 Ctrl-C, SIGTERM, SIGHUP or a "
-    "limit on processor time ended the runs; 141 the reader of the output has gone."
+    "limit on processor time ended the runs; 141 the reader of the output has gone.",
 )
 @click.argument(
     "files", nargs=-1, metavar="[FILE...]", type=click.Path(path_type=Path, allow_dash=True)
 )
 @_SET
+@_WITH
 @click.option(
     "--runs", type=click.IntRange(min=1), help="Runs of each case; the scenario says otherwise."
 )
