@@ -192,7 +192,7 @@ mod tests {
                 ("newreno", "3 m")
             ]
         );
-        let hashes: std::collections::BTreeSet<_> = cases.iter().map(|case| case.scenario.hash()).collect();
+        let hashes: BTreeSet<_> = cases.iter().map(|case| case.scenario.hash()).collect();
         assert_eq!(hashes.len(), 6);
         assert!(cases.iter().all(|case| (case.scenario.seed(), case.scenario.runs()) == (1, 10)));
         assert_eq!(scenario.expand(&[]).map(|cases| cases.len()).ok(), Some(1));
