@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns2, ns2_dcf, ns2_drops, ns2_tcp
+from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -44,6 +44,13 @@ EXPERIMENTS = (
         ns2_tcp.hops_cases,
         ns2_tcp.run,
         {"hops.csv": ns2_tcp.HOPS_COLUMNS, "hops_drops.csv": ns2_tcp.HOPS_DROPS},
+    ),
+    Experiment(
+        "loops",
+        "datagrams to a node that leaves a chain of four, AODV",
+        ns2_loops.cases,
+        ns2_loops.run,
+        {"loops.csv": ns2_loops.COLUMNS},
     ),
     Experiment(
         "rwp50",

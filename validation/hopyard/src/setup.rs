@@ -119,6 +119,15 @@ impl Scenario {
         });
     }
 
+    /// Makes the intervals of all datagrams the same.
+    pub fn even_intervals(&mut self) {
+        for flow in &mut self.spec.flows {
+            if let traffic::Config::Cbr(params) = &mut flow.traffic {
+                params.jitter = 0.0;
+            }
+        }
+    }
+
     /// Adds a transfer without end; the variant is named as in ns-2 or in Hopyard.
     pub fn add_tcp(
         &mut self,

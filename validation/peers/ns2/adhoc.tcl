@@ -19,6 +19,7 @@ array set setting {
     -payload       512
     -window        20
     -interval      0.01
+    -jitter        1
     -rate          1Mb
     -basic         1Mb
     -rts           1
@@ -42,6 +43,7 @@ array set setting {
 # -payload     TCP segment or UDP datagram payload, bytes
 # -window      TCP receiver window, packets
 # -interval    CBR: mean time between datagrams, seconds
+# -jitter      CBR: 1: each interval up to half longer or shorter; 0: all the same
 # -rate, -basic     802.11 data rate and basic rate
 # -rts         1: RTS/CTS before every unicast frame; 0: never
 # -range, -sense    reception and carrier sense range, metres (two-ray ground)
@@ -161,7 +163,7 @@ foreach {kind source destination start stop} $setting(-flows) {
         # ns-2 adds no UDP and IP header of its own: 28 bytes.
         $application set packetSize_ [expr {$setting(-payload) + 28}]
         $application set interval_ $setting(-interval)
-        $application set random_ 1
+        $application set random_ $setting(-jitter)
     }
     $sim attach-agent $node_($source) $sender
     $sim attach-agent $node_($destination) $sink

@@ -4,6 +4,7 @@ mod closed_forms;
 mod dcf;
 mod drops;
 mod drops_ns3;
+mod loops;
 mod tcp;
 
 use std::path::Path;
@@ -38,6 +39,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,
+    loops::LOOPS,
     tcp::RWP50,
 ];
 
