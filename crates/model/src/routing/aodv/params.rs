@@ -127,7 +127,7 @@ pub struct Params {
     pub ttl_start: u8,
     /// By how much the TTL grows from ring to ring.
     pub ttl_increment: u8,
-    /// Largest TTL of a ring; after it the whole network is flooded.
+    /// TTL up to which the rings of a search grow; after it the whole network is flooded. The first ring may be larger.
     pub ttl_threshold: u8,
     /// Hops by which the wait for a ring's replies is longer than its TTL asks for.
     pub timeout_buffer: u8,

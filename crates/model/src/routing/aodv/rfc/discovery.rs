@@ -15,12 +15,13 @@ impl Aodv {
         if self.search(destination).is_some() {
             return;
         }
-        // §6.4: a search for a destination that was known begins where it was.
+        // §6.4: a search for a destination that was known begins where it was. TTL_THRESHOLD ends the growth of the
+        // rings; it does not bound the first one, so that a destination far away is not looked for by a flood at once.
         let ttl = match self.table.get(destination) {
             Some(route) if route.last_hops != INFINITY => route.last_hops.saturating_add(self.params.ttl_increment),
             _ => self.params.ttl_start(),
         };
-        let ttl = self.rfc_ring(ttl);
+        let ttl = ttl.min(self.params.net_diameter);
         self.search_or_new(destination).ttl = ttl;
         self.rfc_send_request(destination, Span::ZERO, cx);
         self.rfc_find_next_search();

@@ -329,6 +329,34 @@ fn rings_wait_as_long_as_their_ttl_asks_for_and_floods_twice_as_long_each() {
 }
 
 #[test]
+fn a_search_for_a_known_destination_begins_with_a_ring_around_its_last_distance() {
+    // Time and TTL of the requests after a break, for a destination that was so many hops away.
+    let cases = [
+        // RING_TRAVERSAL_TIME of TTL 5 and 7, 560 and 720 ms; then NET_TRAVERSAL_TIME 2800 ms, and twice that.
+        (3, "0 5, 560 7, 1280 35, 4080 35"),
+        // Beyond TTL_THRESHOLD, 7: one ring of 6 hops + TTL_INCREMENT, 800 ms, then floods.
+        (6, "0 8, 800 35, 3600 35"),
+        (34, "0 35, 2800 35"),
+    ];
+    for (hops, expected) in cases {
+        let mut net = chain(hops + 1, &quiet());
+        net.send(0, hops);
+        net.run_until(6_000);
+        assert_eq!(net.arrived.len(), 1, "{hops} hops");
+        net.part(0, 1);
+        net.talk.clear();
+        net.send(0, hops);
+        net.run_until(6_000 + 12_000);
+        let asked = net.said("0>* RREQ");
+        let field = |line: &str, at: usize| line.split(' ').nth(at).and_then(|it| it.parse::<u32>().ok()).expect("it");
+        let begin = field(asked[0], 0);
+        let ttl = |line: &str| line.split("ttl ").nth(1).and_then(|it| it.split(' ').next()).expect("it").to_owned();
+        let found: Vec<_> = asked.iter().map(|line| format!("{} {}", field(line, 0) - begin, ttl(line))).collect();
+        assert_eq!(found.join(", "), expected, "{hops} hops");
+    }
+}
+
+#[test]
 fn requests_are_limited_to_ten_a_second() {
     let mut net = alone(&quiet());
     for destination in 10..23 {
