@@ -10,24 +10,31 @@ from peerlib.table import Row
 INPUTS = Path(__file__).resolve().parents[2] / "inputs" / "loops"
 LEAVING = ("1.3", "2.3", "3.3", "4.3", "5.3", "7.3")
 INTERVALS = ("0.7", "1.0", "1.5", "2.5", "3.0", "4.0")
+SEEDS = range(1, 11)
 COLUMNS = ("leaves_s", "interval_s", "seed", "ttl_drops")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: when the node leaves, and the time between datagrams."""
+    """One run: when the node leaves, the time between datagrams, and the seed."""
 
     leaves: str
     interval: str
+    seed: int
 
     def name(self) -> str:
         """For the progress line."""
-        return f"{self.leaves} s, {self.interval} s"
+        return f"{self.leaves} s, {self.interval} s, seed {self.seed}"
 
 
 def cases() -> list[Case]:
-    """Each leaving time with each interval."""
-    return [Case(leaves, interval) for leaves in LEAVING for interval in INTERVALS]
+    """Each leaving time with each interval and each seed."""
+    return [
+        Case(leaves, interval, seed)
+        for leaves in LEAVING
+        for interval in INTERVALS
+        for seed in SEEDS
+    ]
 
 
 def run(case: Case) -> dict[str, list[Row]]:
@@ -41,14 +48,14 @@ def run(case: Case) -> dict[str, list[Row]]:
         "flows": "cbr 0 3 1 60",
         "interval": case.interval,
         "jitter": 0,
-        "seed": 1,
+        "seed": case.seed,
         "stop": 60,
     }
     ns2.run("adhoc.tcl", options, tally.read)
     row: Row = {
         "leaves_s": case.leaves,
         "interval_s": case.interval,
-        "seed": 1,
+        "seed": case.seed,
         "ttl_drops": tally.drops["RTR", "TTL", "cbr"],
     }
     return {"loops.csv": [row]}
