@@ -44,7 +44,7 @@ fn breaking(routing: &str, variant: &str) -> Spec {
 fn with_hellos_alone(mut spec: Spec) -> Spec {
     for node in &mut spec.nodes {
         if let routing::Config::Aodv(aodv) = &mut node.routing {
-            (aodv.link_detection, aodv.allowed_hello_loss) = (LinkDetection::Hello, 3);
+            (aodv.link_detection, aodv.allowed_hello_loss) = (LinkDetection::Hello, 6);
         }
     }
     spec
@@ -76,8 +76,8 @@ fn without_feedback_of_the_link_layer_lost_hellos_raise_the_notice() {
     let elfn = run(&with_hellos_alone(breaking("aodv", "elfn")));
     assert!(errors(&elfn)[2] >= 1, "{:?}", errors(&elfn));
     assert!(flow(&elfn).notices >= 1 && flow(&elfn).probes >= 1, "{:?}", flow(&elfn));
-    // Three seconds go by first: the timer wins the race.
-    assert!(flow(&elfn).timeouts >= 1);
+    // Six seconds go by first, more than the retransmission timeout: the timer wins the race.
+    assert!(flow(&elfn).timeouts >= 1, "{:?}", flow(&elfn));
 }
 
 #[test]
