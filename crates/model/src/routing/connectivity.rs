@@ -35,7 +35,7 @@ impl Connectivity {
         self.starts.len().saturating_sub(1)
     }
 
-    /// A node's neighbours, in order of their numbers; none for a node that is not there.
+    /// A node's neighbours, sorted by number. Empty for a node that does not exist.
     #[must_use]
     pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
         match (self.starts.get(node.index()), self.starts.get(node.index() + 1)) {
@@ -44,11 +44,12 @@ impl Connectivity {
         }
     }
 
-    /// The first hop and the number of hops of a shortest path; of several, the one whose first hop has the lowest number.
+    /// The first hop and the number of hops of a shortest path. Of several shortest paths it is the one whose first hop
+    /// has the lowest number.
     #[must_use]
     pub fn shortest_path(&self, from: NodeId, to: NodeId) -> Option<(NodeId, u32)> {
-        // Breadth first. Nodes of equal distance leave the queue ordered by first hop, because those at distance one enter it
-        // so; hence the first path found to a node is the one with the lowest first hop.
+        // Breadth-first search. Neighbours enter the queue sorted by number, so that nodes of equal distance leave it
+        // sorted by first hop. The first path found to a node therefore has the lowest first hop.
         let mut seen = vec![false; self.nodes()];
         *seen.get_mut(from.index())? = true;
         let mut queue = Vec::new();

@@ -1,10 +1,10 @@
 //! Routing protocols: one file or folder each.
 //!
-//! A protocol sees its neighbours only through packets and through the link's feedback. It is asked for the way of each
-//! packet and answers with actions: send it to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
+//! A protocol learns of its neighbours only by packets and by the feedback of the link layer. For each packet it
+//! answers with actions: send the packet to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
 //!
-//! A new protocol is a module with `Params` and a type named after its registry entry, which has
-//! `new(&Params, NodeId, nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
+//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
+//! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
 pub mod aodv;
 pub mod connectivity;
@@ -22,28 +22,30 @@ pub use connectivity::Connectivity;
 
 /// A routing protocol at one node.
 pub trait Routing {
-    /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot pass on, at the node that finds the link
-    /// broken or at the source that has no route. Ask [`Config::reports_breaks`].
+    /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
+    /// that finds the link broken, or at the source that has no route. To query it, use [`Config::reports_breaks`].
     const REPORTS_BREAKS: bool = false;
 
-    /// Whether the protocol finds routes over wires, and not over radios only.
+    /// Whether the protocol finds routes over wires as well as over radio.
     const CROSSES_WIRES: bool = false;
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
-    /// A packet for another node, originated here or to be forwarded. The protocol sends it (`Action::Send`), holds it, or
-    /// drops it. IP has lowered the TTL of a forwarded packet already.
+    /// A packet for another node, originated here or to be forwarded. The protocol sends it (`Action::Send`), holds it,
+    /// or drops it. IP has lowered the TTL of a forwarded packet already.
     fn route(&mut self, packet: PacketId, cx: &mut Context);
 
     /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
-    /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward it.
+    /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
+    /// it.
     fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context);
 
-    /// A packet of any kind arrived from neighbour `from`: protocols that keep routes alive by use look at it.
+    /// A packet of any kind arrived from neighbour `from`. Protocols that extend the lifetime of used routes need this.
     fn on_heard(&mut self, _packet: PacketId, _from: NodeId, _cx: &mut Context) {}
 
-    /// Reads what a packet that is about to arrive will need, so that it is in the cache then; the value means nothing.
+    /// Reads the data that a packet which arrives soon will need, so that they are in the processor's cache. The value
+    /// has no meaning.
     fn fetch(&self, _packet: &Packet) -> u32 {
         0
     }
@@ -51,7 +53,8 @@ pub trait Routing {
     /// The MAC gave up sending `packet` to `next_hop`. The protocol owns the packet now.
     fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context);
 
-    /// A packet that waited in the interface queue for `next_hop` comes back after `Action::TakeBack`. The protocol owns it now.
+    /// A packet that waited in the interface queue for `next_hop` comes back after `Action::TakeBack`. The protocol
+    /// owns it now.
     fn on_taken_back(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context);
 
     /// The deadline is reached.
@@ -63,16 +66,16 @@ pub trait Routing {
     /// The next hop and the hop count of a route that is in use, for measurement; it changes nothing.
     fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)>;
 
-    /// The packets that are held, for the account at the end of the run.
+    /// The packets that are held. At the end of a run every packet must be accounted for.
     fn held(&self) -> Vec<PacketId>;
 
-    /// How often the true connectivity must be shown while nodes move, the first time before `start`; [`Span::ZERO`] for a
-    /// protocol that does not look, as no real one can.
+    /// Interval at which the protocol is given the true connectivity while nodes move; the first time is before
+    /// `start`. [`Span::ZERO`] for a protocol that does not use it. No real protocol can know it.
     fn connectivity_interval(&self) -> Span {
         Span::ZERO
     }
 
-    /// The true connectivity from now on. The same one may be shown to every node.
+    /// The true connectivity from now on. All nodes may share one object.
     fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
 }
 
@@ -89,7 +92,7 @@ macro_rules! protocols {
         }
 
         impl Config {
-            /// Whether a TCP that stops when it is told of a break can be told under this protocol.
+            /// Whether this protocol can notify a TCP that reacts to notices of broken routes.
             #[must_use]
             pub const fn reports_breaks(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Routing>::REPORTS_BREAKS,)+ }

@@ -1,10 +1,12 @@
 //! The oracle: shortest paths over the true connectivity, at no cost in packets.
 //!
-//! It is no protocol but the bound for all: every difference between it and a protocol is the price of finding routes. Paths
-//! have the fewest hops; of several, the one whose first hop has the lowest number, so that runs can be repeated. What it
-//! leaves out: it sends nothing, holds nothing, and learns of a broken link only when the connectivity is shown again.
+//! It is not a protocol but an upper bound for protocols: the difference between it and a protocol is the cost of
+//! finding routes. Paths have the fewest hops. Of several such paths it takes the one whose first hop has the lowest
+//! number, so that runs can be repeated. It sends no messages and holds no packets. It notices a broken link only at
+//! the next update of the connectivity.
 //!
-//! Validated against breadth-first search by hand on small graphs, and by the loop-freedom test of this room.
+//! Validated against breadth-first search by hand on small graphs, and by the test of freedom from loops in
+//! `routing/tests`.
 
 use std::sync::Arc;
 
@@ -38,7 +40,7 @@ impl params::Params for Params {
     }
 }
 
-/// A path that has been asked for.
+/// A path that was looked up.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     destination: NodeId,
@@ -55,7 +57,7 @@ pub struct Oracle {
     connectivity: Arc<Connectivity>,
     /// Counts changes of the connectivity.
     version: u64,
-    /// Paths that have been asked for, by destination.
+    /// Paths that were looked up, by destination.
     paths: Vec<Path>,
 }
 
@@ -73,7 +75,7 @@ impl Oracle {
             Ok(place) => self.paths[place].route,
             Err(_) => None,
         };
-        // A path of more than 255 hops is of no use: no TTL lasts so long.
+        // A path of more than 255 hops is useless: the TTL has eight bits.
         let route = self
             .connectivity
             .shortest_path(self.node, destination)

@@ -1,8 +1,8 @@
 //! Routes written in the scenario; they never change.
 //!
-//! For experiments in which routing must not matter: a chain, a star, a single hop. A destination without a route of its own
-//! is taken to be a neighbour, or the next node along a chain, or unreachable, as `others` says. What it leaves out:
-//! everything that a protocol does. A link that fails loses its packet and stays in the route.
+//! For experiments in which routing must have no influence: a chain, a star, a single hop. `others` says what happens
+//! to a destination without a written route: it counts as a neighbour, or as reached along a chain of numbers, or as
+//! unreachable. Nothing that a protocol does is modelled. When a link fails, the packet is lost and the route stays.
 //!
 //! Validated by construction: the tests below walk every route.
 

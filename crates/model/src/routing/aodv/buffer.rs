@@ -31,7 +31,7 @@ impl Buffer {
         Self { node, limit, timeout, waiting: VecDeque::new() }
     }
 
-    /// Holds a packet. When the buffer is full the oldest packet is lost.
+    /// Holds a packet. When the buffer is full the oldest packet is dropped.
     pub fn push(&mut self, packet: PacketId, cx: &mut Context) {
         self.expire(cx);
         if self.waiting.len() == self.limit
@@ -43,7 +43,7 @@ impl Buffer {
         self.waiting.push_back(Waiting { packet, destination, expires: cx.now + self.timeout });
     }
 
-    /// Loses the packets whose time has come.
+    /// Drops the packets that have waited too long.
     pub fn expire(&mut self, cx: &mut Context) {
         while let Some(oldest) = self.waiting.front().filter(|waiting| waiting.expires < cx.now) {
             cx.drop_packet(self.node, oldest.packet, DropReason::RouteTimeout);

@@ -7,15 +7,15 @@ use crate::packet::{Message, NodeId};
 /// A message of AODV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AodvMessage {
-    /// Who knows a way to the destination?
+    /// A request for a route (RREQ).
     Request(Request),
-    /// This is the way.
+    /// A reply that gives a route (RREP).
     Reply(Reply),
-    /// These destinations can no longer be reached this way.
+    /// A route error: destinations that cannot be reached any more through the sender (RERR).
     Error(RouteError),
-    /// A reply with flag A has arrived.
+    /// Acknowledges a reply with flag A (RREP-ACK).
     ReplyAck,
-    /// The sender is here: a reply about itself that goes one hop.
+    /// HELLO: a reply about the sender itself, with a TTL of one.
     Hello {
         /// The sender's sequence number.
         sequence: u32,
@@ -29,17 +29,17 @@ pub struct Request {
     pub id: u32,
     /// Hops from the originator to the node that handles the message; ns-2 starts counting at one.
     pub hops: u8,
-    /// Whose route is wanted.
+    /// The node to which a route is needed.
     pub destination: NodeId,
     /// The latest sequence number known of the destination; no meaning when it is unknown.
     pub destination_sequence: u32,
     /// Flag U: no sequence number of the destination is known.
     pub unknown_sequence: bool,
-    /// Flag G: the destination shall learn the way back.
+    /// Flag G: the destination is to receive a gratuitous reply, with the route to the originator.
     pub gratuitous: bool,
     /// Flag D: only the destination may answer.
     pub destination_only: bool,
-    /// Who wants the route.
+    /// The node that needs the route.
     pub originator: NodeId,
     /// The originator's sequence number.
     pub originator_sequence: u32,
@@ -56,7 +56,7 @@ pub struct Reply {
     pub destination: NodeId,
     /// The destination's sequence number.
     pub destination_sequence: u32,
-    /// Who had wanted the route.
+    /// The originator of the request.
     pub originator: NodeId,
     /// How long the route is valid.
     pub lifetime: Span,

@@ -1,26 +1,32 @@
 //! AODV: routes are looked for when they are needed, by flooding a request, and kept while they are used.
 //!
-//! To read: RFC 3561 (Perkins, Belding-Royer, Das, 2003). Two sets of procedures: [`Rules::Rfc3561`] follows the RFC with
-//! HELLO messages, link-layer feedback, expanding rings, rate limits, precursors, gratuitous replies, RREP-ACK with its
-//! blacklist, and local repair (§6.12); [`Rules::Ns2`] does what ns-2.35's implementation does, which many papers used:
+//! Reference: RFC 3561 (Perkins, Belding-Royer, Das, 2003). There are two sets of procedures. [`Rules::Rfc3561`]
+//! follows the RFC with HELLO messages, link-layer feedback, expanding rings, rate limits, precursors, gratuitous
+//! replies, RREP-ACK with its blacklist, and local repair (§6.12). [`Rules::Ns2`] does what ns-2.35 does, with which
+//! many papers were made:
 //!
-//! - The first search for a destination floods the whole network at once: the "last hop count" that a search starts from is
-//!   at first the largest there is, so that `ttl_start` has no effect. Later searches start at the last distance plus two.
+//! - The first search for a destination floods the whole network: a search starts from the last hop count, which is
+//!   infinite at first, so that `ttl_start` has no effect. Later searches start at the last hop count plus two.
 //! - Waits are twice the TTL times the time per hop that earlier discoveries took, times the number of floods so far.
-//! - Retries, expired routes and repairs are looked at every half second, and whenever a packet is to be sent.
-//! - Errors are broadcast at once, whoever uses the route; there is no rate limit, blacklist, or gratuitous reply.
-//! - Only a data packet that fails makes a link broken. Packets queued for that neighbour are dropped with it, except when a
-//!   repair is tried: then they stay in the queue.
+//! - Retries, expired routes and repairs are checked every half second, and whenever a packet is sent.
+//! - Errors are broadcast at once, whether or not a neighbour uses the route. There is no rate limit, blacklist or
+//!   gratuitous reply.
+//! - A link breaks only when a data packet fails. Other packets in the queue for that neighbour are dropped too, unless
+//!   a repair begins: then they stay in the queue.
 //! - The remaining lifetime in an intermediate node's reply is cut to whole seconds.
 //!
 //! Left out: multicast (flags J, R), prefixes, several interfaces, and the wait after a reboot (§6.13), as nodes do not
-//! reboot here. Where the RFC leaves a choice: a node puts packets of its own that could not be sent back into the buffer and
-//! looks for a new route; a packet in transit without a route is reported to the precursors and to the neighbour that sent
-//! it, and does not advance the number of a route that was invalid before; a sequence number learned from an error never
-//! moves backwards.
+//! reboot here. Where the RFC leaves a choice:
 //!
-//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no packet
-//! meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+//! - When a node's own packet cannot be sent, the node puts it back into the buffer and looks for a new route.
+//! - When a packet in transit has no route, the precursors and the neighbour that sent it are told. The sequence number
+//!   of a route that was already invalid does not grow.
+//! - An error never lowers a sequence number.
+//! - The first ring of a search may be larger than TTL_THRESHOLD (§6.4): the last hop count plus TTL_INCREMENT, or
+//!   TTL_START.
+//!
+//! Validated by message exchanges between routers, one for each rule, in `tests`; by a property test that no packet
+//! visits a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
 
 mod buffer;
 mod message;
@@ -97,7 +103,8 @@ impl Limiter {
 
 /// AODV at one node.
 ///
-/// Most of what a node hears in a flood is a request that it has heard before. What that needs stands first and together.
+/// Most packets that a node hears in a flood are requests that it has heard before. The fields needed for these come
+/// first, so that they share a cache line.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Aodv {
@@ -108,8 +115,8 @@ pub struct Aodv {
     memory: Span,
     node: NodeId,
     rules: Rules,
-    /// The last packet heard under RFC 3561's rules, and the neighbour that sent it: the previous hop of a packet that is
-    /// to be forwarded.
+    /// The last packet heard under RFC 3561's rules, and the neighbour that sent it: the previous hop of a packet that
+    /// is to be forwarded.
     last_heard: Option<(PacketId, NodeId)>,
     /// The node's own sequence number.
     sequence: u32,
@@ -135,8 +142,8 @@ pub struct Aodv {
     awaited_acks: Vec<(NodeId, Time)>,
     /// Neighbours that do not hear this node, each with the time until which their requests are ignored.
     blacklist: Vec<(NodeId, Time)>,
-    /// Without feedback of the link layer: the last segment of each flow that failed to reach a neighbour, and when. Once the
-    /// neighbour is found lost, these are what the break is told with.
+    /// Only without feedback of the link layer: the last segment of each flow that did not reach a neighbour, and when.
+    /// When the neighbour is lost, the sources of these segments are told.
     failed: Vec<(NodeId, Quote, Time)>,
     /// When this node last broadcast a message.
     last_broadcast: Time,
@@ -186,7 +193,7 @@ impl Aodv {
         self.rules == Rules::Ns2
     }
 
-    /// Finds when the timer must next be called: to be done after whatever may change it.
+    /// Computes when the timer must next be called. Needed after every change that can move this time.
     fn find_deadline(&mut self) {
         self.deadline = self.present_deadline();
     }
@@ -198,7 +205,7 @@ impl Aodv {
         }
     }
 
-    /// The delay of a broadcast that many neighbours may be about to make at once.
+    /// A random delay for a broadcast that several neighbours could otherwise send at the same time.
     fn jitter(&mut self) -> Span {
         self.params.broadcast_jitter.mul_f64(self.rng.uniform())
     }
@@ -239,7 +246,7 @@ impl Aodv {
         });
     }
 
-    /// Sends a data packet along the valid route to its destination, which thereby lives on.
+    /// Sends a data packet along the valid route to its destination, and extends the route's lifetime.
     #[inline]
     fn send_along(&mut self, packet: PacketId, delay: Span, cx: &mut Context) {
         let it = &cx.packets[packet];
@@ -274,7 +281,7 @@ impl Aodv {
         }
     }
 
-    /// Loses the packets that have waited for a route in vain.
+    /// Drops the packets for which no route was found.
     fn give_up(&mut self, destination: NodeId, cx: &mut Context) {
         for packet in self.buffer.take(destination, cx) {
             // RFC 3561 §6.3: after the last search the destination counts as unreachable.
@@ -296,8 +303,8 @@ impl Aodv {
         self.table.expires(expires);
     }
 
-    /// Makes a route invalid until `forget`. A route that breaks while it is used is announced as lost; one that merely
-    /// expires is not, since nobody missed it.
+    /// Makes a route invalid until `forget`. A route that breaks while it is used is reported as lost. A route that
+    /// expires is not, because it was not in use.
     fn take_down(&mut self, destination: NodeId, broken: bool, forget: Time, cx: &mut Context) {
         let route = self.table.entry(destination);
         if route.state == State::Down {
@@ -352,7 +359,7 @@ impl Aodv {
         }
     }
 
-    /// The link layer has given a packet up, which under HELLO messages alone says nothing of the link yet.
+    /// The link layer has given up a packet. With HELLO messages alone this does not break the link.
     fn note_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &Context) {
         if let Some(quote) = cx.packets[packet].quote() {
             self.failed.retain(|(_, other, _)| other.flow != quote.flow);
@@ -360,9 +367,10 @@ impl Aodv {
         }
     }
 
-    /// A neighbour whose HELLO messages stay away is lost: tells the sources of what has failed since it was heard last.
+    /// A neighbour is lost because its HELLO messages did not arrive. Tells the sources of all segments that failed
+    /// since it was last heard.
     fn report_failures(&mut self, lost: NodeId, cx: &mut Context) {
-        // A look for lost neighbours comes up to an interval late.
+        // The check for lost neighbours runs up to one interval late.
         let silence = self.params.neighbour_expiry() + self.params.hello_interval;
         for &(next_hop, quote, at) in &self.failed {
             if next_hop == lost && cx.now.since(at) <= silence {
@@ -372,7 +380,7 @@ impl Aodv {
         self.failed.retain(|&(next_hop, ..)| next_hop != lost);
     }
 
-    /// Takes the neighbours out that are lost by now.
+    /// Removes the neighbours that are lost.
     fn lost_neighbours(&mut self, now: Time) -> Vec<NodeId> {
         let lost = self.neighbours.iter().filter(|&&(_, at)| at <= now).map(|&(node, _)| node).collect();
         self.neighbours.retain(|&(_, at)| at > now);

@@ -1,8 +1,8 @@
 //! AODV as ns-2.35 does it.
 //!
-//! Own words for its procedures, in its order of events. Its hop counts start at one in a message that has gone no hop.
-//! Its tables are looked at every half second from time zero; here the instants at which a look would find something are
-//! computed, and no others cost an event.
+//! The procedures run in the same order as in ns-2. The hop count of a message starts at one. ns-2 checks its tables
+//! every half second from time zero. Here only those checks are made that would find something; their times are
+//! computed.
 
 use std::cmp::Reverse;
 
@@ -41,7 +41,7 @@ impl Aodv {
         }
     }
 
-    /// Sends a request, if it is time for one.
+    /// Sends a request, unless the wait after the last one is not over.
     fn ns2_send_request(&mut self, destination: NodeId, cx: &mut Context) {
         let (diameter, threshold, increment) =
             (self.params.net_diameter, self.params.ttl_threshold, self.params.ttl_increment);
@@ -106,7 +106,8 @@ impl Aodv {
         known.iter().fold(Span::ZERO, |sum, &latency| sum + latency) / count
     }
 
-    /// Finds when a search must next be looked at: at the first tick at which a destination with waiting packets may be asked for.
+    /// Finds when a search must next be checked: at the first tick at which a request may be sent for a destination
+    /// that has packets waiting.
     fn ns2_find_next_search(&mut self) {
         self.next_search = self
             .searches
@@ -385,7 +386,8 @@ impl Aodv {
         }
     }
 
-    /// What ns-2 does every half second: routes that have expired go down, and destinations with waiting packets are looked for.
+    /// What ns-2 does every half second: expired routes become invalid, and requests are sent for destinations that
+    /// have packets waiting.
     fn ns2_purge(&mut self, cx: &mut Context) {
         if self.table.next_expiry() < cx.now {
             let expired: Vec<_> = self

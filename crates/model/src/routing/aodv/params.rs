@@ -40,8 +40,8 @@ pub enum LinkDetection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepairTimer {
-    /// As its source does: the *instant* at which the request expires is taken for a delay, so that late in a run the timer
-    /// hardly ever fires; and no error is sent.
+    /// As its source does: the *instant* at which the request expires is taken for a delay, so that late in a run the
+    /// timer hardly ever fires; and no error is sent.
     Literal,
     /// As its comments say: when the request expires, with an error sent upstream.
     Intended,
@@ -101,7 +101,8 @@ pub struct Params {
     pub rules: Rules,
     /// How a broken link is noticed: "link_layer", "hello" or "both".
     pub link_detection: LinkDetection,
-    /// How long a route stays valid after its last use; "auto": 10 s where the link layer tells of broken links, else 3 s.
+    /// How long a route stays valid after its last use; "auto": 10 s where the link layer tells of broken links,
+    /// else 3 s.
     pub active_route_timeout: Auto,
     /// Lifetime that a destination gives to the route to itself; "auto": twice the longer of `active_route_timeout` and
     /// `path_discovery_time`.
@@ -114,7 +115,8 @@ pub struct Params {
     pub net_diameter: u8,
     /// A cautious estimate of the time that a message takes over one hop, with queueing.
     pub node_traversal_time: Span,
-    /// Time for a request to cross the network and the reply to come back; "auto": `2 * node_traversal_time * net_diameter`.
+    /// Time for a request to cross the network and the reply to come back; "auto":
+    /// `2 * node_traversal_time * net_diameter`.
     pub net_traversal_time: Auto,
     /// How long to wait for an RREP-ACK; "auto": `node_traversal_time` plus 10 ms.
     pub next_hop_wait: Auto,
@@ -140,8 +142,8 @@ pub struct Params {
     pub rreq_ratelimit: u16,
     /// Errors that a node may originate in a second; 0 for no limit.
     pub rerr_ratelimit: u16,
-    /// Whether a node in the middle of a path tries to repair it. In profile `rfc` it tries when the destination is near
-    /// enough, in `ns2` when the packet has come farther than it has still to go.
+    /// Whether a node in the middle of a path tries to repair it. In profile `rfc` it tries when the destination is
+    /// near enough, in `ns2` when the packet has come farther than it has still to go.
     pub local_repair: bool,
     /// Hops that a repair's request may go beyond the last known distance.
     pub local_add_ttl: u8,
@@ -175,7 +177,8 @@ pub struct Params {
     pub buffer_packets: u16,
     /// How long a packet is held.
     pub buffer_timeout: Span,
-    /// Time between looks at which routes have expired; zero: at once. The effect is computed; no timer runs at idle nodes.
+    /// Time between looks at which routes have expired; zero: at once. The effect is computed; no timer runs
+    /// at idle nodes.
     pub purge_interval: Span,
     /// TTL given to packets originated here; 0: as transport set it.
     pub data_ttl: u8,
@@ -329,8 +332,8 @@ impl Params {
         self.link_detection != LinkDetection::LinkLayer
     }
 
-    /// ACTIVE_ROUTE_TIMEOUT. RFC 3561 §10 asks for more where the link layer tells of broken links at once: a longer life
-    /// then keeps no dead routes.
+    /// ACTIVE_ROUTE_TIMEOUT. RFC 3561 §10 asks for more where the link layer tells of broken links at once: a longer
+    /// life then keeps no dead routes.
     #[must_use]
     pub fn active_route_timeout(&self) -> Span {
         self.active_route_timeout.or(Span::from_secs(if self.by_link_layer() { 10 } else { 3 }))
@@ -342,7 +345,8 @@ impl Params {
         self.my_route_timeout.or(self.active_route_timeout().max(self.path_discovery_time()) * 2)
     }
 
-    /// TTL_START. HELLO messages tell of the neighbours, so that a search among them alone finds nothing (RFC 3561 §10).
+    /// TTL_START. HELLO messages tell of the neighbours, so that a search among them alone finds nothing
+    /// (RFC 3561 §10).
     #[must_use]
     pub fn ttl_start(&self) -> u8 {
         match self.ttl_start {

@@ -35,10 +35,11 @@ pub struct Entry {
     pub last_ttl: u8,
     /// Whether it can be used.
     pub state: State,
-    /// Whether a sequence number is known: news with an older one are refused.
+    /// Whether a sequence number is known. Routes with an older number are then refused.
     pub known_sequence: bool,
-    /// Whether the present route came with this number (RFC 3561: the valid sequence number flag). A neighbour that was only
-    /// heard has none: its route is not offered to others, and its number is not advanced when the link breaks.
+    /// Whether the present route came with this number (RFC 3561: the valid sequence number flag). It is false for a
+    /// neighbour from which a packet was heard but no number. Such a route is not offered to other nodes, and its
+    /// number does not grow when the link breaks.
     pub own_sequence: bool,
     /// Whether data have gone this way since it came up, so that its changes are announced.
     pub used: bool,
@@ -63,9 +64,9 @@ impl Default for Table {
 }
 
 impl Entry {
-    /// The number with which the route becomes invalid (RFC 3561 §6.1, §6.11): one more, so that those who use this node as
-    /// their next hop cannot offer it what they have learned from it. It grows once for each number that the destination has
-    /// given out, so that the destination's next request is never older.
+    /// The sequence number of the route when it becomes invalid (RFC 3561 §6.1, §6.11). It is one higher, so that nodes
+    /// whose next hop is this node cannot offer their old route. It is raised only once for each number of the
+    /// destination: the destination's next request must not have an older number.
     #[must_use]
     pub fn advanced(&self) -> u32 {
         self.sequence.wrapping_add(u32::from(self.known_sequence && self.own_sequence))
@@ -150,7 +151,8 @@ impl Table {
     }
 }
 
-/// For each destination the neighbours that use the route through this node. Pairs in order: few nodes have any.
+/// For each destination the neighbours that use the route through this node. Sorted pairs, because few nodes have
+/// precursors.
 #[derive(Debug, Default)]
 pub struct Precursors(Vec<(NodeId, NodeId)>);
 
@@ -196,7 +198,7 @@ struct Heard {
     originator: NodeId,
     /// The highest number heard.
     highest: u32,
-    /// Which of the 64 numbers up to the highest were heard; the lowest bit is the highest number's. Zero in an empty place.
+    /// Which of the last 64 numbers were heard. The lowest bit belongs to the highest number. Zero marks an empty slot.
     bits: u64,
     /// When the originator's requests are forgotten.
     forget: Time,
@@ -221,12 +223,12 @@ impl Heard {
     }
 }
 
-/// The requests heard. An originator numbers its requests one by one, so that a window of bits holds the recent ones;
-/// a number that has left the window counts as heard.
+/// The requests heard. An originator numbers its requests one by one, so that a window of bits holds the recent ones; a
+/// number that has left the window counts as heard.
 ///
-/// Each request of a flood is heard from every neighbour, and all but the first time this is all that happens to it. So the
-/// place of an originator is computed from its number, and the next one that is free is taken when there is another. Nothing
-/// ever goes through the places in their order.
+/// Each request of a flood is heard from every neighbour, and all copies but the first are only looked up here. This
+/// must be fast, so it is a hash table with open addressing: the slot is computed from the originator's number, and if
+/// it is taken, the next free slot is used. The order of the slots has no influence on results.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// None, or a power of two, at most three quarters of them in use.
@@ -265,7 +267,8 @@ impl Requests {
     /// Where the search for an originator's place starts.
     #[inline]
     fn first_place(&self, originator: NodeId) -> usize {
-        // Multiplied by 2^32 over the golden ratio, numbers in a row come far apart; the high bits are the good ones.
+        // Fibonacci hashing: a factor of 2^32 divided by the golden ratio spreads consecutive numbers. The high bits
+        // mix best.
         (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & self.places.len().wrapping_sub(1)
     }
 

@@ -1,25 +1,28 @@
 //! DSDV: every node tells its neighbours its whole table from time to time, and what has changed in between.
 //!
-//! To read: Perkins and Bhagwat, "Highly dynamic destination-sequenced distance-vector routing (DSDV) for mobile computers",
-//! SIGCOMM 1994. A destination numbers its own advertisements with even numbers; a newer number always wins, so that no loop
-//! can form, and a broken link is told with the next odd number and an infinite metric. A route that may yet improve is used
-//! at once and advertised later, by a mean of how long improvements took before.
+//! To read: Perkins and Bhagwat, "Highly dynamic destination-sequenced distance-vector routing (DSDV) for mobile
+//! computers", SIGCOMM 1994. Each destination numbers its own advertisements with even sequence numbers. The route with
+//! the newest number is used, so that no loop can form. A broken link is advertised with the next odd number and an
+//! infinite metric. A route that may still improve is used at once. It is advertised after a settling time, which is a
+//! weighted mean of the times that earlier improvements took.
 //!
-//! [`Rules::Perkins1994`] is the paper with the choices that it leaves open taken from its implementations: updates go by
-//! UDP, and the link layer's failures count. [`Rules::Ns2`] does what ns-2.35's implementation does:
+//! [`Rules::Perkins1994`] follows the paper. Where the paper leaves a choice, it does what implementations do: updates
+//! are sent over UDP, and a failure of the link layer breaks a link. [`Rules::Ns2`] does what ns-2.35 does:
 //!
-//! - *Every* finite route waits for twice the settling time before it is advertised, the first of a destination twelve
-//!   seconds. A chain of six therefore needs about a minute until its ends know each other.
+//! - *Every* finite route waits for twice the settling time before it is advertised. For the first route to a
+//!   destination this is twelve seconds. The ends of a chain of six nodes therefore need about a minute to learn of
+//!   each other.
 //! - A newer sequence number never triggers an update, not even with another metric.
-//! - Metrics that a triggered update has told are told again until a full update.
-//! - The link layer's failures lose their packet and change nothing; only 45 s of silence break a link.
+//! - A metric that was sent in a triggered update is sent again in each triggered update until the next full update.
+//! - After a failure of the link layer the packet is lost, but the link counts as up. A link breaks after 45 s without
+//!   updates.
 //!
-//! Left out: tables that do not fit one packet (updates are as large as they must be, as in ns-2), and host mobility between
-//! base stations. ns-2's endless loop is left out too, in which a stale update makes it take the same waiting packets out of
-//! the buffer and put them back.
+//! Left out: the division of a large table into several packets (an update has any size, as in ns-2), and the movement
+//! of hosts between base stations. Also left out is an endless loop in ns-2: after an outdated update it takes the same
+//! waiting packets out of the buffer and puts them back again.
 //!
-//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no packet
-//! meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no
+//! packet meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
 
 mod params;
 mod table;
@@ -128,7 +131,8 @@ impl Dsdv {
         cx.act(Action::RouteChanged { node: self.node, change });
     }
 
-    /// Makes an update: a full one if that is asked for, or if so much has changed that it is worth it; otherwise the news.
+    /// Makes an update. It has all entries if `full` is set or if many entries have changed, otherwise only those that
+    /// changed.
     fn make_update(&mut self, full: bool, now: Time) -> Option<Update> {
         let entries = self.table.entries();
         let news = entries.iter().filter(|entry| entry.is_news(now)).count();
@@ -175,7 +179,7 @@ impl Dsdv {
         self.update_at = cx.now + self.interval();
     }
 
-    /// An entry asks for an update at this time, and no longer at another.
+    /// Sets the time at which an entry triggers an update; it replaces an earlier setting.
     fn trigger(&mut self, destination: NodeId, at: Time) {
         if let Some(entry) = self.table.get_mut(destination) {
             entry.trigger_at = at;
@@ -183,8 +187,8 @@ impl Dsdv {
         }
     }
 
-    /// An entry's time has come to trigger an update. Too soon after another it is put off, and all that would come before
-    /// it is covered by it.
+    /// An entry triggers an update now. If the last update was too recent, this one is delayed. It then includes all
+    /// entries that would trigger an update before it.
     fn triggered(&mut self, destination: NodeId, cx: &mut Context) {
         if cx.now < self.quiet_until {
             for entry in self.table.entries_mut().iter_mut().filter(|entry| entry.trigger_at < self.quiet_until) {
@@ -204,7 +208,7 @@ impl Dsdv {
         }
     }
 
-    /// The link to a neighbour is broken: everything that is reached through it is unreachable, which has to be told now.
+    /// The link to a neighbour is broken: all destinations behind it are unreachable, and this is advertised at once.
     fn break_link(&mut self, neighbour: NodeId, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
         let mut broken = Vec::new();
@@ -247,7 +251,7 @@ impl Dsdv {
     fn hear(&mut self, heard: Advertisement, from: NodeId, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
         if heard.destination == self.node {
-            // Nobody knows better about this node than itself: it answers with a newer number at once.
+            // Another node advertises this node as unreachable: it answers with a newer number at once.
             if heard.metric >= infinity {
                 self.update_at = now;
             }
@@ -325,7 +329,7 @@ impl Dsdv {
             return;
         }
         if cx.packets[packet].source == self.node {
-            // The news of a break has reached the source, or the break is its own.
+            // The source knows of the break: by an update, or because it is the source's own link.
             cx.unreachable(self.node, packet);
         }
         if self.table.get(destination).is_none() {
@@ -407,7 +411,7 @@ impl Routing for Dsdv {
             self.hear(advertisement, from, cx);
         }
         if self.table.get(from).is_none() {
-            // A neighbour that has not spoken of itself yet: its entry, which is not advertised, keeps the time.
+            // A neighbour that has not yet advertised itself: its entry is not advertised, but keeps the time.
             let entry = Entry::new(from, 1, self.params.initial_settling_time, cx.now);
             self.table.put(entry);
         }

@@ -125,8 +125,8 @@ fn a_worse_route_is_used_at_once_and_told_when_it_has_settled() {
     assert_eq!(net.route(0, 9), Some((1, 2)));
     net.run_until(14_000);
     assert!(net.said("9:5").is_empty(), "the longer way was never told");
-    // Again, without the shorter way. The settling time: 6 s at first; then 7/8 of it, the best being there at once; then
-    // 7/8 of that and an eighth of 2 s: 4.84375 s. It is told after twice that.
+    // Again, without the shorter way. The settling time: 6 s at first; then 7/8 of it, the best being there at once;
+    // then 7/8 of that and an eighth of 2 s: 4.84375 s. It is told after twice that.
     net.run_until(16_000);
     tell(&mut net, 2, &[(9, 4, 14)]);
     net.run_until(25_600);

@@ -67,8 +67,9 @@ fn reachable(links: &[(u32, u32)], from: u32, to: u32) -> bool {
     met.contains(&to)
 }
 
-/// Eight nodes whose links come and go at random while data flow; then nothing changes for `calm` seconds, after which every
-/// packet must arrive without meeting a node twice, if there is a way. Where the protocol is not `sound` it need not arrive.
+/// Eight nodes whose links come and go at random while data flow; then nothing changes for `calm` seconds, after which
+/// every packet must arrive without meeting a node twice, if there is a way. Where the protocol is not `sound` it need
+/// not arrive.
 fn links_come_and_go(config: &Config, seed: u64, calm: u64, sound: bool) {
     const NODES: u32 = 8;
     let mut rng = Streams::new(seed, 0).stream("links");
@@ -137,9 +138,9 @@ proptest! {
 
     #[test]
     fn ns2s_aodv_makes_no_loops(seed in any::<u64>()) {
-        // ns-2 gives a repair up without advancing the number of the route, so that a neighbour whose route leads through
-        // this node may answer its next request: about one such network in a thousand sends a packet to and fro until its
-        // TTL runs out (docs/limits.md). The cases that `make test` draws hold none of these.
+        // ns-2 gives a repair up without advancing the number of the route, so that a neighbour whose route leads
+        // through this node may answer its next request: about one such network in a thousand sends a packet to and fro
+        // until its TTL runs out (docs/limits.md). The cases that `make test` draws hold none of these.
         links_come_and_go(&aodv(NS2, true), seed, 20, false);
     }
 

@@ -1,7 +1,7 @@
 //! A small network in memory, to run routers in: links that can be cut, one queue a node, feedback when a link fails.
 //!
-//! A frame takes a millisecond; one that nobody acknowledges is given up after ten. A frame is acknowledged when the link
-//! works both ways. Nothing else is lost, but for the messages that a test names.
+//! A frame takes a millisecond; one that nobody acknowledges is given up after ten. A frame is acknowledged when the
+//! link works both ways. Nothing else is lost, but for the messages that a test names.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;

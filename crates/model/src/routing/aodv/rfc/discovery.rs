@@ -27,7 +27,7 @@ impl Aodv {
         self.rfc_find_next_search();
     }
 
-    /// A TTL, or that of a flood if it is beyond the largest ring's.
+    /// The TTL of the next ring, or that of a flood if the ring would be too large.
     const fn rfc_ring(&self, ttl: u8) -> u8 {
         if ttl > self.params.ttl_threshold || ttl > self.params.net_diameter { self.params.net_diameter } else { ttl }
     }
@@ -36,7 +36,8 @@ impl Aodv {
     pub(super) fn rfc_repair(&mut self, destination: NodeId, source: NodeId, cx: &mut Context) {
         let to_source = self.table.get(source).map_or(0, |back| if back.state == State::Up { back.hops } else { 0 });
         let route = self.table.entry(destination);
-        // A route that is only now found broken has its hop count yet, one that was left for later its last one.
+        // A route that breaks now still has its hop count. One that broke earlier and is repaired now has its last hop
+        // count.
         if route.state == State::Up {
             route.last_hops = route.hops;
         }
@@ -99,7 +100,7 @@ impl Aodv {
         for search in due {
             let destination = search.destination;
             let flooded = search.ttl >= self.params.net_diameter;
-            // Two nodes whose requests have collided must not repeat them in the same instant, again and again.
+            // If the requests of two nodes collided, a random delay prevents the next collision.
             let delay = self.jitter();
             if search.held_back {
                 self.rfc_send_request(destination, delay, cx);
@@ -147,7 +148,7 @@ impl Aodv {
         if self.rfc_end_search(destination).is_some_and(|search| search.repair) {
             let route = self.table.entry(destination);
             if hops > route.last_hops {
-                // §6.12: those who use the route are told that it became longer, but shall keep it.
+                // §6.12: the users of the route are told that it became longer, with flag N so that they keep it.
                 let mut outcry = Outcry { unreachable: vec![(destination, route.sequence)], recipients: Vec::new() };
                 outcry.recipients.extend(self.precursors.of(destination));
                 self.rfc_send_error(outcry, true, cx);

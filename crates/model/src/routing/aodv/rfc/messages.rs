@@ -34,7 +34,8 @@ impl Aodv {
         }
     }
 
-    /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence number.
+    /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence
+    /// number.
     fn rfc_meet(&mut self, neighbour: NodeId, cx: &mut Context) {
         let least = cx.now + self.params.active_route_timeout();
         let route = self.table.entry(neighbour);
@@ -49,7 +50,7 @@ impl Aodv {
 
     fn rfc_on_request(&mut self, packet: PacketId, mut request: Request, from: NodeId, cx: &mut Context) {
         self.blacklist.retain(|&(_, until)| until > cx.now);
-        // §6.8: this node does not reach the sender, so that no route can lead through it.
+        // §6.8: the sender does not hear this node, so a route to it would not work.
         let ignored = self.blacklist.iter().any(|&(neighbour, _)| neighbour == from);
         if ignored {
             cx.deliver(packet);
@@ -84,7 +85,7 @@ impl Aodv {
         let known = self.table.get(request.destination).filter(|route| route.known_sequence).copied();
         if let Some(route) = known.filter(|route| {
             let fresh = request.unknown_sequence || !newer(request.destination_sequence, route.sequence);
-            // A route that leads back to where the request came from would make a loop of two.
+            // A route whose next hop is the sender of the request would be a loop of two nodes.
             route.state == State::Up
                 && route.own_sequence
                 && fresh
@@ -109,7 +110,8 @@ impl Aodv {
         self.send_on(packet, AodvMessage::Request(request), NodeId::BROADCAST, ttl, delay, cx);
     }
 
-    /// An intermediate node answers (§6.6.2), and tells the destination of the originator if that is asked for (§6.6.3).
+    /// An intermediate node answers (§6.6.2), and tells the destination of the originator if that is asked for
+    /// (§6.6.3).
     fn rfc_reply_from_table(&mut self, request: &Request, onward: NodeId, from: NodeId, cx: &mut Context) {
         let (originator, destination) = (request.originator, request.destination);
         let Some(route) = self.table.up(destination).copied() else { return };
@@ -181,9 +183,10 @@ impl Aodv {
         let expires = cx.now + reply.lifetime;
         let news = reply.destination != self.node
             && self.rfc_learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
-        // After what the reply says: or the reply of a neighbour about itself would find its route valid and be no news.
+        // This comes after the route of the reply is learned. Otherwise a neighbour's reply about itself would find its
+        // route valid, would change nothing, and would not be forwarded.
         self.rfc_meet(from, cx);
-        // §6.7: only a reply that has made or changed a route goes on.
+        // §6.7: only a reply that has made or changed a route is forwarded.
         if !news || reply.originator == self.node {
             cx.deliver(packet);
             return;

@@ -20,8 +20,8 @@ struct Outcry {
 }
 
 impl Aodv {
-    /// A data packet goes from `source` through `next_hop` to its destination: the routes to all of these, and to the
-    /// previous hop, live on until then at least (§6.2, last paragraph).
+    /// A data packet goes from `source` through `next_hop` to its destination. Extends the lifetime of the routes to
+    /// all of these, and to the previous hop, to at least `until` (§6.2).
     #[inline]
     pub(super) fn rfc_extend(&mut self, source: NodeId, destination: NodeId, next_hop: NodeId, until: Time) {
         self.rfc_keep(destination, until);
@@ -37,7 +37,7 @@ impl Aodv {
         self.rfc_take_part(until);
     }
 
-    /// Keeps a valid route until then at least; its next hop.
+    /// Extends a valid route's lifetime to at least `until`, and returns its next hop.
     #[inline]
     fn rfc_keep(&mut self, destination: NodeId, until: Time) -> Option<NodeId> {
         let route = self.table.get_mut(destination).filter(|route| route.state == State::Up)?;
@@ -60,7 +60,8 @@ impl Aodv {
         let it = &cx.packets[packet];
         let (source, destination) = (it.source, it.destination);
         let (in_repair, repairable) = self.table.get(destination).map_or((false, false), |route| {
-            // §6.12: until the route would have expired. It became invalid DELETE_PERIOD before it is forgotten.
+            // §6.12: the flag ends when the route would have expired without use, ACTIVE_ROUTE_TIMEOUT after the break.
+            // The entry is forgotten DELETE_PERIOD after the break.
             let forgotten_in = route.expires.since(cx.now) + self.params.active_route_timeout();
             (route.state == State::InRepair, route.repairable && forgotten_in >= self.params.delete_period())
         });
@@ -70,7 +71,8 @@ impl Aodv {
         } else if in_repair {
             self.buffer.push(packet, cx);
         } else if repairable {
-            // §6.12: other routes over a link whose loss is being repaired are repaired when they are needed.
+            // §6.12: only one route is repaired at once. Other routes over the same link are repaired when data arrive
+            // for them.
             self.buffer.push(packet, cx);
             self.rfc_repair(destination, source, cx);
         } else {
@@ -80,8 +82,9 @@ impl Aodv {
         }
     }
 
-    /// §6.11 case (ii): data came for a destination without a route. The RFC tells the precursors. The neighbour that sent
-    /// the packet is told too: it uses the route, and may not be a precursor, or may have missed the error that cleared them.
+    /// §6.11 case (ii): data came for a destination without a route. The RFC tells the precursors. The neighbour that
+    /// sent the packet is told too: it uses the route, and may not be a precursor, or may have missed the error that
+    /// cleared them.
     ///
     /// The sequence number was advanced when the route became invalid. It is not advanced for each packet that still
     /// comes, or it would pass the destination's own number.
@@ -151,7 +154,7 @@ impl Aodv {
                 .table
                 .up(destination)
                 .is_some_and(|route| route.next_hop == next_hop && route.hops <= self.params.max_repair_ttl());
-        // A route by another neighbour takes the packet, or the repair that another packet has begun.
+        // Another route can take the packet, or a repair is already under way for it.
         let recoverable = self.table.get(destination).is_some_and(|route| match route.state {
             State::Up => route.next_hop != next_hop,
             State::InRepair => source != self.node,
@@ -177,7 +180,8 @@ impl Aodv {
         }
     }
 
-    /// A packet that could not be sent is sent another way if there is one, or waits for one to be found; else it is lost.
+    /// A packet that could not be sent takes another route if there is one, or waits until one is found. Otherwise it
+    /// is dropped.
     fn rfc_recover(&mut self, packet: PacketId, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination, error) = (it.source, it.destination, it.is_error());
@@ -200,8 +204,9 @@ impl Aodv {
         }
     }
 
-    /// §6.11 case (i): the link to a neighbour is broken. `repaired` is a destination for which a repair begins, so that
-    /// nobody is told of it yet; others that are near enough can then be repaired when they are needed (§6.12).
+    /// §6.11 case (i): the link to a neighbour is broken. `repaired` is the destination for which a repair begins; no
+    /// error is sent for it yet. Other destinations that are near enough can be repaired later, when data arrive for
+    /// them (§6.12).
     fn rfc_break(&mut self, lost: NodeId, repaired: NodeId, cx: &mut Context) {
         self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
         self.precursors.remove_neighbour(lost);
@@ -250,7 +255,7 @@ impl Aodv {
         self.rfc_send_error(outcry, error.no_delete, cx);
     }
 
-    /// Anything heard of a neighbour shows that it is there (§6.9).
+    /// Any packet from a neighbour shows that the link is up (§6.9).
     pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
         self.last_heard = Some((packet, from));
         if let Ok(place) = self.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
@@ -258,7 +263,7 @@ impl Aodv {
         }
         let it = &cx.packets[packet];
         if it.destination == self.node && !it.is_routing() {
-            // The end of a path is part of it, and the way back is in use.
+            // The destination is part of the active route, and the route back is in use.
             let until = cx.now + self.params.active_route_timeout();
             if let Some(previous_hop) = self.rfc_keep(it.source, until) {
                 self.rfc_keep(previous_hop, until);
@@ -284,7 +289,7 @@ impl Aodv {
         self.rfc_bring_up(from, from, 1, expires, cx);
     }
 
-    /// Sends a HELLO, unless another broadcast has just told as much.
+    /// Sends a HELLO, unless the node has sent another broadcast within the last interval (§6.9).
     fn rfc_hello(&mut self, cx: &mut Context) {
         if cx.now >= self.active_until {
             self.hello_at = Time::NEVER;
@@ -304,7 +309,7 @@ impl Aodv {
 
     pub(super) fn rfc_deadline(&self) -> Time {
         let awaited = self.awaited_acks.first().map_or(Time::NEVER, |&(_, at)| at);
-        // A route that expires at an instant is still good at that instant.
+        // A route is still valid at the time at which it expires.
         (self.table.next_expiry() + Span::from_nanos(1))
             .min(self.next_search)
             .min(self.buffer.next_expiry())
@@ -337,10 +342,11 @@ impl Aodv {
         }
     }
 
-    /// Routes that were not used expire, and are forgotten later (§6.11, last paragraphs; §6.13 on why later).
+    /// Unused routes expire; their entries are deleted later (§6.11, §6.13).
     fn rfc_purge(&mut self, cx: &mut Context) {
         let now = cx.now;
-        // §6.4: what is being looked for is not forgotten meanwhile, or the search would accept older numbers than before.
+        // §6.4: an entry is kept while its destination is looked for. Otherwise the search would accept older sequence
+        // numbers.
         let waiting = now + self.params.net_traversal_time() * 2;
         for search in &self.searches {
             if let Some(route) = self.table.get_mut(search.destination)
@@ -356,7 +362,7 @@ impl Aodv {
             .iter_mut()
             .filter(|route| route.state == State::Up && route.expires < now)
             .map(|route| {
-                // §6.1: a link that expires counts as one that is lost.
+                // §6.1: a route that expires counts as one whose link is lost.
                 route.sequence = route.advanced();
                 route.destination
             })

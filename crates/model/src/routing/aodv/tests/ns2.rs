@@ -74,8 +74,8 @@ fn later_searches_start_from_the_last_distance_and_wait_by_measure() {
     net.talk.clear();
     net.send(0, 3);
     net.run_until(9_000);
-    // Three hops away before: TTL 5, then 7, then the network. One discovery took 6 ms over 3 hops: waits of 20, 28, 120,
-    // 240, 360, 480 ms, so that each tick finds the last one over.
+    // Three hops away before: TTL 5, then 7, then the network. One discovery took 6 ms over 3 hops: waits of 20, 28,
+    // 120, 240, 360, 480 ms, so that each tick finds the last one over.
     let said = net.said("0>* RREQ");
     let ttls: Vec<_> = said.iter().map(|line| line.split(' ').nth(12).expect("a TTL")).collect();
     assert_eq!(ttls, ["5", "7", "30", "30", "30", "30"]);

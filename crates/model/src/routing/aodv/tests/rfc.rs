@@ -3,8 +3,8 @@
 use super::super::{Auto, LinkDetection};
 use super::*;
 
-/// The RFC's defaults without jitter, and with the link layer alone telling of broken links, so that no HELLO disturbs a
-/// conversation. Lifetimes are short, so that tests are.
+/// The RFC's defaults without jitter, and with the link layer alone telling of broken links, so that no HELLO disturbs
+/// a conversation. Lifetimes are short, so that tests are.
 pub(super) fn quiet() -> Params {
     Params {
         link_detection: LinkDetection::LinkLayer,

@@ -4,8 +4,8 @@ use super::super::{Auto, LinkDetection};
 use super::rfc::{alone, quiet};
 use super::*;
 
-/// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and then
-/// 5 through 4, so that node 2's route back to node 0 leads through 4.
+/// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and
+/// then 5 through 4, so that node 2's route back to node 0 leads through 4.
 fn two_ways(params: &Params) -> Network {
     let mut net = network(6, params);
     net.chain(&[0, 1, 2, 3]);
@@ -64,8 +64,8 @@ fn errors_about_data_without_a_route_do_not_advance_the_number_and_keep_the_entr
     assert!(errors.iter().all(|line| line.contains("RERR 3/1 ")), "the number stays, and is not forgotten: {errors:?}");
 }
 
-/// Of so many links between two nodes that send HELLO messages, of which the second loses some in a row: how many links the
-/// first calls broken.
+/// Of so many links between two nodes that send HELLO messages, of which the second loses some in a row: how many links
+/// the first calls broken.
 fn links_broken(links: u64, neighbour_expiry: Auto, hellos_lost: usize) -> usize {
     let params = Params { link_detection: LinkDetection::Hello, neighbour_expiry, ..Params::of_profile(RFC) };
     let broken = |seed| {
@@ -145,7 +145,8 @@ fn an_entry_is_kept_while_it_is_looked_for() {
     net.run_until(1_000);
     net.part(1, 2);
     net.send(0, 2);
-    // The route is invalid since 1 s, and would be forgotten at 9 s. A search that begins shortly before takes ten seconds.
+    // The route is invalid since 1 s, and would be forgotten at 9 s. A search that begins shortly before takes ten
+    // seconds.
     net.run_until(8_900);
     assert_eq!(net.route(0, 2), None);
     net.send(0, 2);
