@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_tcp
+from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_openings, ns2_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -16,6 +16,13 @@ EXPERIMENTS = (
             "forced_drops.csv.gz": ns2_drops.COLUMNS,
             "forced_drops_summary.csv": ns2_drops.SUMMARY_COLUMNS,
         },
+    ),
+    Experiment(
+        "openings",
+        "the first packets of a transfer are lost, or acknowledgements delayed, segment by segment",
+        ns2_openings.cases,
+        ns2_openings.run,
+        {"openings.csv": ns2_openings.COLUMNS},
     ),
     Experiment(
         "chain",

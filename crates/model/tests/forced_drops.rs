@@ -10,10 +10,7 @@ use hopyard_engine::Streams;
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use two_links::{Event, Kind, NS2_LINKS, Path, compare, read_reference, run_ns2};
-
-/// Where in a tick of 10 ms the clock starts. ns-2 draws it and does not print it; 5.25 to 8.1 ms all give the reference's timeouts.
-const PHASE: Span = Span::from_millis(6);
+use two_links::{Case, Event, Kind, NS2_LINKS, Path, compare, read_reference, run_ns2, run_ns2_for};
 
 fn sends(events: Vec<Event>, until: Time) -> Vec<Event> {
     events.into_iter().filter(|event| event.kind != Kind::Ack && event.time <= until).collect()
@@ -23,10 +20,10 @@ fn sends(events: Vec<Event>, until: Time) -> Vec<Event> {
 fn every_segment_is_sent_as_in_ns2() {
     let cases = read_reference(include_str!("data/ns2_forced_drops.csv"));
     assert_eq!(cases.len(), 6 * (6 + 3), "six variants, six clean cases, three with the defaults");
-    for ((set, variant, case), drops, reference) in cases {
+    for Case { name: (set, variant, case), drops, events: reference, .. } in cases {
         // The reference's times are cut to six digits.
         let until = reference.last().expect("a case has events").time + Span::from_micros(1);
-        let ours = sends(run_ns2(&set, &variant, &drops, PHASE), until);
+        let ours = sends(run_ns2(&set, &variant, &drops), until);
         let result = compare(&ours, &reference);
         assert_eq!(result.mismatch, None, "{set}/{variant}/{case}");
         assert_eq!(result.segments, result.reference, "{set}/{variant}/{case}");
@@ -37,10 +34,37 @@ fn every_segment_is_sent_as_in_ns2() {
     }
 }
 
+/// The cases of `validation/peers/data/ns2_openings.csv` that `wanted` takes by set of defaults, variant and case.
+fn openings(count: usize, wanted: impl Fn(&str, &str, &str) -> bool) {
+    let mut cases = read_reference(include_str!("../../../validation/peers/data/ns2_openings.csv"));
+    cases.retain(|case| wanted(&case.name.0, &case.name.1, &case.name.2));
+    assert_eq!(cases.len(), count, "cases of the reference");
+    for Case { name: (set, variant, case), drops, ack_drops, events: reference } in cases {
+        let until = reference.last().expect("a case has events").time + Span::from_micros(1);
+        let ours = sends(run_ns2_for(&set, &variant, &drops, &ack_drops, Span::from_secs(6)), until);
+        let result = compare(&ours, &reference);
+        assert_eq!((result.mismatch, result.segments), (None, result.reference), "{set}/{variant}/{case}");
+        assert!(result.time_error <= Span::from_micros(1), "{set}/{variant}/{case}: {}", result.time_error);
+        assert!(result.cwnd_error < 0.000_6, "{set}/{variant}/{case}: {}", result.cwnd_error);
+        assert!(result.ssthresh_error == 0.0, "{set}/{variant}/{case}: {}", result.ssthresh_error);
+    }
+}
+
+/// The first segment, its acknowledgement, the second segment, and one of these with a later one.
+#[test]
+fn vegas_that_loses_its_first_segments_sends_as_in_ns2() {
+    openings(10, |set, variant, _| variant == "Vegas" && !set.contains("_delayed"));
+}
+
+#[test]
+fn senders_that_lose_their_second_packet_send_as_in_ns2() {
+    openings(8, |set, variant, _| variant != "Vegas" && variant != "Tahoe" && !set.contains("_delayed"));
+}
+
 #[test]
 fn the_comparison_sees_differences() {
-    let ours = sends(run_ns2("clean", "Reno", &[14], PHASE), Time::NEVER);
-    let theirs = sends(run_ns2("clean", "Tahoe", &[14], PHASE), Time::NEVER);
+    let ours = sends(run_ns2("clean", "Reno", &[14]), Time::NEVER);
+    let theirs = sends(run_ns2("clean", "Tahoe", &[14]), Time::NEVER);
     assert!(compare(&ours, &theirs).mismatch.is_some());
     assert!(compare(&ours, &ours[..10]).mismatch.is_some());
 }
@@ -49,7 +73,7 @@ fn the_comparison_sees_differences() {
 fn every_variant_differs_from_every_other() {
     let variants = ["Tahoe", "Reno", "Newreno", "NewrenoSBS", "Sack1", "Vegas"];
     // Three losses and a timeout soon after: with fewer, or with a patient timer, the two NewRenos are the same.
-    let runs = variants.map(|variant| sends(run_ns2("ff96", variant, &[14, 26, 28], PHASE), Time::NEVER));
+    let runs = variants.map(|variant| sends(run_ns2("ff96", variant, &[14, 26, 28]), Time::NEVER));
     for first in 0..variants.len() {
         for second in first + 1..variants.len() {
             let result = compare(&runs[first], &runs[second]);

@@ -1,4 +1,4 @@
-# One bulk TCP transfer over a wired bottleneck that loses chosen packets (ns-2.35).
+# One bulk TCP transfer over a wired bottleneck that loses chosen packets or acknowledgements (ns-2.35).
 #
 #     S --- 10 Mb/s, 2 ms --- R --- 0.8 Mb/s, 100 ms --- D
 #
@@ -11,6 +11,8 @@
 array set setting {
     -variant       Newreno
     -drops         {}
+    -ackdrops      {}
+    -delayed       0
     -payload       1000
     -window        100
     -initial       1
@@ -23,6 +25,8 @@ array set setting {
 }
 # -variant     Tahoe, Reno, Newreno, Sack1 or Vegas
 # -drops       places, counted from 0, of the packets that the bottleneck loses
+# -ackdrops    the same of the acknowledgements on their way back
+# -delayed     1: the receiver delays acknowledgements (not with Sack1)
 # -payload     payload of a segment, bytes
 # -window      the receiver's window, packets
 # -initial     initial congestion window, packets
@@ -64,12 +68,14 @@ foreach {from to} [list $S $R $R $S $R $D $D $R] {
 $sim trace-queue $S $R $trace
 $sim trace-queue $R $S $trace
 
-if {[llength $setting(-drops)] > 0} {
-    set loss [new ErrorModel/List]
-    $loss unit pkt
-    $loss droplist $setting(-drops)
-    $loss drop-target [new Agent/Null]
-    $sim lossmodel $loss $R $D
+foreach {option from to} [list -drops $R $D -ackdrops $D $R] {
+    if {[llength $setting($option)] > 0} {
+        set loss [new ErrorModel/List]
+        $loss unit pkt
+        $loss droplist $setting($option)
+        $loss drop-target [new Agent/Null]
+        $sim lossmodel $loss $from $to
+    }
 }
 
 if {$setting(-variant) eq "Tahoe"} {
@@ -79,6 +85,8 @@ if {$setting(-variant) eq "Tahoe"} {
 }
 if {$setting(-variant) eq "Sack1"} {
     set sink [new Agent/TCPSink/Sack1]
+} elseif {$setting(-delayed)} {
+    set sink [new Agent/TCPSink/DelAck]
 } else {
     set sink [new Agent/TCPSink]
 }

@@ -62,6 +62,8 @@ pub struct Path {
     timers: [Time; 2],
     /// Data segments that the second link loses, counted from 0 as they reach it.
     drops: Vec<u64>,
+    /// Acknowledgements that it loses, counted from 0 as they reach the receiver's end of it.
+    pub ack_drops: Vec<u64>,
     /// Which part of the segments the second link loses by chance.
     pub loss: Option<(Rng, f64)>,
     /// How many segments may wait for the second link, with the one being sent.
@@ -72,6 +74,7 @@ pub struct Path {
     /// Bytes that the links add to each packet.
     pub framing: u32,
     reached: u64,
+    acks: u64,
     /// Where segments begin: 1 after a SYN.
     origin: u64,
     segment: u64,
@@ -95,12 +98,14 @@ impl Path {
             order: 0,
             timers: [Time::NEVER; 2],
             drops: drops.to_vec(),
+            ack_drops: Vec::new(),
             loss: None,
             queue_limit: usize::MAX,
             outage: None,
             stall: None,
             framing: 0,
             reached: 0,
+            acks: 0,
             origin: 0,
             segment: config.tcp.segment_size.count(),
             first_without_header: false,
@@ -176,7 +181,10 @@ impl Path {
             self.transmit(now, Hop::ToRouter, header);
         }
         while let Some(ack) = self.receiver.poll_transmit(now) {
-            self.transmit(now, Hop::BackToRouter, ack);
+            self.acks += 1;
+            if !self.ack_drops.contains(&(self.acks - 1)) {
+                self.transmit(now, Hop::BackToRouter, ack);
+            }
         }
         let deadlines = [self.sender.deadline(), self.receiver.deadline()];
         for (index, deadline) in deadlines.into_iter().enumerate() {
@@ -239,10 +247,17 @@ pub const NS2_LINKS: [Link; 2] = [
     Link { rate: Rate::from_bps(800_000), delay: Span::from_millis(100) },
 ];
 
+/// Where in a tick of 10 ms the sender's clock of round trips starts in ns-2 with its default seed: the second number that it draws,
+/// because a new agent and the start of the simulation draw one each. A new agent of Vegas draws two.
+fn ns2_phase(variant: &str) -> Span {
+    Span::from_nanos(if variant == "Vegas" { 142_047 } else { 5_558_807 })
+}
+
 /// A configuration of the comparison with ns-2: which variant as ns-2 names it, and which set of defaults.
 pub fn ns2_config(set: &str, variant: &str) -> tcp::Config {
     let mut params = tcp::Params::of_profile("ns2");
-    params.window = 100;
+    params.window = if set.ends_with("_one") { 1 } else { 100 };
+    let set = set.split('_').next().expect("the first part");
     if set != "ns235" {
         params.initial_window = 1;
         params.limited_transmit = false;
@@ -270,14 +285,22 @@ pub fn ns2_config(set: &str, variant: &str) -> tcp::Config {
 }
 
 /// A case of the comparison, run for 3.5 s as in the reference.
-pub fn run_ns2(set: &str, variant: &str, drops: &[u64], phase: Span) -> Vec<Event> {
-    let acking = acking::Config::of_profile("every", "ns2").expect("a policy of this name");
+pub fn run_ns2(set: &str, variant: &str, drops: &[u64]) -> Vec<Event> {
+    run_ns2_for(set, variant, drops, &[], Span::from_millis(3500))
+}
+
+/// The same for another time, with acknowledgements lost too. A set with `_delayed` in its name delays acknowledgements; with `_one` at
+/// its end it has a window of one segment.
+pub fn run_ns2_for(set: &str, variant: &str, drops: &[u64], ack_drops: &[u64], length: Span) -> Vec<Event> {
+    let policy = if set.contains("_delayed") { "delayed" } else { "every" };
+    let acking = acking::Config::of_profile(policy, "ns2").expect("a policy of this name");
     let config = ns2_config(set, variant);
     let mut path = Path::new(&config, &acking, NS2_LINKS, drops, Streams::new(1, 0).stream("tcp"));
-    path.sender.set_tick_phase(phase);
+    path.ack_drops = ack_drops.to_vec();
+    path.sender.set_tick_phase(ns2_phase(variant));
     path.first_without_header = true;
     path.start(u64::MAX);
-    path.run(Time::ZERO + Span::from_millis(3500));
+    path.run(Time::ZERO + length);
     path.events
 }
 
@@ -318,19 +341,29 @@ pub fn compare(events: &[Event], reference: &[Event]) -> Comparison {
     result
 }
 
-/// A case of the reference: (set of defaults, variant, case), segments lost, what happened.
-pub type Case = ((String, String, String), Vec<u64>, Vec<Event>);
+/// A case of the reference.
+pub struct Case {
+    /// The set of defaults, the variant, and what is lost.
+    pub name: (String, String, String),
+    pub drops: Vec<u64>,
+    pub ack_drops: Vec<u64>,
+    pub events: Vec<Event>,
+}
 
 /// Reads reference cases: `set,variant,case,drops,time,event,segment,size,again,cwnd,ssthresh,duplicates` a line. The first four
-/// may be left empty where they are as before; size and duplicates are not used.
+/// may be left empty where they are as before; size and duplicates are not used. A table of openings has the acknowledgements lost in the
+/// place of the size, in the first line of a case.
 pub fn read_reference(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
+    let openings = text.lines().next().expect("a header").contains("ack_drops");
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let name = (fields[0].to_owned(), fields[1].to_owned(), fields[2].to_owned());
-        if !fields[0].is_empty() && cases.last().is_none_or(|(last, ..)| *last != name) {
-            let drops = fields[3].split_whitespace().map(|n| n.parse().expect("a number")).collect();
-            cases.push((name, drops, Vec::new()));
+        if !fields[0].is_empty() && cases.last().is_none_or(|last| last.name != name) {
+            let places =
+                |index: usize| fields[index].split_whitespace().map(|n| n.parse().expect("a number")).collect();
+            let ack_drops = if openings { places(7) } else { Vec::new() };
+            cases.push(Case { name, drops: places(3), ack_drops, events: Vec::new() });
         }
         let number = |index: usize| fields[index].parse::<f64>().expect("a number");
         let kind = match (fields[5], fields[8]) {
@@ -357,7 +390,7 @@ pub fn read_reference(text: &str) -> Vec<Case> {
             kind,
             state,
         };
-        cases.last_mut().expect("a case was just added").2.push(event);
+        cases.last_mut().expect("a case was just added").events.push(event);
     }
     cases
 }

@@ -18,10 +18,6 @@ use crate::two_links::{Kind, run_ns2};
 pub const DROPS: Experiment =
     Experiment { name: "drops", title: "Forced drops", run, compare, needs: &["forced_drops.csv"] };
 
-/// Where in a tick of 10 ms the clock of round trips starts: ns-2 draws it and does not print it. Any from 5.25 to 8.1 ms
-/// gives the timeouts of its default seed.
-const PHASE: Span = Span::from_millis(6);
-
 /// A segment sent: when, which, and whether again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sent {
@@ -73,7 +69,7 @@ fn ours(case: &Case, until: f64) -> Result<Vec<Sent>> {
     let drops = case.3.split_whitespace().map(str::parse).collect::<Result<Vec<u64>, _>>()?;
     // The reference's times are cut to microseconds.
     let until = Time::ZERO + Span::from_secs_f64(until) + Span::from_micros(1);
-    let events = run_ns2(&case.0, &case.1, &drops, PHASE);
+    let events = run_ns2(&case.0, &case.1, &drops);
     Ok(events
         .iter()
         .filter(|event| event.kind != Kind::Ack && event.time <= until)

@@ -5,7 +5,7 @@
 //! `recovery/fine_grained.rs`; here are its §3.2 (congestion avoidance) and §3.3 (slow start).
 //! Of the profile `ns2`: the difference is rounded to whole segments; data packets count without their headers; the window that
 //! duplicate acknowledgements have opened closes only if there were more than three, to the value of the last cut, which a timeout
-//! sets to zero. Left out of ns-2: arrays that wrap at the window's size and then mistake some segments for retransmitted ones.
+//! sets to zero; times count from the last transmission of the first segment. Left out of ns-2: arrays that wrap at the window's size and then mistake some segments for retransmitted ones.
 //! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
 
 use hopyard_engine::Time;
@@ -36,6 +36,9 @@ pub struct Params {
     /// Whether a round trip may contain the time that a hole stood open before it: that of the newest segment acknowledged, whatever
     /// else is acknowledged with it. rfc: off; ns2: on.
     pub sample_holes: bool,
+    /// Whether the clock restarts each time that the first segment is sent, as in ns-2: the time of the last reduction is not converted
+    /// then, and the first segment gives no sample if it carries data, because its time of sending is 0. rfc: off; ns2: on.
+    pub clock_restarts: bool,
 }
 
 impl params::Params for Params {
@@ -51,6 +54,7 @@ impl params::Params for Params {
             charge_headers: !ns2,
             always_deflate: !ns2,
             sample_holes: ns2,
+            clock_restarts: ns2,
         }
     }
 
@@ -187,7 +191,8 @@ impl CongestionControl for Vegas {
             cwnd += self.increment;
         }
         let sample = if self.params.sample_holes { ack.newest_round_trip } else { ack.round_trip };
-        if let Some(round_trip) = sample {
+        let first_data = ack.segments == 1 && ack.bytes > 0 && view.una == ack.bytes;
+        if let Some(round_trip) = sample.filter(|_| !(self.params.clock_restarts && first_data)) {
             let rtt = round_trip.seconds();
             self.samples.0 += rtt;
             self.samples.1 += 1;
@@ -230,10 +235,12 @@ impl CongestionControl for Vegas {
 
     fn on_sent(&mut self, sent: &Sent, view: &View) {
         if sent.seq == 0 || self.started.is_none() {
-            if self.started.is_none() {
-                self.round_began = view.now;
-                self.last_cut = view.now;
-            }
+            // The first round begins with the last transmission of the first segment.
+            self.round_began = view.now;
+            self.last_cut = match self.started {
+                Some(started) if self.params.clock_restarts => view.now + self.last_cut.since(started),
+                _ => view.now,
+            };
             self.started = Some(view.now);
         }
     }

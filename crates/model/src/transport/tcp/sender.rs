@@ -390,8 +390,8 @@ impl TcpSender {
 
     fn on_timeout(&mut self) {
         let core = &mut self.core;
-        if core.board.una() == 0 {
-            // The first segment is lost: a larger initial window is out of place (RFC 5681 §3.1).
+        if core.board.una() == 0 && !(self.await_initial_window && self.control.opens_with_data()) {
+            // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do this.
             self.initial_window = 1.0;
         }
         let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
