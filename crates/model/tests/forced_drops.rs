@@ -61,6 +61,12 @@ fn senders_that_lose_their_second_packet_send_as_in_ns2() {
     openings(8, |set, variant, _| variant != "Vegas" && variant != "Tahoe" && !set.contains("_delayed"));
 }
 
+/// With a SYN the second packet is the first segment of data. The timeout comes before the third duplicate acknowledgement.
+#[test]
+fn tahoe_that_loses_its_first_segment_of_data_sends_as_in_ns2() {
+    openings(3, |set, variant, _| variant == "Tahoe" && !set.contains("_delayed"));
+}
+
 #[test]
 fn the_comparison_sees_differences() {
     let ours = sends(run_ns2("clean", "Reno", &[14]), Time::NEVER);

@@ -1,4 +1,7 @@
 //! Tahoe's recovery: duplicate acknowledgements act as a timeout, without its back-off.
+//!
+//! In the profile `ns2` the third duplicate acknowledgement of the first packet always starts again, also after a timeout
+//! (ns-2: `bugfix_ss_`). A timeout does not clear the count of duplicates.
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
@@ -18,7 +21,7 @@ impl LossRecovery for GoBackN {
         core.duplicates += 1;
         core.report_duplicate(control, 0);
         let threshold = core.params.duplicate_threshold;
-        if core.duplicates == threshold && core.is_beyond_recover() {
+        if core.duplicates == threshold && (core.is_beyond_recover() || core.ns2_only_first_acknowledged()) {
             core.recover = core.board.max();
             core.report_loss(control, 0);
             core.arm_timer();

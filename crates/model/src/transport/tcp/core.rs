@@ -3,7 +3,7 @@
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::params::{Close, Params, RecoveryExit};
+use super::params::{Close, Connect, Params, RecoveryExit};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
@@ -193,6 +193,12 @@ impl Core {
     /// step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
     pub(crate) fn is_beyond_recover(&self) -> bool {
         self.una() > self.recover || (self.recover == 0 && !self.params.follows_ns2())
+    }
+
+    /// Whether only ns-2's packet 0 is acknowledged: the SYN, or the first segment if the connection opens without a SYN.
+    pub(crate) fn ns2_only_first_acknowledged(&self) -> bool {
+        let first = if self.params.connect == Connect::None { u64::from(self.mss) } else { 1 };
+        self.params.follows_ns2() && self.una() == first
     }
 
     /// Bytes in segments.
