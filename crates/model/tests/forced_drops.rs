@@ -68,6 +68,16 @@ fn tahoe_that_loses_its_first_segment_of_data_sends_as_in_ns2() {
 }
 
 #[test]
+fn the_first_segment_is_acknowledged_at_once_as_in_ns2() {
+    openings(12, |set, _, _| set.ends_with("_delayed"));
+}
+
+#[test]
+fn the_acknowledgement_of_a_copy_is_delayed_as_in_ns2() {
+    openings(1, |set, _, _| set.ends_with("_one"));
+}
+
+#[test]
 fn the_comparison_sees_differences() {
     let ours = sends(run_ns2("clean", "Reno", &[14]), Time::NEVER);
     let theirs = sends(run_ns2("clean", "Tahoe", &[14]), Time::NEVER);

@@ -173,10 +173,11 @@ impl Path {
 
     fn pump(&mut self, now: Time) {
         while let Some(header) = self.sender.poll_transmit(now) {
+            // The sender does not count a SYN sent again as a retransmission; the references do.
+            let again = header.retransmission || (header.flags.syn && self.origin == 1);
             if header.flags.syn {
                 self.origin = 1;
             }
-            let again = header.retransmission;
             self.note(now, self.number(header.seq), if again { Kind::Resend } else { Kind::Send });
             self.transmit(now, Hop::ToRouter, header);
         }

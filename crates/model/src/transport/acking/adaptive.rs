@@ -162,7 +162,13 @@ mod tests {
     use crate::transport::acking::delayed::{self, Delayed};
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
-        Arrival { now: Time::ZERO + Span::from_millis(millis), in_order, control: false }
+        Arrival {
+            now: Time::ZERO + Span::from_millis(millis),
+            in_order,
+            control: false,
+            first: false,
+            copy_of_last: false,
+        }
     }
 
     /// At which of `segments` arrivals in order, every 10 ms from `from` on, an acknowledgement goes out.

@@ -1,7 +1,7 @@
-//! Delayed acknowledgements: every second segment, or after a while; at once where the order is disturbed.
+//! Delayed acknowledgements: one for every second segment, or after a delay; at once when a segment arrives out of order.
 //!
-//! Read: RFC 1122 §4.2.3.2, RFC 5681 §4.2; for the profile `ns2`, ns-2.35's `DelAckSink` with `RFC2581_immediate_ack_`.
-//! Left out: counting full-sized segments only; here every segment with payload counts, as in ns-2.
+//! Read: RFC 1122 §4.2.3.2, RFC 5681 §4.2; for the profile `ns2`, ns-2.35's `DelAckSink` with `RFC2581_immediate_ack_` and
+//! `SYN_immediate_ack_`. Left out: RFC 5681 counts full-sized segments only; here every segment with payload counts, as in ns-2.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -18,13 +18,23 @@ pub struct Params {
     pub interval: Span,
     /// Segments in order that one acknowledgement may cover. Both: 2 (RFC 5681 §4.2).
     pub segments: u32,
+    /// Whether the first segment is acknowledged at once if the connection opens without a SYN. rfc: off; ns2: on (`SYN_immediate_ack_`).
+    pub first_at_once: bool,
+    /// Whether the acknowledgement of a copy of the last segment in order may be delayed. rfc: off (RFC 5681 §4.2); ns2: on.
+    pub delay_copies: bool,
 }
 
 impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2];
 
     fn of_profile(profile: &str) -> Self {
-        Self { interval: Span::from_millis(if profile == NS2 { 100 } else { 200 }), segments: 2 }
+        let ns2 = profile == NS2;
+        Self {
+            interval: Span::from_millis(if ns2 { 100 } else { 200 }),
+            segments: 2,
+            first_at_once: ns2,
+            delay_copies: ns2,
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -57,7 +67,8 @@ impl Delayed {
 
 impl AckPolicy for Delayed {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        if !arrival.in_order || arrival.control {
+        let may_wait = arrival.in_order || (self.params.delay_copies && arrival.copy_of_last);
+        if !may_wait || arrival.control || (self.params.first_at_once && arrival.first) {
             return Verdict::Now;
         }
         self.waiting += 1;
@@ -86,7 +97,8 @@ mod tests {
     use crate::params::Params as _;
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
-        Arrival { now: Time::ZERO + Span::from_millis(millis), in_order, control: false }
+        let now = Time::ZERO + Span::from_millis(millis);
+        Arrival { now, in_order, control: false, first: false, copy_of_last: false }
     }
 
     #[test]
@@ -98,5 +110,15 @@ mod tests {
         policy.on_acknowledged();
         assert_eq!(policy.deadline(), Time::NEVER);
         assert_eq!(policy.on_arrival(&arrival(30, false)), Verdict::Now);
+    }
+
+    #[test]
+    fn ns2_delays_for_a_copy_of_the_last_segment_but_not_for_the_first() {
+        for (profile, first, copy) in [(RFC, Verdict::Later, Verdict::Now), (NS2, Verdict::Now, Verdict::Later)] {
+            let mut policy = Delayed::new(&Params::of_profile(profile));
+            assert_eq!(policy.on_arrival(&Arrival { first: true, ..arrival(10, true) }), first, "{profile}");
+            policy.on_acknowledged();
+            assert_eq!(policy.on_arrival(&Arrival { copy_of_last: true, ..arrival(20, false) }), copy, "{profile}");
+        }
     }
 }

@@ -18,6 +18,10 @@ pub struct Arrival {
     pub in_order: bool,
     /// It opens or ends the connection.
     pub control: bool,
+    /// It is the first segment of a connection that opens without a SYN, or a copy of it.
+    pub first: bool,
+    /// It is a copy of the last segment in order, and nothing beyond it waits.
+    pub copy_of_last: bool,
 }
 
 /// What to do about an arrival.

@@ -100,7 +100,7 @@ impl TcpReceiver {
         if header.flags.syn {
             self.next = self.next.max(1);
             self.answer_syn = self.params.connect == Connect::ThreeWay;
-            self.arrived(now, false, true);
+            self.arrived(&Arrival { now, in_order: false, control: true, first: false, copy_of_last: false });
             return;
         }
         if header.len == 0 && !header.flags.fin {
@@ -113,7 +113,7 @@ impl TcpReceiver {
         self.counters.segments += u64::from(header.len > 0);
         if payload_end > self.buffer.limit(self.next) {
             self.counters.beyond_window += 1;
-            self.arrived(now, false, false);
+            self.arrived(&Arrival { now, in_order: false, control: false, first: false, copy_of_last: false });
             return;
         }
         let first_fin = header.flags.fin && self.fin.is_none();
@@ -128,9 +128,10 @@ impl TcpReceiver {
         self.counters.duplicate_segments += u64::from(fresh == 0 && header.len > 0);
         self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next && header.len > 0);
         // Disorder: a copy, data beyond a gap, or data before one (RFC 5681 §4.2).
-        let in_order = fresh > 0 && self.next == end && self.blocks.is_empty();
+        let last = self.next == end && self.blocks.is_empty();
         let ended = self.fin.is_some_and(|fin| self.next > fin);
-        self.arrived(now, in_order, ended);
+        let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
+        self.arrived(&Arrival { now, in_order, control: ended, first: start == 0, copy_of_last });
         if ended && self.state == Connection::Established {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
             self.state = Connection::LastAck;
@@ -149,8 +150,8 @@ impl TcpReceiver {
         }
     }
 
-    fn arrived(&mut self, now: Time, in_order: bool, control: bool) {
-        if self.policy.on_arrival(&Arrival { now, in_order, control }) == Verdict::Now {
+    fn arrived(&mut self, arrival: &Arrival) {
+        if self.policy.on_arrival(arrival) == Verdict::Now {
             self.due = true;
         }
     }
