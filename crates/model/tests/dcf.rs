@@ -4,6 +4,8 @@ mod common;
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
+use hopyard_model::link::arp::Resolution;
+use hopyard_model::radio::Reception;
 
 use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
 
@@ -77,5 +79,31 @@ fn hidden_stations_collide_as_in_ns2() {
         let places = [(0.0, 0.0), (400.0, 0.0), (200.0, 0.0)];
         let found = saturation(&places, 0..2, 2, size, 2.0, rts, 250.0);
         assert!((found / expected - 1.0).abs() < 0.06, "{size} B, RTS {rts}: {found:.1}, ns-2 {expected}");
+    }
+}
+
+/// Three stations in a row at this distance, with threshold reception. The middle one sends to one end, the other end sends to
+/// the middle one, both saturated. The result is the share of the outer sender's data frames that nobody acknowledges.
+fn failures_of_the_outer_sender(distance: f64) -> f64 {
+    let mut spec = network("rfc", "static", &chain(3, distance));
+    spec.radio.reception = Reception::Threshold;
+    spec.link.arp.resolution = Resolution::Off;
+    for (from, to) in [(1, 0), (2, 1)] {
+        add_cbr(&mut spec, from, to, 512, Span::from_micros(500));
+    }
+    spec.duration = Span::from_secs(10);
+    let sender = run(&spec).nodes.swap_remove(2);
+    sender.ack_failures as f64 / sender.data_frames as f64
+}
+
+#[test]
+fn stations_that_send_in_the_same_slot_collide_at_every_distance() {
+    // Over 60 s: 5.66 % at all three distances. If delays were rounded to the nearest nanosecond, the outer sender would sense
+    // the middle one's frame just before its own slot ends, but only where two short delays are less than the long one.
+    let near = failures_of_the_outer_sender(240.0);
+    assert!((0.045..0.07).contains(&near), "{near}");
+    for distance in [249.9, 250.0] {
+        let found = failures_of_the_outer_sender(distance);
+        assert!((found - near).abs() < 0.01, "{distance} m: {found:.4}; 240 m: {near:.4}");
     }
 }
