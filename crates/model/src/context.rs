@@ -12,35 +12,35 @@ use hopyard_engine::{Digest, Time};
 pub use self::losses::{Break, LossLog, Lost};
 use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
-/// Why a packet was lost. There is no other way for a packet to be lost.
+/// Why a packet was lost. Every lost packet has one of these reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// The interface queue was full.
+    /// The interface queue, or the queue of a wired link, was full.
     QueueFull,
     /// The MAC gave up after its retry limit, and routing did not keep the packet.
     #[default]
     RetryLimit,
-    /// Queued for a next hop that routing has found broken.
+    /// The packet was queued for a next hop when routing found the link to that next hop broken.
     BrokenLink,
-    /// No route, and none being looked for.
+    /// There was no route, and routing does not look for one.
     NoRoute,
-    /// A route was looked for in vain.
+    /// Routing looked for a route and found none.
     DiscoveryFailed,
-    /// Waited too long for a route.
+    /// The packet waited too long for a route.
     RouteTimeout,
     /// The buffer of packets that wait for a route was full.
     RouteBufferFull,
     /// The time to live ran out.
     TtlExpired,
-    /// Came back to the node that had originated it.
+    /// The packet came back to its source.
     RoutingLoop,
-    /// The link address of the next hop could not be resolved.
+    /// The link address of the next hop could not be resolved, and routing did not keep the packet.
     ArpFailed,
-    /// Another packet took its place while the link address was being resolved.
+    /// Too many packets waited for the link address of the next hop; a newer one took the place of this one.
     ArpReplaced,
-    /// Lost on a wired link by order of the scenario.
+    /// The scenario says that a wired link loses this packet, by its number or by chance.
     ScriptedLoss,
-    /// For a flow that has ended or a port nobody listens on.
+    /// The node does not run the protocol that the packet is for, such as another routing protocol.
     NoListener,
 }
 

@@ -4,6 +4,8 @@ mod common;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
+use hopyard_model::observe::Outcome;
+use hopyard_model::routing::{self, static_routes};
 
 use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
 
@@ -68,11 +70,40 @@ fn a_packet_that_address_resolution_gives_up_is_counted_as_that() {
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
             spec.duration = Span::from_secs(10);
             let outcome = run(&spec);
-            let of = |reason: &str| -> u64 {
-                outcome.drops.iter().filter(|row| row.kind == "data" && row.reason == reason).map(|row| row.count).sum()
-            };
-            assert_eq!(of("retry_limit"), 0, "{protocol} {profile}");
-            assert_eq!(of("arp_failed") > 0, protocol == "static", "{protocol} {profile}");
+            assert_eq!(dropped(&outcome, "data", "retry_limit"), 0, "{protocol} {profile}");
+            assert_eq!(dropped(&outcome, "data", "arp_failed") > 0, protocol == "static", "{protocol} {profile}");
         }
     }
+}
+
+/// How many packets of a kind all nodes dropped for a reason.
+fn dropped(outcome: &Outcome, kind: &str, reason: &str) -> u64 {
+    outcome.drops.iter().filter(|row| row.kind == kind && row.reason == reason).map(|row| row.count).sum()
+}
+
+#[test]
+fn a_packet_whose_time_to_live_is_used_up_is_counted_as_that() {
+    for (ttl, arrives) in [(2, false), (3, true)] {
+        let mut spec = network("rfc", "static", &chain(4, 200.0));
+        let params = static_routes::Params { routes: Vec::new(), others: static_routes::Others::Chain };
+        for node in &mut spec.nodes {
+            node.routing = routing::Config::StaticRoutes(params.clone());
+        }
+        spec.ip.ttl = ttl;
+        add_cbr(&mut spec, 0, 3, 512, Span::from_millis(100));
+        spec.duration = Span::from_secs(5);
+        let outcome = run(&spec);
+        assert_eq!(dropped(&outcome, "data", "ttl_expired") == 0, arrives, "{ttl}: {:?}", outcome.drops);
+        assert_eq!(outcome.flows[0].packets_arrived > 0, arrives, "{ttl}");
+    }
+}
+
+#[test]
+fn a_message_of_another_routing_protocol_finds_no_listener() {
+    let mut spec = network("rfc", "aodv", &chain(2, 200.0));
+    spec.nodes[1].routing = routing::Config::of_profile("static", "rfc").expect("a routing protocol");
+    add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
+    spec.duration = Span::from_secs(5);
+    let outcome = run(&spec);
+    assert!(dropped(&outcome, "routing", "no_listener") > 0, "{:?}", outcome.drops);
 }

@@ -297,3 +297,26 @@ fn under_ns2_tcp_pays_for_its_ip_header_twice() {
         assert_eq!((cx.packets[segment].size, cx.packets[segment].ttl), (size, ttl));
     }
 }
+
+#[test]
+fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
+    for reason in [DropReason::ArpFailed, DropReason::RetryLimit] {
+        let mut net = network(2, &exact(NS2));
+        net.join(0, 1);
+        net.run_until(16_000);
+        net.cx.link_failure = reason;
+        net.fail_segment(0, 1, 0, 1);
+        assert_eq!((net.dropped(0, reason), net.cx.ledger.dropped), (1, 1), "{reason:?}");
+    }
+}
+
+#[test]
+fn a_packet_that_comes_back_to_its_source_is_a_loop() {
+    let mut cx = Context::default();
+    let packet = datagram(&mut cx, NodeId(0), NodeId(1));
+    cx.packets[packet].hops = 2;
+    let config = Config::Dsdv(exact(RFC));
+    let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
+    router.route(packet, &mut cx);
+    assert_eq!(cx.drops.get(NodeId(0), crate::packet::PacketKind::Data, DropReason::RoutingLoop), 1);
+}

@@ -1,5 +1,6 @@
 //! Conversations between AODV routers.
 
+mod drops;
 mod notices;
 mod ns2;
 mod rfc;
