@@ -239,14 +239,21 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     let title = if path.is_empty() { "a scenario".to_owned() } else { format!("[{path}]") };
     let problem =
         Problem::new(join(path, &entry.key), Some(&entry.mark), format!("{title} has no key `{}`", entry.key));
+    let keys = || one_of(known.iter().copied()).replace(" or ", " and ");
     if let Some(name) = nearest(&entry.key, known.iter().copied()) {
         problem.hint(format!("did you mean `{name}`?"))
     } else if let Some(place) = elsewhere(&entry.key) {
-        problem.hint(place)
+        // The key may be meant for the other section, or may be no key of this one any more.
+        let here = if path.is_empty() || known.is_empty() {
+            String::new()
+        } else {
+            format!("; those of {title} are {}", keys())
+        };
+        problem.hint(format!("{place}{here}"))
     } else if known.is_empty() {
         problem.hint(format!("{title} has no keys"))
     } else {
-        problem.hint(format!("its keys are {}", one_of(known.iter().copied()).replace(" or ", " and ")))
+        problem.hint(format!("its keys are {}", keys()))
     }
 }
 

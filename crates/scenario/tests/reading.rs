@@ -221,6 +221,11 @@ fn a_problem_says_what_was_expected_and_the_nearest_name() {
     );
     assert_problem(&with("[radio]\npropagation = \"range_disc\""), 5, &["write `reception = \"threshold\"`"]);
     assert_problem(&with("[tcp.newrno]"), 5, &["did you mean `newreno`?"]);
+    assert_problem(
+        &with("[radio]\nbandwidth = \"22 MHz\""),
+        6,
+        &["[radio] has no key `bandwidth`", "those of [radio] are", "`noise_figure`"],
+    );
     assert_problem(&with("[link]\nwindow = 3"), 6, &["`window` is a key of [tcp]"]);
     assert_problem(
         &with("[link.arp]\nlifetme = \"1 s\""),
