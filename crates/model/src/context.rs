@@ -1,7 +1,8 @@
-//! What a protocol's handler sees of the world: the time, the packets, and a list of what it wants done.
+//! The part of the world that a protocol's handler sees: the time, the packets, and a list of the actions that it
+//! requests.
 //!
-//! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after the
-//! handler has returned. So nothing is re-entrant, and each layer is tested with a bare context.
+//! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after
+//! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
 mod losses;
 
@@ -83,7 +84,7 @@ impl DropReason {
     }
 }
 
-/// A route as routing announces it to whoever watches: metrics, TCP variants that use hop counts, ELFN.
+/// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteChange {
     /// Where the route leads.
@@ -92,10 +93,10 @@ pub struct RouteChange {
     pub route: Option<(NodeId, u8)>,
 }
 
-/// What a handler wants done.
+/// An action that a handler requests.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// IP asks routing for the packet's way.
+    /// IP asks routing for the next hop of a packet.
     Route {
         /// Where.
         node: NodeId,
@@ -129,7 +130,7 @@ pub enum Action {
         /// The next hop.
         next_hop: NodeId,
     },
-    /// A segment cannot be passed on: its source is to be told, if it wants to know.
+    /// A segment cannot be forwarded. Its source is told, if it uses such notices.
     Unreachable {
         /// Where.
         node: NodeId,
@@ -179,7 +180,7 @@ pub enum Action {
     },
 }
 
-/// Every packet's account: what came into being must have ended in one of the other columns, or still exist.
+/// The account of packets. Every packet that was made or copied was delivered, handed over or dropped, or still exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Packets made by transport, routing and address resolution.
@@ -223,16 +224,17 @@ impl DropCounts {
     }
 }
 
-/// What a handler sees of the world.
+/// The part of the world that a handler sees.
 #[derive(Debug, Default)]
 pub struct Context {
     /// The time.
     pub now: Time,
     /// Every packet that exists.
     pub packets: PacketPool,
-    /// What handlers want done, first in, first out.
+    /// The actions that handlers have requested, first in, first out.
     pub actions: VecDeque<Action>,
-    /// Why the link gave back the packet whose failure routing deals with: the reason of the drop if routing does not keep it.
+    /// Why the link returned the packet that routing is handling. This is the reason of the drop if routing does not
+    /// keep the packet.
     pub link_failure: DropReason,
     /// The digest of all that has happened.
     pub digest: Digest,
@@ -242,33 +244,34 @@ pub struct Context {
     pub drops: DropCounts,
     /// Data packets of each flow that were dropped, by reason.
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
-    /// The single losses of those flows whose sender tells their causes apart.
+    /// The single losses of flows whose sender distinguishes causes of loss.
     pub losses: LossLog,
 }
 
 impl Context {
-    /// Asks the world for something.
+    /// Requests an action.
     #[inline]
     pub fn act(&mut self, action: Action) {
         self.actions.push_back(action);
     }
 
-    /// Routing cannot pass a packet on, because a link is broken or there is no route: says so to the packet's source, if it is a
-    /// segment with payload. To be called before the packet is dropped and before the route error is sent.
+    /// Tells a packet's source that routing cannot forward the packet, because a link is broken or there is no route.
+    /// This applies to segments with payload only. Call it before the packet is dropped and before the route error is
+    /// sent.
     pub fn unreachable(&mut self, node: NodeId, packet: PacketId) {
         if let Some(quote) = self.packets[packet].quote() {
             self.act(Action::Unreachable { node, quote });
         }
     }
 
-    /// Brings a packet into being.
+    /// Makes a packet.
     pub fn originate(&mut self, packet: Packet) -> PacketId {
         self.ledger.originated += 1;
         self.ledger.originated_by_kind[packet.kind() as usize] += 1;
         self.packets.insert(packet)
     }
 
-    /// A new packet with a routing message; `size` counts the message, to which IP and UDP headers are added by the caller.
+    /// Makes a packet with a routing message. `size` includes the IP and UDP headers, which the caller has added.
     pub fn originate_routing(
         &mut self,
         source: NodeId,
@@ -290,7 +293,7 @@ impl Context {
         })
     }
 
-    /// Loses a packet, for a reason.
+    /// Drops a packet for a reason.
     pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         let packet = self.packets.remove(id);
         self.ledger.dropped += 1;
@@ -307,19 +310,19 @@ impl Context {
         }
     }
 
-    /// A packet has reached the protocol it was for.
+    /// Removes a packet that has reached the protocol for which it was sent.
     pub fn deliver(&mut self, id: PacketId) -> Packet {
         self.ledger.delivered += 1;
         self.packets.remove(id)
     }
 
-    /// The sender's copy of a packet that the next hop has, or that was broadcast, is no longer needed.
+    /// Removes the sender's copy of a packet that the next hop has received, or that was broadcast.
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
         self.packets.remove(id);
     }
 
-    /// A receiver's copy of a packet on the air.
+    /// Makes a receiver's copy of a packet that is being transmitted.
     pub fn copy(&mut self, id: PacketId) -> PacketId {
         let packet = self.packets[id].clone();
         self.ledger.copied += 1;

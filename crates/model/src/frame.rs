@@ -1,4 +1,4 @@
-//! Frames as the medium carries them.
+//! Frames, as the medium carries them.
 
 use hopyard_engine::Span;
 
@@ -22,13 +22,13 @@ pub enum FrameKind {
 pub struct Frame {
     /// What kind of frame it is.
     pub kind: FrameKind,
-    /// Who sends it.
+    /// The station that sends it.
     pub transmitter: NodeId,
-    /// Whom it is for, or [`NodeId::BROADCAST`].
+    /// The station that it is for, or [`NodeId::BROADCAST`].
     pub receiver: NodeId,
-    /// The duration field: how long after this frame the exchange goes on (IEEE 802.11 §9.2.5.4).
+    /// The duration field: how long the exchange continues after this frame (IEEE 802.11 §9.2.5.4).
     pub duration: Span,
-    /// How long the frame is on the air, preamble and all.
+    /// The duration of the transmission, including the preamble.
     pub airtime: Span,
     /// Bytes from the MAC header to the frame check sequence.
     pub bytes: u32,

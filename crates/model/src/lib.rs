@@ -1,7 +1,8 @@
-//! Network models: mobility, radio, medium access, link, IP, routing, transport, traffic, and the world that joins them.
+//! Network models: mobility, radio, medium access, link, IP, routing, transport and traffic, and the world that
+//! connects them.
 //!
-//! Imports point downward only: `packet`, `params` and `context` know no protocol; the protocol rooms know these and not one
-//! another; `world` knows all. `docs/life-of-a-packet.md` walks a packet's way through the rooms.
+//! Imports point downward only: `packet`, `params` and `context` import no protocol; the protocol modules import these
+//! and not one another; `world` imports all. `docs/life-of-a-packet.md` follows a packet through the modules.
 
 pub mod analysis;
 pub mod context;

@@ -1,8 +1,8 @@
 //! Packets: typed headers and a payload that is a length, never bytes.
 //!
-//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. Whoever holds the id owns the packet: it is handed
-//! on, or ended by one of the pool's callers in [`crate::context::Context`], which count it. Headers that are rare sit behind
-//! a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
+//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. The holder of the id owns the packet: it
+//! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
+//! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
 use std::any::Any;
 use std::fmt;
@@ -50,7 +50,7 @@ impl fmt::Debug for NodeId {
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// The flow of packets that belong to none: routing and address resolution.
+    /// The flow number of packets that belong to no flow: routing and address resolution.
     pub const NONE: Self = Self(u32::MAX);
 
     /// The flow's place in arrays over all flows.
@@ -71,7 +71,8 @@ pub const IP_HEADER: u32 = 20;
 pub const TCP_HEADER: u32 = 20;
 /// The bytes of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = 8;
-/// The bytes of a notice of unreachability: an IP header, ICMP's, and its quote, an IP header and eight bytes (RFC 792).
+/// The bytes of a notice of unreachability: an IP header, ICMP's, and its quote, an IP header and eight bytes (RFC
+/// 792).
 pub const UNREACHABLE: u32 = IP_HEADER + 8 + IP_HEADER + 8;
 
 /// A packet of the network layer, or an address resolution message.
@@ -110,14 +111,15 @@ pub enum Body {
     Icmp(Quote),
 }
 
-/// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence number.
+/// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// The flow, which addresses and ports name on the wire.
     pub flow: FlowId,
-    /// Who sent the segment.
+    /// The source of the segment.
     pub source: NodeId,
-    /// Whom it was for.
+    /// The destination of the segment.
     pub destination: NodeId,
     /// Its sequence number.
     pub seq: u64,
@@ -231,7 +233,7 @@ pub enum ArpMessage {
         /// The address asked for.
         target: NodeId,
     },
-    /// The sender of this packet has the address asked for.
+    /// The sender of this packet has the requested address.
     Reply,
 }
 
@@ -239,7 +241,7 @@ pub enum ArpMessage {
 #[derive(Clone)]
 pub struct RoutingMessage(Arc<dyn Message>);
 
-/// What every routing message tells those who do not know its type.
+/// What every routing message offers to code that does not know its type.
 pub trait Message: Any + fmt::Debug + Send + Sync {
     /// A short name for counters and traces, such as "RREQ".
     fn kind(&self) -> &'static str;
@@ -279,13 +281,14 @@ impl Packet {
         matches!(self.body, Body::Routing(_))
     }
 
-    /// Whether this is an ICMP error: nothing is told of its own loss (RFC 1122 §3.2.2), and no route is looked for to carry it.
+    /// Whether this is an ICMP error. Its loss causes no further error (RFC 1122 §3.2.2), and routing does not search
+    /// for a route for it.
     #[must_use]
     pub const fn is_error(&self) -> bool {
         matches!(self.body, Body::Icmp(_))
     }
 
-    /// What an error about this packet quotes; nothing unless it is a TCP segment with payload.
+    /// What an ICMP error about this packet quotes; `None` unless this is a TCP segment with payload.
     #[must_use]
     pub const fn quote(&self) -> Option<Quote> {
         match &self.body {
@@ -310,7 +313,7 @@ impl Packet {
     }
 }
 
-/// The kinds of packet that counters keep apart.
+/// The kinds of packet that counters distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PacketKind {
     /// A segment or datagram that carries payload, or opens a connection.

@@ -1,9 +1,9 @@
 //! Parameters of models: typed, with units, a default for each profile, documented in one place.
 //!
 //! A model's `Params` struct is the only source of its defaults. The scenario reader, the command line's list, the JSON
-//! schema and the documentation all come from it: field docs become descriptions, values carry their units.
-//! Parameters are plain fields without `Option` (an absent feature is a value such as `"off"`), so that every one of them
-//! shows in the list.
+//! schema and the documentation all come from it: field docs become descriptions, values carry their units. Parameters
+//! are plain fields without `Option` (a feature that is not used has a value such as `"off"`), so that the list shows
+//! every one of them.
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -17,13 +17,14 @@ pub const NS2: &str = "ns2";
 
 /// The parameters of a model.
 pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::Debug + PartialEq + 'static {
-    /// The profiles for which the defaults differ; the first is used where a scenario names one that is not here.
+    /// The profiles for which the defaults differ. The first one is used when a scenario names a profile that is not in
+    /// this list.
     const PROFILES: &'static [&'static str] = &[RFC];
 
     /// The defaults under a profile.
     fn of_profile(profile: &str) -> Self;
 
-    /// Whether the values are possible together.
+    /// Checks that the values are possible together.
     ///
     /// # Errors
     /// The first parameter that is impossible, and why.
@@ -56,7 +57,7 @@ pub enum ParamsError {
     /// No model has this name.
     #[error("no {room} model is called \"{name}\"")]
     UnknownModel {
-        /// The room asked.
+        /// The kind of model.
         room: &'static str,
         /// The name given.
         name: String,
@@ -87,11 +88,11 @@ fn to_value<P: Params>(params: &P) -> Value {
 /// What the lists, the schema and the documentation show of a model.
 #[derive(Clone, Copy)]
 pub struct ModelInfo {
-    /// The room the model stands in, such as "routing".
+    /// The kind of model, such as "routing".
     pub room: &'static str,
     /// The model's name in scenarios.
     pub name: &'static str,
-    /// One sentence: what it is and where it is written down.
+    /// One sentence: what the model is, and its source.
     pub summary: &'static str,
     /// The profiles for which its defaults differ.
     pub profiles: &'static [&'static str],
@@ -101,7 +102,8 @@ pub struct ModelInfo {
     pub schema: fn() -> Schema,
     /// Whether serialised values are parameters of this model.
     pub check: fn(&Value) -> Result<(), ParamsError>,
-    /// The one form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration hash.
+    /// The normal form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration
+    /// hash.
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
 }
 
@@ -128,19 +130,19 @@ impl std::fmt::Debug for ModelInfo {
     }
 }
 
-/// Makes a room's registry: one line a model.
+/// Makes the registry of a kind of models, with one line for each model.
 ///
-/// `name => module::Variant, "summary"` makes the model known to scenarios, the command line's list, the JSON schema, the
-/// Python stubs and the documentation. The macro defines a `Config` enum with one variant of parameters a model, its names,
-/// [`ModelInfo`]s, and `Config::read`. The module must hold a `Params` type.
+/// `name => module::Variant, "summary"` makes the model known to scenarios, the command line's list, the JSON schema,
+/// the Python stubs and the documentation. The macro defines a `Config` enum with one variant for the parameters of
+/// each model, the models' names and [`ModelInfo`]s, and `Config::read`. Each module must have a `Params` type.
 ///
-/// A room that takes models from outside this crate names their type after its own: `"congestion" + Custom(custom::Custom)`
-/// adds that variant to `Config`. The type must have a `name`.
+/// A registry that accepts models from outside this crate names their type after its own name: `"congestion" +
+/// Custom(custom::Custom)` adds that variant to `Config`. The type must have a `name`.
 #[macro_export]
 macro_rules! registry {
     (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:
         $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
-        /// Which model of this room to use, with its parameters.
+        /// Which model of this kind to use, with its parameters.
         #[allow(clippy::large_enum_variant, reason = "a scenario holds a handful of these, whatever their size")]
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
@@ -149,7 +151,7 @@ macro_rules! registry {
             $custom($type),)?
         }
 
-        /// Every model of this room.
+        /// Every model of this kind.
         pub const MODELS: &[$crate::params::ModelInfo] =
             &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)),+];
 

@@ -1,12 +1,12 @@
-//! Single losses, kept for flows whose sender tells causes of loss apart, so that its decisions can be held against what
-//! has happened.
+//! Single losses of flows whose sender distinguishes causes of loss. They are kept so that its decisions can be
+//! compared with what happened.
 
 use hopyard_engine::Time;
 
 use super::DropReason;
 use crate::packet::{Body, NodeId, Packet, PacketKind};
 
-/// The MAC of a node gave up on a neighbour.
+/// The MAC or the address resolution of a node could not deliver a packet to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Break {
     /// When.
@@ -15,7 +15,7 @@ pub struct Break {
     pub node: NodeId,
     /// The neighbour.
     pub next_hop: NodeId,
-    /// Whether the neighbour could have decoded the frames, had nothing disturbed them.
+    /// Whether the neighbour could have decoded the frames without interference.
     pub in_range: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Lost {
     pub node: NodeId,
     /// Why.
     pub reason: DropReason,
-    /// The last time that a MAC gave up on the packet's way, as far as is known; [`LossLog::last_break`] says how far.
+    /// The last break on the packet's path, if known; see [`LossLog::last_break`].
     pub broken: Option<Break>,
 }
 
@@ -46,7 +46,7 @@ struct Watched {
     broken: Option<Break>,
 }
 
-/// The losses of the flows that are watched. With none watched it keeps nothing.
+/// The losses of the flows that are watched. Without such a flow nothing is kept.
 #[derive(Clone, Debug, Default)]
 pub struct LossLog {
     /// By flow.
@@ -58,7 +58,7 @@ pub struct LossLog {
 }
 
 impl LossLog {
-    /// Watches a flow, in a network of so many nodes.
+    /// Begins to watch a flow, in a network with this number of nodes.
     pub fn watch(&mut self, flow: usize, nodes: usize) {
         if self.flows.len() <= flow {
             self.flows.resize(flow + 1, None);
@@ -79,7 +79,7 @@ impl LossLog {
         self.flows.get(flow).and_then(Option::as_ref).map_or(0, |watched| watched.lost.len())
     }
 
-    /// A MAC gave up on a neighbour with this packet.
+    /// This packet could not be delivered to a neighbour.
     pub fn on_break(&mut self, packet: &Packet, broken: Break) {
         if let Some(place) = self.breaks.get_mut(broken.node.index()) {
             *place = Some(broken);
@@ -111,12 +111,13 @@ impl LossLog {
         }
     }
 
-    /// The last break that can have to do with what becomes of a flow's packet at a node: one at that node, or one that a
-    /// packet of the flow has met, whichever is later; else the last one anywhere, which others may have told the node of.
+    /// The last break that can be the cause of what happens to a flow's packet at a node. It is the later one of the
+    /// last break at this node and the last break that a packet of the flow met. If there is neither, it is the last
+    /// break anywhere, of which other nodes may have told this node.
     #[must_use]
     pub fn last_break(&self, flow: usize, node: NodeId, now: Time) -> Option<Break> {
         let here = self.breaks.get(node.index()).copied().flatten();
-        // What was dropped in the instant of a break at its node was dropped for it.
+        // A packet that is dropped in the instant of a break at its node is dropped because of this break.
         if here.is_some_and(|broken| broken.at == now) {
             return here;
         }

@@ -1,8 +1,8 @@
 //! The network layer: what a node does with a packet that arrived.
 //!
-//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1 (host unreachable, which the world sends where
-//! routing says that a packet cannot be passed on). Left out: fragmentation (frames carry any packet), options, the other ICMP
-//! messages, and the checksum, which the simulated channel never breaks unnoticed.
+//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1 (host unreachable, which the
+//! world sends where routing says that a packet cannot be passed on). Left out: fragmentation (frames carry any
+//! packet), options, the other ICMP messages, and the checksum (the simulated channel has no undetected errors).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ use crate::params::{self, Fault};
 pub struct Params {
     /// Time to live of data packets, in hops.
     pub ttl: u8,
-    /// Least time between two ICMP errors of a node about segments of one flow (RFC 1812 §4.3.2.8). They are sent to TCP variants
-    /// that ask for them. Both: 100 ms.
+    /// Least time between two ICMP errors of a node about segments of one flow (RFC 1812 §4.3.2.8). They are sent to
+    /// TCP variants that ask for them. Both: 100 ms.
     pub unreachable_interval: Span,
 }
 
@@ -41,13 +41,13 @@ pub enum Arrival {
     Local,
     /// It is a routing message.
     Routing,
-    /// It goes on; its TTL has been lowered.
+    /// It is forwarded. Its TTL has been lowered.
     Forward,
-    /// It would go on, but its time to live has run out.
+    /// It would be forwarded, but its time to live has run out.
     Expired,
 }
 
-/// Counts the hop that brought `packet` to `node`, and tells what to do with it.
+/// Counts the hop by which `packet` came to `node`, and returns what to do with the packet.
 pub fn arrive(packet: &mut Packet, node: NodeId) -> Arrival {
     packet.hops = packet.hops.saturating_add(1);
     if matches!(packet.body, Body::Routing(_)) {

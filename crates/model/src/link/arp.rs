@@ -1,11 +1,11 @@
 //! Address resolution: a packet waits until its next hop's link address is known.
 //!
-//! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held). One
-//! machine covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`) holds one packet
-//! for each neighbour, drops it when another comes, sends one request for each packet and none on a timer, gives up at the
-//! fourth packet, learns from every message heard, and never forgets.
-//! Left out: link addresses as such (a node has one number on every layer), gratuitous messages, unicast polls.
-//! Validated by conversations with each profile.
+//! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held).
+//! One implementation covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`)
+//! holds one packet for each neighbour, drops it when another comes, sends one request for each packet and none on a
+//! timer, gives up at the fourth packet, learns from every message heard, and never forgets. Left out: separate link
+//! addresses (a node has one number on every layer), gratuitous messages, unicast polls. Validated by tests of message
+//! exchanges in each profile.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{ArpMessage, Body, FlowId, NodeId, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
-/// The bytes of a message for IPv4 over 802 addresses (RFC 826).
+/// The size of a message for IPv4 over 802 addresses, in bytes (RFC 826).
 pub const MESSAGE_SIZE: u32 = 28;
 
 /// Whether addresses are resolved.
@@ -44,9 +44,9 @@ pub enum Pacing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Learning {
-    /// That of a node whose message is meant for this one, or whom this one knows or asks already (RFC 826).
+    /// The address of a node whose message is for this node, or whose address this node has or has requested (RFC 826).
     Addressed,
-    /// That of every node whose message is heard.
+    /// The address of every node whose message is received.
     Overheard,
 }
 
@@ -56,7 +56,7 @@ pub enum Learning {
 pub struct Params {
     /// Whether addresses are resolved by messages ("arp") or known beforehand ("off").
     pub resolution: Resolution,
-    /// How many packets wait for one neighbour's address; another one takes the place of the oldest.
+    /// How many packets can wait for one neighbour's address. When one more comes, the oldest is dropped.
     pub hold: u32,
     /// How many requests are sent before the link counts as failed.
     pub requests: u32,
@@ -64,14 +64,14 @@ pub struct Params {
     pub pacing: Pacing,
     /// How long to wait for a reply; only with pacing "timer".
     pub retry: Span,
-    /// Largest random time on top of `retry`. Requests are broadcast, so nobody repeats one that has collided; without it, two
-    /// nodes that ask in the same instant would do so again and again until both give up.
+    /// Largest random time added to `retry`. The MAC does not repeat a broadcast that has collided. Without the random
+    /// time, two nodes that send a request in the same instant would collide at every retry.
     pub retry_jitter: Span,
-    /// How long an address is believed after its node's last message; "0 s" for ever.
+    /// How long an address stays valid after the last message of its node; "0 s" for ever.
     pub lifetime: Span,
     /// Whose addresses are kept: "addressed" (RFC 826) or "overheard".
     pub learning: Learning,
-    /// How long a message, or a packet that waited for one, takes to the interface queue.
+    /// The time that a message, or a packet that waited for an address, takes to reach the interface queue.
     pub delay: Span,
 }
 
@@ -125,9 +125,9 @@ impl params::Params for Params {
 /// What is known of a neighbour.
 #[derive(Clone, Debug)]
 enum State {
-    /// Its address, until a time.
+    /// Its address, which is valid until a time.
     Known { until: Time },
-    /// Nothing; packets wait.
+    /// Its address has been requested, and packets wait for it.
     Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },
 }
 
@@ -136,7 +136,7 @@ enum State {
 pub struct Arp {
     node: NodeId,
     params: Params,
-    /// In order of neighbours, of whom there are few.
+    /// Sorted by neighbour; there are few neighbours.
     neighbours: Vec<(NodeId, State)>,
     /// Frames for the link to send, each with its receiver.
     ready: Vec<(PacketId, NodeId)>,
@@ -145,14 +145,14 @@ pub struct Arp {
 }
 
 impl Arp {
-    /// Address resolution that knows nobody yet.
+    /// Address resolution that knows no address yet.
     #[must_use]
     pub fn new(node: NodeId, params: Params, rng: Rng) -> Self {
         Self { node, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER, rng }
     }
 
-    /// A packet is to go to a neighbour. When this gives false, address resolution keeps the packet: it comes back through
-    /// [`Arp::take_ready`], or as `Action::LinkFailed`, or is dropped.
+    /// Resolves the address for a packet to a neighbour. If the result is false, address resolution keeps the packet.
+    /// Later the packet comes back through [`Arp::take_ready`] or as `Action::LinkFailed`, or it is dropped.
     pub fn resolve(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) -> bool {
         if self.params.resolution == Resolution::Off {
             return true;
@@ -198,7 +198,7 @@ impl Arp {
         false
     }
 
-    /// A message came from neighbour `from`; its packet ends here.
+    /// Receives a message from the neighbour `from`, and removes its packet.
     pub fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
         let Packet { destination, body, .. } = cx.deliver(packet);
         let Body::Arp(message) = body else { unreachable!("the link hands over messages of address resolution only") };
@@ -209,7 +209,7 @@ impl Arp {
             ArpMessage::Request { target } => target == self.node,
             ArpMessage::Reply => destination == self.node,
         };
-        // RFC 826: whoever is known is brought up to date; whoever speaks to this node is remembered.
+        // RFC 826: update the entry of a known sender; add the sender of a message for this node.
         let found = self.find(from);
         if found.is_ok() || for_me || self.params.learning == Learning::Overheard {
             let known = State::Known { until: self.believed_until(cx.now) };
@@ -228,7 +228,7 @@ impl Arp {
         }
     }
 
-    /// The deadline is reached: requests are repeated, or the links given up.
+    /// The deadline is reached: repeats requests, or gives the packets back as failed.
     pub fn on_timer(&mut self, cx: &mut Context) {
         let mut again = Vec::new();
         let (node, params, rng) = (self.node, &self.params, &mut self.rng);
@@ -312,7 +312,7 @@ impl Arp {
     }
 }
 
-/// How long this request waits for its reply.
+/// How long to wait for the reply to this request.
 fn wait(params: &Params, rng: &mut Rng) -> Span {
     params.retry + params.retry_jitter.mul_f64(rng.uniform())
 }

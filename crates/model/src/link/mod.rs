@@ -1,8 +1,10 @@
-//! The link of a node: address resolution, the interface queue and the time that a packet takes through them; and wired links.
+//! The link layer of a node: address resolution, the interface queue, and the time that a packet takes through them.
+//! Also wired links.
 //!
-//! A packet's way down: address resolution, the processing delay, the queue, the MAC. Its way up: the processing delay, which
-//! all nodes' packets spend in one line ([`Upward`]), then IP; messages of address resolution stay here. The world owns the MAC. It asks for the next packet (`next_frame`) when the
-//! MAC becomes free, and, while the MAC is free, after each call that may have put something into the queue.
+//! A packet to be sent passes address resolution, the processing delay and the queue, and goes to the MAC. A received
+//! packet passes the processing delay, in one line for all nodes ([`Upward`]), and goes to IP. Messages of address
+//! resolution end here. The world owns the MAC. It asks for the next packet (`next_frame`) when the MAC becomes free,
+//! and, while the MAC is free, after each call that may have put something into the queue.
 
 use std::collections::VecDeque;
 
@@ -34,7 +36,7 @@ pub struct Params {
     pub queue_limit: Limit,
     /// Where routing packets are put: "in_turn", "first" (before data), or "at_head" (before all, as in ns-2).
     pub routing_packets: RoutingPackets,
-    /// Time through the link layer, down to the queue and up to IP each.
+    /// Processing time in the link layer: once on the way down to the queue, once on the way up to IP.
     pub processing_delay: Span,
     /// Address resolution.
     pub arp: arp::Params,
@@ -71,7 +73,7 @@ pub struct Link {
     arp_delay: Span,
     /// Resolved packets on their way to the queue.
     down: DelayLine,
-    /// What address resolution sends, on its way to the queue.
+    /// Messages of address resolution on their way to the queue.
     resolved: DelayLine,
 }
 
@@ -109,14 +111,14 @@ impl Link {
         self.send_resolved(cx);
     }
 
-    /// The next packet for the MAC, with the neighbour it goes to.
+    /// The next packet for the MAC, and the neighbour to which it goes.
     #[inline]
     pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
         self.queue.pop(now)
     }
 
-    /// Takes every packet for a neighbour out of the queue, first in line first, for routing. Those that wait for the
-    /// neighbour's address stay.
+    /// Removes every packet for a neighbour from the queue, oldest first, and returns them for routing. Packets that
+    /// wait for the neighbour's address stay.
     pub fn take_back(&mut self, next_hop: NodeId, cx: &Context) -> Vec<PacketId> {
         self.queue.take_back(next_hop, cx)
     }
@@ -148,7 +150,7 @@ impl Link {
         &self.queue
     }
 
-    /// Every packet that is here.
+    /// Every packet that the link holds.
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
         let queued = self.queue.iter().map(|(packet, _)| packet);
@@ -156,7 +158,7 @@ impl Link {
         queued.chain(delayed).chain(self.arp.held()).collect()
     }
 
-    /// Sends on what address resolution has made ready.
+    /// Passes on what address resolution has made ready.
     fn send_resolved(&mut self, cx: &mut Context) {
         for (packet, receiver) in self.arp.take_ready() {
             if self.arp_delay.is_zero() {
@@ -168,7 +170,7 @@ impl Link {
     }
 }
 
-/// Packets that all wait equally long.
+/// Packets that all wait for the same time.
 #[derive(Clone, Debug, Default)]
 struct DelayLine(VecDeque<(Time, PacketId, NodeId)>);
 

@@ -1,7 +1,7 @@
 //! The interface queue: packets that wait for the MAC.
 //!
-//! Drop-tail, with two properties that ns-2 adds and that decide results there: routing packets may be let past data, and
-//! "50 packets" may mean that never more than 49 wait. Read for the facts: ns-2.35 `queue/drop-tail.cc`, `queue/priqueue.cc`.
+//! Drop-tail, with two properties that ns-2 adds and that affect results: routing packets may pass data packets, and
+//! "50 packets" may mean that at most 49 wait. Read for the facts: ns-2.35 `queue/drop-tail.cc`, `queue/priqueue.cc`.
 //! The packet that the MAC works on has left the queue.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use crate::packet::{Body, NodeId, PacketId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoutingPackets {
-    /// Behind all others, like any packet.
+    /// Behind all other packets, like a data packet.
     InTurn,
     /// Before all data, behind other routing packets (RFC 1812 §5.3.3: precedence-ordered service).
     First,
@@ -31,7 +31,7 @@ pub enum RoutingPackets {
 pub enum Limit {
     /// When as many packets wait as the length says.
     Inclusive,
-    /// When one less waits than the length says (ns-2).
+    /// When one packet less waits than the length says (ns-2).
     Exclusive,
 }
 
@@ -49,7 +49,7 @@ impl Limit {
 /// The queue's length over time, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LengthStatistics {
-    /// The mean, each length weighed by the time it lasted.
+    /// The time-weighted mean.
     pub mean: f64,
     /// The largest.
     pub max: usize,
@@ -75,8 +75,8 @@ impl InterfaceQueue {
         Self { node, capacity, routing, entries: VecDeque::new(), area: 0, changed: Time::ZERO, max: 0 }
     }
 
-    /// Adds a packet. When the queue is full a data packet is dropped, but a routing packet that goes first is put in, and
-    /// the last packet of the queue is dropped.
+    /// Adds a packet. When the queue is full, a data packet is dropped. A routing packet that goes first is added even
+    /// then, and the last packet of the queue is dropped.
     pub fn push(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
         self.account(cx.now);
         let place = match self.routing {
@@ -104,7 +104,8 @@ impl InterfaceQueue {
         self.entries.pop_front()
     }
 
-    /// Takes out every packet for a neighbour, first in line first. Address resolution is no concern of routing, and stays.
+    /// Removes every packet for a neighbour, oldest first, except messages of address resolution, which routing does
+    /// not handle.
     pub fn take_back(&mut self, next_hop: NodeId, cx: &Context) -> Vec<PacketId> {
         self.account(cx.now);
         let mut taken = Vec::new();
@@ -132,7 +133,7 @@ impl InterfaceQueue {
         self.entries.is_empty()
     }
 
-    /// The packets that wait, first in line first.
+    /// The packets that wait, in order.
     pub fn iter(&self) -> impl Iterator<Item = (PacketId, NodeId)> + '_ {
         self.entries.iter().copied()
     }

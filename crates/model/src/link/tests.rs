@@ -98,7 +98,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..200)
 }
 
-/// The neighbour of a number: zero would be the node itself, and stands for a broadcast.
+/// The neighbour with this number. Zero is the node itself, and stands for a broadcast here.
 const fn neighbour(number: u32) -> NodeId {
     if number == 0 { NodeId::BROADCAST } else { NodeId(number) }
 }

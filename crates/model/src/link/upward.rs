@@ -1,8 +1,8 @@
-//! The way from the MACs up to IP, for all nodes in one line.
+//! The way from the MACs up to IP: one line of packets for all nodes.
 //!
-//! It takes equally long at every node, so that who came first leaves first. The line has one event in the queue, for the
-//! packet in front; the others hold their places in the order of scheduling. A broadcast that fifteen neighbours hear is then
-//! one event rather than fifteen.
+//! The delay is the same at every node, so packets leave in the order in which they came. The line has one event in the
+//! event queue, for its first packet. The others keep their order numbers. A broadcast that fifteen neighbours receive
+//! is thus one event instead of fifteen.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::packet::{NodeId, PacketId};
 pub struct Rising {
     /// When it reaches IP.
     pub at: Time,
-    /// Its place among what happens then.
+    /// Its order among the events of that time.
     pub order: Order,
     /// Where.
     pub node: NodeId,
@@ -30,7 +30,7 @@ pub struct Rising {
 pub struct Upward {
     delay: Span,
     line: VecDeque<Rising>,
-    /// How many in front have been given by [`Upward::coming`].
+    /// How many of the first packets [`Upward::coming`] has returned already.
     seen: usize,
 }
 
@@ -41,14 +41,14 @@ impl Upward {
         Self { delay, line: VecDeque::new(), seen: 0 }
     }
 
-    /// Whether packets take no time, and need not stand in line.
+    /// Whether the delay is zero, so that packets need not wait in the line.
     #[inline]
     #[must_use]
     pub const fn is_instant(&self) -> bool {
         self.delay.is_zero()
     }
 
-    /// A packet starts on its way. When this gives a time, an event must be pushed for it, at this order.
+    /// Adds a packet. If the result is a time and an order, the caller must push an event for them.
     #[inline]
     #[must_use = "the time given must be scheduled"]
     pub fn push(&mut self, node: NodeId, packet: PacketId, from: NodeId, now: Time, order: Order) -> Option<Time> {
@@ -58,14 +58,15 @@ impl Upward {
         first.then_some(at)
     }
 
-    /// Takes the packet in front, whose time has come.
+    /// Removes the first packet, whose time has come.
     #[inline]
     pub fn pop(&mut self) -> Option<Rising> {
         self.seen = self.seen.saturating_sub(1);
         self.line.pop_front()
     }
 
-    /// Those that come next: all in line, once the last of those given before has left it; none until then.
+    /// The packets that come next. Once all packets of the last call have left, these are all packets in the line;
+    /// before that, there are none.
     #[inline]
     pub fn coming(&mut self) -> impl Iterator<Item = &Rising> {
         let from = if self.seen == 0 { 0 } else { self.line.len() };
@@ -73,14 +74,14 @@ impl Upward {
         self.line.range(from..)
     }
 
-    /// The packet in front.
+    /// The first packet.
     #[inline]
     #[must_use]
     pub fn front(&self) -> Option<&Rising> {
         self.line.front()
     }
 
-    /// Every packet that is here.
+    /// Every packet in the line.
     pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.line.iter().map(|rising| rising.packet)
     }

@@ -1,10 +1,11 @@
 //! A point-to-point wired link: full duplex, with a rate, a delay and a drop-tail queue for each direction.
 //!
-//! Because packets leave in order and at a known rate, the times at which each starts and arrives are known when it enters:
-//! the only event is the arrival. Packets can be lost by order: by their number among those that enter a direction, by the
-//! number of the TCP segment, or at random. As with an ns-2 error model in front of a link, a packet that is lost by number
-//! never enters the queue; one that is lost at random takes its time on the wire first. Left out: framing overhead,
-//! interruptions. Validated by arithmetic, and by ns-2's traces of forced drops.
+//! Because packets leave in order and at a known rate, the times at which each one starts and arrives are known when it
+//! enters, and the only event is the arrival. A scenario can say which packets are lost: by their number among those
+//! that enter a direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a
+//! link, a packet that is lost by number never enters the queue. A packet that is lost at random is queued and sent
+//! first. Left out: framing overhead, interruptions. When a packet arrives in the same nanosecond in which another one
+//! has been sent, the place of the other one is free. Validated by arithmetic, and by ns-2's traces of forced drops.
 
 use std::collections::VecDeque;
 
@@ -26,7 +27,7 @@ pub struct Params {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// Length of each direction's queue in packets, beside the one that is being sent.
+    /// Length of each direction's queue in packets, not counting the packet that is being sent.
     pub queue_length: u32,
     /// Whether as many packets may wait as the length says ("inclusive") or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
@@ -43,7 +44,7 @@ pub struct Losses {
     /// Packets by their number among all that enter this direction, counted from zero.
     pub packets: Vec<u64>,
     /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
-    /// transmission, so that a number given twice loses the first retransmission too.
+    /// transmission. A number that is given twice also loses the first retransmission.
     pub segments: Vec<u64>,
     /// The probability with which each packet is lost.
     pub rate: f64,
@@ -105,7 +106,7 @@ struct Lane {
     entered: u64,
     /// Packets that wait, are being sent or are on the wire, in order.
     packets: VecDeque<Transit>,
-    /// How many of `packets`, from the front, have started to be sent; brought up to date when the queue is looked at.
+    /// How many of `packets`, from the front, have started to be sent. It is updated when a packet enters.
     started: usize,
     /// When the last packet that entered will have been sent.
     busy_until: Time,
@@ -167,7 +168,7 @@ impl Wired {
         forward.deadline().min(backward.deadline())
     }
 
-    /// Every packet that is here.
+    /// Every packet that waits or is on the wire.
     pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
     }
@@ -243,7 +244,7 @@ impl Lane {
     }
 
     fn statistics(&self, now: Time) -> LengthStatistics {
-        // What those that still wait have yet to wait does not count.
+        // The time for which queued packets will still wait does not count.
         let ahead: u128 = self.packets.iter().map(|transit| u128::from(transit.starts.since(now).nanos())).sum();
         let mean = if now == Time::ZERO { 0.0 } else { (self.waiting - ahead) as f64 / now.nanos() as f64 };
         LengthStatistics { mean, max: self.max }
@@ -251,7 +252,7 @@ impl Lane {
 }
 
 impl Losses {
-    /// Whether the packet with this number is to be lost. A segment's entry is used up.
+    /// Whether the packet with this number is lost. Removes the entry of a segment that is lost.
     fn take(&mut self, number: u64, packet: &Packet) -> bool {
         let by_number = self.packets.contains(&number);
         let segment = match packet.body {

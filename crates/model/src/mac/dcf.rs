@@ -2,20 +2,22 @@
 //!
 //! Read: IEEE 802.11-1999 §9.2 (procedure), §15 and §18 (DSSS and HR-DSSS timing), Annex C where the text is unclear.
 //!
-//! Left out: fragmentation, rate adaptation, power save, beacons and association (nodes are in one ad hoc network), and the
-//! point coordination function.
+//! Left out: fragmentation, rate adaptation, power save, beacons and association (nodes are in one ad hoc network), and
+//! the point coordination function.
 //!
 //! The `ns2` profile behaves as ns-2.35 does where that differs from the standard: back-off is drawn from 0 to CW-1; a
-//! station waits for a back-off even when the medium has long been idle; a frame received in error holds the station back by
-//! the NAV; the NAV is not reset when an RTS stays without consequence; no back-off follows a packet that is given up; the
-//! data header is 34 bytes; a station senses the medium once more at the moment it sends; a frame that is being received does
-//! not prolong the wait for an answer; failures of data frames are counted on for the next packet when an RTS is given up.
+//! station waits for a back-off even when the medium has long been idle; a frame received in error sets the NAV for an
+//! EIFS; the NAV is not reset when no frame follows an RTS; no back-off follows a packet that is given up; the data
+//! header is 34 bytes; a station senses the medium once more at the moment it sends; a frame that is being received
+//! does not prolong the wait for an answer; when a packet is given up after failed RTS, the count of failed data frames
+//! is kept for the next packet.
 //!
-//! Validated: saturation of one station against arithmetic and ns-2, contention of several against Bianchi's model, ns-2 and
-//! ns-3, hidden stations against ns-2 (`docs/validation.md`).
+//! Validated: saturation of one station against arithmetic and ns-2, contention of several against Bianchi's model,
+//! ns-2 and ns-3, hidden stations against ns-2 (`docs/validation.md`).
 //!
-//! Timers are deadlines that the station's one wake-up serves. A back-off is one deadline, not a tick a slot: it is frozen by
-//! subtracting the slots that went by, and when it starts behind a NAV it is set for the NAV's end at once.
+//! All timers of a station are deadlines, and the event queue holds one wake-up for the earliest. A back-off is one
+//! deadline, not one event for each slot. When it is frozen, the slots that have passed are subtracted. When it starts
+//! while the NAV is set, its deadline counts from the end of the NAV.
 
 mod params;
 mod receive;
@@ -29,7 +31,7 @@ use crate::packet::{NodeId, PacketId};
 
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
 
-/// What the station itself is doing on the air: sending, or waiting for the answer to what it sent.
+/// What the station itself is doing: sending a frame, or waiting for the answer to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     Idle,
@@ -50,7 +52,7 @@ struct Outgoing {
     retry: bool,
     /// Whether an RTS must be answered before the data may be sent.
     needs_rts: bool,
-    /// Whether the frame is announced by an RTS at all.
+    /// Whether an RTS announces the frame.
     protected: bool,
 }
 
@@ -77,8 +79,9 @@ enum Backoff {
 
 /// A station's DCF.
 ///
-/// Every signal that begins or ends touches its hearers' stations, and most of these have nothing to send. What such an edge
-/// reads and writes stands first, within one cache line of its own: with thousands of nodes the time goes into fetching these.
+/// Every beginning or end of a signal changes the state of all stations that sense it, and most of these have nothing
+/// to send. The fields that such an edge reads and writes come first and fill one cache line, because with thousands of
+/// nodes most of the time goes into loading them from memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Dcf {
@@ -87,7 +90,8 @@ pub struct Dcf {
     /// Until when a frame must follow the RTS that set the NAV.
     nav_guard: Time,
     idle_since: Time,
-    /// When the EIFS after the last frame received in error ends; never, while the medium is still busy since that frame.
+    /// When the EIFS after the last frame received in error ends; [`Time::NEVER`] while the medium is still busy after
+    /// that frame.
     eifs_until: Time,
     exchange: Exchange,
     carrier: bool,
@@ -95,7 +99,7 @@ pub struct Dcf {
     node: NodeId,
     /// When the interframe space before a response, or before data after a CTS, ends.
     defer: Time,
-    /// When the answer to the frame sent is overdue, or the frame sent needs none and ends.
+    /// When the wait for an answer ends, or, for a frame that needs no answer, when the frame itself ends.
     timeout: Time,
     cw: u32,
     response: Option<Frame>,
@@ -106,7 +110,7 @@ pub struct Dcf {
     /// The last sequence number heard from each neighbour, sorted by neighbour.
     heard: Vec<(NodeId, u16)>,
     rng: Rng,
-    /// What the station did.
+    /// Counters of what the station did.
     pub counters: Counters,
 }
 
@@ -138,7 +142,7 @@ impl Dcf {
         }
     }
 
-    /// Reads what edges need of the station into the cache; the value means nothing.
+    /// Reads the fields that edges need into the processor's cache. The value has no meaning.
     #[inline]
     #[must_use]
     pub const fn fetch(&self) -> u32 {
@@ -151,7 +155,7 @@ impl Dcf {
         self.outgoing.is_none() && self.ready_told
     }
 
-    /// Whether the station waits for nothing: signals of others then change no deadline of its own.
+    /// Whether the station waits for nothing. In this case, signals of others change none of its deadlines.
     #[inline]
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -187,7 +191,7 @@ impl Dcf {
         self.nav.min(self.nav_guard)
     }
 
-    /// The packet that comes next; its size is the packet's, without MAC header.
+    /// Accepts the next packet. `size` is the size of the packet without the MAC header.
     pub fn accept(&mut self, packet: PacketId, size: u32, to: NodeId, timing: &Timing, now: Time) {
         debug_assert!(self.is_ready(), "a station holds one packet at a time");
         let params = &timing.params;
@@ -212,7 +216,7 @@ impl Dcf {
         }
         if matches!(self.backoff, Backoff::None) && self.defer == Time::NEVER {
             if params.immediate_access && self.is_idle(now) {
-                // §9.2.5.1: the DIFS counts from when the medium became idle, also before the packet came.
+                // §9.2.5.1: the DIFS begins when the medium becomes idle, also if that is before the packet arrives.
                 let since = self.idle_since.max(self.nav_end_if_past(now));
                 let ifs = self.ifs(timing, since);
                 self.backoff = Backoff::Access { since: since.max(now - ifs), ifs };
@@ -222,7 +226,7 @@ impl Dcf {
         }
     }
 
-    /// The NAV's end if that lies in the past.
+    /// The end of the NAV, if it is in the past.
     fn nav_end_if_past(&self, now: Time) -> Time {
         let end = self.nav_end();
         if end <= now { end } else { Time::ZERO }
@@ -243,7 +247,7 @@ impl Dcf {
         self.thaw(timing, now);
     }
 
-    /// Lets a frozen back-off run if nothing but the NAV is in its way.
+    /// Resumes a frozen back-off, unless something other than the NAV prevents it.
     #[inline]
     fn thaw(&mut self, timing: &Timing, now: Time) {
         if let Backoff::Frozen { slots } = self.backoff
@@ -255,14 +259,14 @@ impl Dcf {
         }
     }
 
-    /// Stops a running back-off; slots that went by whole are taken off.
+    /// Stops a running back-off, and subtracts the slots that have passed completely.
     #[inline]
     fn freeze(&mut self, timing: &Timing, now: Time) {
         match self.backoff {
             Backoff::Running { slots, since, ifs } => {
                 let gone = now.since(since + ifs).nanos() / timing.params.slot.nanos();
-                // A back-off that has run out at this very instant keeps its deadline: the station cannot have sensed
-                // the other in time, and both transmit.
+                // A back-off that ends at this instant keeps its deadline: the station cannot have sensed the other
+                // station in time, and both transmit.
                 if now < since + ifs || gone < u64::from(slots) {
                     self.backoff = Backoff::Frozen { slots: slots - gone as u32 };
                 }
@@ -298,14 +302,14 @@ impl Dcf {
             self.eifs_until = now + timing.eifs;
         }
         if self.is_waiting() && self.timeout == Time::NEVER {
-            // The frame that was heard out is over, and was not the answer.
+            // The frame that prolonged the wait has ended, and it was not the answer.
             self.timeout = now;
         }
         self.thaw(timing, now);
     }
 
-    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Dcf::on_idle`] comes
-    /// later, and there the EIFS begins (§9.2.3.4).
+    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Dcf::on_idle`]
+    /// comes later, and there the EIFS begins (§9.2.3.4).
     #[inline]
     pub fn on_error(&mut self, timing: &Timing, now: Time) {
         if timing.params.eifs_replaces_difs {
@@ -315,7 +319,7 @@ impl Dcf {
         }
     }
 
-    /// A frame that ended at `end` was ignored while another was received, as ns-2's capture does.
+    /// A frame that ended at `end` was ignored because another one was received (ns-2's capture).
     #[inline]
     pub fn on_ignored(&mut self, end: Time, timing: &Timing) {
         self.set_nav(end + timing.eifs);
@@ -328,7 +332,7 @@ impl Dcf {
         }
     }
 
-    /// An exchange has ended, or moved on: what comes next?
+    /// Decides what the station does next, after an exchange has ended or continued.
     fn proceed(&mut self, timing: &Timing, cx: &mut Context) {
         if self.response.is_some() {
             self.defer = cx.now + timing.params.sifs;
@@ -346,7 +350,7 @@ impl Dcf {
         }
         if self.exchange != Exchange::Idle {
             self.exchange = Exchange::Idle;
-            // Own transmission counts as busy medium for the interframe space.
+            // For the interframe space, the medium is busy during the station's own transmission.
             self.idle_since = self.idle_since.max(cx.now);
         }
         self.thaw(timing, cx.now);
@@ -379,7 +383,7 @@ impl Dcf {
         None
     }
 
-    /// A SIFS has gone by since the frame that is answered.
+    /// Sends the answer, one SIFS after the frame that it answers.
     fn after_sifs(&mut self, timing: &Timing, now: Time) -> Option<Frame> {
         match self.response {
             // §9.2.5.7: a CTS is sent only if the NAV is idle; an ACK without regard to it (§9.2.8).
@@ -399,12 +403,12 @@ impl Dcf {
         }
     }
 
-    /// Whether a last look at the medium, where the station takes one, shows it busy.
+    /// Whether the station senses the medium once more before it sends, and finds it busy.
     fn senses_busy(&self, timing: &Timing, now: Time) -> bool {
         timing.params.final_carrier_check && !self.is_idle(now)
     }
 
-    /// The medium is the station's: send the RTS, or the data.
+    /// The station may send: transmits the RTS or the data.
     fn access(&mut self, timing: &Timing, now: Time) -> Option<Frame> {
         let outgoing = self.outgoing?;
         if self.senses_busy(timing, now) {

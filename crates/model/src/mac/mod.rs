@@ -1,7 +1,7 @@
 //! Medium access control.
 //!
-//! A MAC is told what its radio senses and what frames it decodes, holds one packet at a time, and answers with frames to
-//! transmit and one deadline. Every packet that it gives up goes back to routing as [`Action::LinkFailed`].
+//! A MAC receives what its radio senses and the frames that it decodes. It holds one packet at a time. It returns
+//! frames to transmit, and one deadline. Every packet that it gives up goes back to routing as [`Action::LinkFailed`].
 //!
 //! [`Action::LinkFailed`]: crate::context::Action::LinkFailed
 
@@ -12,7 +12,7 @@ crate::registry! {
     "dcf" => dcf::Dcf, "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
 }
 
-/// What a node's MAC did and suffered.
+/// Counters of a node's MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// RTS frames sent.

@@ -1,4 +1,4 @@
-//! The meter of one flow: what its source sent, what its destination got, and when.
+//! The meter of one flow: what its source sent, what its destination received, and when.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub struct FlowMeter {
     pub first_arrival: Option<Time>,
     /// When the last packet arrived.
     pub last_arrival: Option<Time>,
-    /// When payload was first sent that had never been sent before.
+    /// When the source first sent payload that it had never sent before.
     pub first_new: Option<Time>,
     /// When the application first got payload.
     pub first_delivery: Option<Time>,
@@ -126,7 +126,7 @@ impl FlowMeter {
         }
     }
 
-    /// From when on the meter counts.
+    /// When the meter begins to count.
     #[must_use]
     pub const fn from(&self) -> Time {
         self.from
@@ -144,13 +144,14 @@ impl FlowMeter {
         self.total_network_bytes
     }
 
-    /// The mean delay of packets that arrived, each from its own transmission by the source: ns-2's and the papers' delay.
+    /// The mean delay of packets that arrived, each from its own transmission by the source. This is the delay that
+    /// ns-2 scripts and papers report.
     #[must_use]
     pub fn mean_delay(&self) -> Option<Span> {
         mean(self.delay_sum, self.arrived)
     }
 
-    /// The mean delay from when payload was first sent to when the application got it.
+    /// The mean delay from the first transmission of payload to its delivery to the application.
     #[must_use]
     pub fn mean_application_delay(&self) -> Option<Span> {
         mean(self.application_delay_sum, self.application_delays)
@@ -202,7 +203,8 @@ mod tests {
         assert_eq!((meter.sent, meter.arrived, meter.delivered, meter.network_bytes), (0, 0, 0, 0));
         assert_eq!((meter.total_delivered(), meter.total_network_bytes()), (1000, 1040));
         assert_eq!((meter.mean_delay(), meter.first_new, meter.first_delivery), (None, None, None));
-        // What is sent again is not new, and what the application gets late counts from the window's beginning.
+        // Retransmitted payload is not new. Payload that the application receives late counts from the beginning of the
+        // window.
         meter.on_sent(0, ms(60));
         meter.on_sent(1000, ms(61));
         meter.on_delivered(0, ms(70));

@@ -1,6 +1,6 @@
 //! What is measured: counters of flows and nodes, drops by reason, sampled series.
 //!
-//! Observation is on or off without a trace in the run: it draws no random number and asks for nothing.
+//! Observation does not change a run: it draws no random number and requests no action.
 
 mod columns;
 mod flow;

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Outcome {
     /// The digest of everything that happened.
     pub digest: u64,
-    /// What happened: beginnings and ends of signals at radios, deadlines, packets on their way up. However the medium is
-    /// walked, it is the same.
+    /// The number of events: beginnings and ends of signals at radios, deadlines, packets that reach IP. It does not
+    /// depend on how the medium processes edges.
     pub events: u64,
     /// Frames sent.
     pub frames: u64,
-    /// Frames as they came to radios that could sense them, decoded or not: each frame counts once at each.
+    /// Receptions of frames, decoded or not: each frame counts once for each radio that could sense it.
     pub receptions: u64,
     /// Packets made by transport, routing and address resolution: ns-2's packet ids.
     pub packets: u64,
@@ -211,19 +211,19 @@ pub struct DropRow {
     pub count: u64,
 }
 
-/// What a loss was due to, as the simulator knows it.
+/// The true cause of a loss, which the simulator knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrueCause {
     /// A queue was full.
     Congestion,
-    /// The MAC gave up on a next hop that was in range: frames of others had spoilt its own (or noise had, where the radio has
-    /// a model of bit errors); or routing took the link for broken after that.
+    /// The MAC gave up on a next hop that was in range: frames of others interfered (or noise, where the radio has a
+    /// model of bit errors). Or routing treated the link as broken after that.
     Interference,
-    /// A wire lost the packet by order of the scenario, which stands for the errors of a channel.
+    /// A wire lost the packet because the scenario says so. This represents errors of a channel.
     ChannelError,
     /// The next hop was out of range, or there was no route for that reason.
     LinkFailure,
-    /// Nothing was lost: late, or out of order.
+    /// Nothing was lost: the segment was late or out of order.
     Spurious,
     /// Anything else: the time to live, a loop, address resolution.
     Other,

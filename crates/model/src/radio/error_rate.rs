@@ -1,13 +1,15 @@
 //! Bit errors of 802.11 DSSS and HR-DSSS by signal to noise ratio.
 //!
-//! Read: DBPSK, Proakis, Digital Communications, 4th edition, eq. 5.2-69; DQPSK, Ferrari and Corazza, Electronics Letters 40
-//! (2004) 1284, eq. 8; CCK, Pursley and Royster, IEEE Trans. Communications 57 (2009) 440, eq. 17 and 18: both rates send
-//! biorthogonal signals, 5.5 Mb/s one of 16 a symbol, 11 Mb/s two of 16 side by side with half the energy each.
+//! Read: DBPSK, Proakis, Digital Communications, 4th edition, eq. 5.2-69; DQPSK, Ferrari and Corazza, Electronics
+//! Letters 40 (2004) 1284, eq. 8; CCK, Pursley and Royster, IEEE Trans. Communications 57 (2009) 440, eq. 17 and 18.
+//! Both CCK rates send biorthogonal signals: a symbol is one of 16 signals at 5.5 Mb/s, and two of 16, each with half
+//! of the energy, at 11 Mb/s.
 //!
-//! As ns-3's DSSS model does, the CCK detector is given half of the symbol's energy (3 dB) against ideal coherent detection,
-//! so that both simulators' receivers are alike. CCK is not a fit: the polynomials that stand in where ns-3 lacks a numerical
-//! library are about 3 dB away from the integral they stand for. Left out: fading within a chunk, and any correlation of bit
-//! errors. Validated against values integrated with another program.
+//! As ns-3's DSSS model does, the CCK detector is given half of the symbol's energy (3 dB) against ideal coherent
+//! detection, so that both simulators' receivers are alike. The CCK rates are computed from the integral. The
+//! polynomials that ns-3 uses when it is built without a numerical library are about 3 dB away from this integral. Left
+//! out: fading within a chunk, and any correlation of bit errors. Validated against values integrated with another
+//! program.
 
 use std::sync::OnceLock;
 
@@ -96,7 +98,8 @@ fn dbpsk(sinr: f64) -> f64 {
     0.5 * libm::exp(-bit_energy(sinr, 1e6))
 }
 
-/// Bit error rate of DQPSK: an approximation for high ratios, which passes a half below -13 dB and is cut there.
+/// Bit error rate of DQPSK: an approximation for high ratios. Below -13 dB it would exceed one half, so it is limited
+/// to one half.
 fn dqpsk(sinr: f64) -> f64 {
     use std::f64::consts::{PI, SQRT_2};
     let x = bit_energy(sinr, 2e6);
@@ -116,18 +119,18 @@ fn biorthogonal_16(energy: f64) -> f64 {
     let place = energy.max(0.0) / STEP;
     let index = (place as usize).min(ENTRIES - 2);
     let (low, high) = (table[index], table[index + 1]);
-    // Beyond the table the last slope goes on: the logarithm is almost a line there.
+    // Beyond the table the last slope is continued: the logarithm is almost a straight line there.
     libm::exp(low + (high - low) * (place - index as f64))
 }
 
-/// The integral behind [`biorthogonal_16`]: one less the probability that the right one of eight correlators is the largest
-/// in magnitude and has the right sign, 1 - ∫ (2Φ(x+β)-1)^7 φ(x) dx over x > -β, with β² twice the energy.
+/// The integral behind [`biorthogonal_16`]: one minus the probability that the right one of eight correlators is the
+/// largest in magnitude and has the right sign, 1 - ∫ (2Φ(x+β)-1)^7 φ(x) dx over x > -β, with β² twice the energy.
 fn integrate_16(energy: f64) -> f64 {
     const DX: f64 = 0.125;
     const SQRT_TAU_INVERSE: f64 = 0.398_942_280_401_432_7;
     let beta = libm::sqrt(2.0 * energy);
-    // The error is integrated itself, for the sake of its small values. Its integrand is smooth and vanishes at both ends, so
-    // that the trapezoid rule is as good as any (Trefethen and Weideman 2014).
+    // The integral is over the error itself and not over its complement, so that small values stay exact. Its integrand
+    // is smooth and vanishes at both ends, so that the trapezoid rule is as good as any (Trefethen and Weideman 2014).
     let sum: f64 = (-120..=80)
         .map(|i| {
             let x = f64::from(i) * DX;

@@ -1,9 +1,10 @@
 //! The medium: it carries each frame to every radio that can sense it.
 //!
-//! A transmission finds its hearers once, with their delays and powers, in order of arrival. Its 2n edges (n beginnings, then
-//! n ends) are walked by one cursor, which goes on without the event queue while nothing else comes before the next edge.
-//! The edges hold consecutive places in the order of scheduling, so that walking them gives exactly what one event for each
-//! edge would give; the `exact` switch does schedule one event for each, and the tests demand the same digest.
+//! A hearer is a radio that can sense a transmission. When a transmission begins, its hearers are found once, with
+//! their delays and powers, in order of arrival. One cursor processes its 2n edges (n beginnings, then n ends). As long
+//! as no other event comes before the next edge, the cursor does not use the event queue. The edges have consecutive
+//! numbers in the order of scheduling, so the result is exactly that of one event for each edge. The switch `exact`
+//! schedules one event for each edge, and the tests require the same digest from both.
 
 use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time};
 
@@ -15,11 +16,11 @@ use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::packet::{NodeId, PacketId};
 
-/// No signal is followed farther than this, in metres: its first edge at the farthest hearer must come before its last edge at
-/// the nearest, and 25 km take less time than the shortest preamble.
+/// Signals beyond this distance in metres are ignored. The beginning of a signal at the farthest hearer must come
+/// before its end at the nearest one, and a signal travels 25 km in less time than the shortest preamble takes.
 pub(super) const HORIZON: f64 = 25_000.0;
 
-/// The state of as many nodes stays in the cache, so that nothing need be fetched before it is used.
+/// Up to this number of nodes, the state of all nodes stays in the processor's cache, and prefetching is not needed.
 pub const CACHED: usize = 500;
 
 /// A transmission that is in the air.
@@ -41,23 +42,24 @@ struct Transmission {
     start: Time,
     order: Order,
     hearers: Vec<Hearer>,
-    /// The next edge: below the number of hearers a beginning, from there on an end.
+    /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
 }
 
-/// The hearers of a node that stands still, among nodes that stand still.
+/// The hearers of a node, kept for as long as no node moves.
 #[derive(Clone, Debug, Default)]
 struct Still {
     epoch: u64,
     hearers: Vec<Hearer>,
 }
 
-/// Who listens at the radios, and knows what else is about to happen.
+/// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Ears {
-    /// Whether an edge at this time and order comes before everything else.
+    /// Whether an edge at this time and order comes before every other event.
     fn comes_first(&self, at: Time, order: Order) -> bool;
 
-    /// Reads the state of a node that edges look at, so that it is in the cache when they come; the value means nothing.
+    /// Reads the state of a node that its edges will need, so that this state is in the processor's cache by then. The
+    /// value has no meaning.
     fn fetch(&self, _node: NodeId) -> u32 {
         0
     }
@@ -65,27 +67,27 @@ pub trait Ears {
     /// What the beginning of a signal means at a node.
     fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time);
 
-    /// What the end of a signal means at a node. Says whether there is something to be done before the next edge.
+    /// What the end of a signal means at a node. Returns whether there is work to do before the next edge.
     fn on_end(&mut self, node: NodeId, end: End, frame: &Frame, now: Time) -> bool;
 }
 
-/// How far the edges of a transmission have been walked.
+/// How far the edges of a transmission have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
-    /// To the last.
+    /// All edges have been processed.
     Finished,
-    /// Something else comes before the next edge, which is at this time and order.
+    /// Another event comes before the next edge, which is at this time and order.
     Next(Time, Order),
-    /// There is something to be done before the next edge.
+    /// There is work to do before the next edge.
     Interrupted,
 }
 
-/// The air between all radios.
+/// The medium that all radios share.
 #[derive(Debug)]
 pub struct Medium {
     channel: Channel,
     transmit_power: f64,
-    /// The weakest signal that counts, in watts.
+    /// The weakest signal that is taken into account, in watts.
     floor: f64,
     receiver: Receiver,
     radios: Vec<Radio>,
@@ -95,7 +97,7 @@ pub struct Medium {
     transmissions: Vec<Transmission>,
     free: Vec<u32>,
     in_air: usize,
-    /// How many transmissions there have been, of each node and in all.
+    /// The number of transmissions so far: of each node, and of all nodes together.
     sent: Vec<u64>,
     count: u64,
     shadowing: u64,
@@ -135,7 +137,8 @@ impl Medium {
         }
     }
 
-    /// Takes the radio from a node that is only wired: it hears nothing. To be said before the first transmission.
+    /// Removes the radio of a node that has only wires, so that it hears nothing. Call this before the first
+    /// transmission.
     pub fn without_radio(&mut self, node: NodeId) {
         self.neighbours.leave_out(node.index());
     }
@@ -157,7 +160,7 @@ impl Medium {
         &self.radios
     }
 
-    /// How many transmissions there have been.
+    /// The number of transmissions so far.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
@@ -225,7 +228,7 @@ impl Medium {
         }
         let (channel, power, floor) = (self.channel, self.transmit_power, self.floor);
         let deterministic = channel.is_deterministic();
-        // A draw belongs to its pair of transmission and hearer, whoever else is looked at and whoever else sends.
+        // The draw depends on the transmission and the hearer only, not on which other nodes are examined or send.
         let key = self.shadowing ^ ((node as u64) << 40 | self.sent[node]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for neighbour in self.neighbours.within_reach(node, now) {
             let mut received = power * channel.gain(neighbour.squared);
@@ -271,15 +274,17 @@ impl Medium {
         }
     }
 
-    /// Walks the edges of a transmission from the next one on, which happens now, for as long as nothing else comes first.
+    /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
+    /// event comes first.
     pub fn walk(&mut self, id: TransmissionId, exact: bool, ears: &mut impl Ears) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let Transmission { frame, start, order, hearers, next } = &mut transmissions[id.0 as usize];
         let n = hearers.len();
         let mut first = true;
         if radios.len() > CACHED && (*next == 0 || *next == n) {
-            // With thousands of nodes little of their state is in the cache. Fetched one after the other, as the edges
-            // come, each piece would be waited for; fetched together, before any is needed, they come in the time of a few.
+            // With thousands of nodes, little of their state is in the processor's cache. If each edge read its node's
+            // state, every read would have to wait for the memory. Here all are read at once, before any is needed, and
+            // the waits overlap.
             let fetched = hearers.iter().fold(0, |sum: u32, hearer| {
                 sum.wrapping_add(radios[hearer.node as usize].fetch()).wrapping_add(ears.fetch(NodeId(hearer.node)))
             });
@@ -323,7 +328,8 @@ impl Medium {
         self.edge(id, self.transmissions[id.0 as usize].next)
     }
 
-    /// The last edge has happened. The packet of a broadcast frame is returned: it is no longer needed.
+    /// Ends a transmission whose last edge has happened. Returns the packet of a broadcast frame, which is no longer
+    /// needed.
     pub fn finish(&mut self, id: TransmissionId) -> Option<PacketId> {
         self.in_air -= 1;
         self.free.push(id.0);
@@ -344,9 +350,9 @@ impl Medium {
     }
 }
 
-/// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the triangle
-/// inequality: of two stations that begin in the same slot, neither may sense the other within that slot only because the
-/// delays over both parts of a way, rounded, are less than the delay over the whole.
+/// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
+/// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
+/// delay over the whole distance, and a station could sense another one that begins in the same slot.
 fn delay_nanos(distance_squared: f64) -> u32 {
     libm::ceil(libm::sqrt(distance_squared) * 1e9 / SPEED_OF_LIGHT) as u32
 }

@@ -1,4 +1,4 @@
-//! The radio: who hears whom, how strongly, and which frames can be decoded.
+//! The radio: which nodes receive a signal, with what power, and which frames they can decode.
 
 pub mod error_rate;
 pub mod medium;
@@ -16,12 +16,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::params::{self, Fault};
 use propagation::Channel;
 
-/// How weak a signal may be: as the distance at which it is that weak, or as a power.
+/// The weakest usable signal, given as a power, or as the distance at which a signal has this power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sensitivity {
-    /// Just enough at this distance from a transmitter of the radio's power.
+    /// The power that arrives at this distance from a transmitter with the radio's power.
     Range(Distance),
-    /// Just enough at this power.
+    /// This power.
     Threshold(Power),
 }
 
@@ -81,14 +81,16 @@ impl JsonSchema for Sensitivity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reception {
-    /// Strong enough, and stronger than all others together by the capture ratio for as long as it lasts. A frame that comes
-    /// later and is stronger than the one being received by the capture ratio is received instead.
+    /// A frame is decoded when it is strong enough and, during all of its time, stronger than all others together by
+    /// the capture ratio. A frame that comes later and is stronger than the one being received by the capture ratio is
+    /// received instead.
     Threshold,
-    /// As ns-2 does it: a frame being received is kept when a later one is weaker by the capture ratio; otherwise both are
-    /// lost, also when the later one is far stronger, or too weak to be decoded.
+    /// As ns-2 does it: a frame being received is kept when a later one is weaker by the capture ratio; otherwise both
+    /// are lost, also when the later one is far stronger, or too weak to be decoded.
     Ns2,
-    /// Bit errors drawn from the ratio of signal to noise and interference, chunk by chunk, with the error rates of DSSS. The
-    /// preamble must be found first: a few microseconds after the frame begins it must stand out of noise and interference.
+    /// Bit errors are drawn from the ratio of signal to noise and interference, with the error rates of DSSS, for each
+    /// chunk of constant interference. The receiver must find the preamble first: a few microseconds after the frame
+    /// begins, the ratio must be at least `preamble_sinr`.
     Sinr,
 }
 
@@ -100,7 +102,8 @@ pub struct Params {
     pub transmit_power: Power,
     /// The weakest frame that can be decoded, as a range or a power.
     pub receive: Sensitivity,
-    /// The weakest signal that makes the medium busy, as a range or a power. Weaker signals count as nothing, also as interference.
+    /// The weakest signal that makes the medium busy, as a range or a power. Weaker signals are ignored, also as
+    /// interference.
     pub sense: Sensitivity,
     /// By how much a frame must be stronger than another to be received in spite of it.
     pub capture: Ratio,
@@ -167,7 +170,7 @@ impl params::Params for Params {
 }
 
 impl Sensitivity {
-    /// The power that is just enough, in watts.
+    /// The weakest usable power, in watts.
     #[must_use]
     pub fn watts(self, channel: &Channel, transmit_power: Power) -> f64 {
         match self {

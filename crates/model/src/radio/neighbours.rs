@@ -1,9 +1,10 @@
-//! Who may hear whom: for every node, the nodes near enough to matter.
+//! Which nodes may receive a node's signals: for every node, a list of the nodes near it.
 //!
-//! A node's list holds all nodes within reach plus a margin. No node can come from outside the list into reach before the two
-//! have closed the margin at their top speeds, so a list is good for that long, and a transmission looks at a few dozen
-//! nodes however many there are. Lists are made from the plain array of all nodes when these are few, from a grid when they
-//! are many. Both searches, and the order within a list, leave every decision as it is: the exact distance decides.
+//! A node's list holds all nodes within reach plus a margin. A node outside the list comes within reach only after the
+//! two nodes together have covered the margin. At their top speeds this takes a known time, and the list is valid for
+//! that time. A transmission examines a few dozen nodes, also in a network of thousands. Lists are made from the plain
+//! array of all nodes when these are few, from a grid when they are many. The kind of search and the order within a
+//! list change no result, because the exact distance decides.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ pub enum Search {
 /// Above this many nodes a grid is faster than the array.
 const ARRAY_LIMIT: usize = 256;
 
-/// The margin as a part of the reach: a larger one makes lists longer, but good for longer.
+/// The margin as a fraction of the reach. A larger margin makes longer lists that are valid for a longer time.
 const MARGIN: f64 = 0.15;
 
 /// Lists of neighbours of all nodes.
@@ -65,7 +66,8 @@ impl Neighbour {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// In the order of the last search, without the distances: those of all nodes would be more than a cache holds.
+    /// In the order of the last search. Distances are not kept: those of all nodes would not fit into the processor's
+    /// cache.
     nodes: Vec<u32>,
     good_until: Time,
 }
@@ -97,7 +99,7 @@ impl Neighbours {
         }
     }
 
-    /// Leaves a node out of every list: it has no radio. To be said before the first search.
+    /// Leaves a node without a radio out of every list. Call this before the first search.
     pub fn leave_out(&mut self, node: usize) {
         self.deaf[node] = true;
     }
@@ -125,7 +127,7 @@ impl Neighbours {
         self.legs[node] = leg;
         self.epoch += 1;
         let speed = speed(&leg);
-        // A node faster than any before, or one that jumps, breaks the bound on which all lists rest.
+        // A node that is faster than all before, or that jumps, breaks the bound on which all lists depend.
         if speed > self.top_speed || jump > 1e-3 {
             self.top_speed = self.top_speed.max(headroom(speed));
             for list in &mut self.lists {
@@ -151,7 +153,8 @@ impl Neighbours {
             let (dx, dy) = (there.x - here.x, there.y - here.y);
             Neighbour { squared: dx * dx + dy * dy, node }
         }));
-        // The list is in the order of last time: almost sorted, and then this takes one comparison each.
+        // The list is in the order of the last search and almost sorted, so sorting takes about one comparison for each
+        // node.
         for i in 1..neighbours.len() {
             let moving = neighbours[i];
             let mut at = i;
@@ -169,7 +172,7 @@ impl Neighbours {
         &neighbours[..within]
     }
 
-    /// How long the margin holds when both nodes run at the top speed towards each other.
+    /// How long the margin lasts when both nodes move towards each other at the top speed.
     fn holds(&self) -> Span {
         if self.top_speed > 0.0 { Span::from_secs_f64(self.margin / (2.0 * self.top_speed)) } else { Span::MAX }
     }
@@ -210,7 +213,8 @@ fn speed(leg: &Leg) -> f64 {
     libm::hypot(leg.velocity.0, leg.velocity.1)
 }
 
-/// A little more than a speed: legs of one speed differ by rounding, and none of them should count as faster than all before.
+/// A little more than a speed: legs of one speed differ by rounding, and none of them should count as faster than all
+/// before.
 fn headroom(speed: f64) -> f64 {
     speed * 1.001
 }

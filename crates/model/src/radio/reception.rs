@@ -1,4 +1,4 @@
-//! Reception at one radio: which frame it is locked on, what disturbs it, and whether it can be decoded.
+//! Reception at one radio: which frame it receives, which signals interfere, and whether the frame can be decoded.
 //!
 //! Powers are added as integers (attowatts), so that the order of edges cannot change a sum.
 
@@ -56,11 +56,11 @@ const ATTO: f64 = 1e18;
 /// `ThresholdPreambleDetectionModel`.
 const DETECTION: Span = Span::from_micros(4);
 
-/// From this ratio on (20 dB) the error rates of all modulations are so small that a success is exactly one in double
-/// precision. Most frames meet no interference, and need no exponential then.
+/// At this ratio (20 dB) and above, the probability of success is exactly one in double precision for all modulations.
+/// Most frames meet no interference, and this limit saves them the computation of an exponential.
 const ERROR_FREE: f64 = 100.0;
 
-/// The state of one radio: one cache line, for every edge of every signal touches it.
+/// The state of one radio: it fits into one cache line, because every edge of every signal reads or writes it.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Radio {
@@ -75,13 +75,13 @@ pub struct Radio {
     sending_until: Time,
     /// The power of all signals in the air, in attowatts.
     energy: u64,
-    /// The frame being received met another.
+    /// Another frame interfered with the frame being received.
     collided: bool,
     /// The frame being received was too weak, or the radio was sending.
     damaged: bool,
     /// Frames lost to another frame.
     collisions: u32,
-    /// What is known of the bits being received, once there is something to know.
+    /// The bits of the frame being received; absent until the first frame whose bit errors are drawn.
     bits: Option<Box<Bits>>,
 }
 
@@ -139,7 +139,7 @@ pub enum Begin {
     Nothing,
     /// The medium turned busy.
     Busy,
-    /// The signal, which ends at this time, is ignored for the sake of the one being received (ns-2's capture).
+    /// The signal, which ends at this time, is ignored because the radio receives a stronger one (ns-2's capture).
     Ignored(Time),
 }
 
@@ -164,7 +164,7 @@ pub enum Verdict {
 }
 
 impl Radio {
-    /// Reads the radio's state into the cache; the value means nothing.
+    /// Reads the radio's state into the processor's cache. The value has no meaning.
     #[inline]
     #[must_use]
     pub const fn fetch(&self) -> u32 {
@@ -201,9 +201,9 @@ impl Radio {
         self.energy = self.energy.saturating_add(attowatts(power));
         let strong = power >= receiver.threshold && (others == 0.0 || power >= receiver.capture * others);
         if now < self.sending_until {
-            // Sending, the radio hears nothing; it will sense what is still there afterwards.
+            // A radio that sends receives nothing. It senses the signal afterwards if the signal still lasts then.
         } else if strong {
-            // The medium was idle, or this frame captures the radio from all others.
+            // The medium was idle, or this frame is stronger than all others by the capture ratio.
             if self.locked != NONE {
                 self.collisions += 1;
             }
@@ -215,7 +215,7 @@ impl Radio {
                 self.collided = receiver.reception == Reception::Threshold;
             }
         } else if receiver.reception == Reception::Sinr {
-            // Before it has decided for a preamble, the receiver turns to a stronger one.
+            // Until it has found a preamble, the receiver switches to a stronger frame.
             let deciding = self.bits.as_ref().is_some_and(|bits| now < bits.detection);
             if deciding && power >= receiver.threshold && power > self.locked_power {
                 self.collisions += 1;
@@ -228,7 +228,7 @@ impl Radio {
         if self.signals == 1 { Begin::Busy } else { Begin::Nothing }
     }
 
-    /// ns-2's way (facts: `mac-phy.md` §2, capture and collisions).
+    /// Reception as in ns-2.35, `mac/mac-802_11.cc`, `recv` and `collision`.
     fn begin_ns2(&mut self, transmission: u32, power: f64, now: Time, end: Time, receiver: &Receiver) -> Begin {
         let damaged = now < self.sending_until || power < receiver.threshold;
         if self.locked == NONE {
@@ -239,7 +239,7 @@ impl Radio {
         if self.locked_power >= receiver.capture * power {
             return Begin::Ignored(end);
         }
-        // Both are lost. The radio stays with the one that lasts longer.
+        // Both frames are lost. The radio keeps the one that ends later.
         self.collided = true;
         self.collisions += 1;
         if end > self.locked_end {
@@ -320,7 +320,7 @@ impl Radio {
         if !bits.detected && now >= bits.detection {
             bits.detected = sinr >= receiver.preamble_sinr;
             if !bits.detected {
-                // The receiver goes on looking for a preamble. Nothing can have come for it since the time of decision.
+                // The receiver searches for a preamble again. No frame has begun since the time of the decision.
                 self.locked = NONE;
                 bits.errors += u64::from(interference == 0.0);
                 self.collisions += u32::from(interference > 0.0);

@@ -1,4 +1,4 @@
-//! The account of packets: each that came into being was delivered, dropped for a reason, or is still somewhere.
+//! The account of packets: every packet was delivered, was dropped for a reason, or still exists.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct Unaccounted {
 }
 
 impl World {
-    /// Looks into every place where a packet can be.
+    /// Compares the account with the packets in every place that can hold one.
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.medium.held();
         held.extend(self.macs.iter().filter_map(crate::mac::dcf::Dcf::held));
@@ -76,7 +76,7 @@ mod tests {
     use crate::world::{MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
     use crate::{ip, link, mac, mobility, radio, routing};
 
-    /// Two idle nodes within reach.
+    /// Two idle nodes within range of each other.
     fn world() -> World {
         let node = |x| NodeSpec {
             mobility: mobility::Config::of_profile("stationary", RFC).expect("a mobility model"),

@@ -31,7 +31,7 @@ pub enum BuildError {
         /// Why.
         source: mobility::BuildError,
     },
-    /// A flow or wire names a node that is not there.
+    /// A flow or wire names a node that does not exist.
     #[error("{what} {number} names node {node}; there are {nodes} nodes, counted from 0")]
     NoSuchNode {
         /// "flow" or "wire".
@@ -59,7 +59,7 @@ impl World {
     /// The world of a specification, at time zero.
     ///
     /// # Errors
-    /// When a flow or wire names a node that is not there, or a movement file has no such node.
+    /// When a flow or wire names a node that does not exist, or a movement file lacks a node.
     pub fn new(spec: &Spec) -> Result<Self, BuildError> {
         check_ends(spec)?;
         let streams = Streams::new(spec.seed, spec.run);

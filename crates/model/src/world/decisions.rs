@@ -1,7 +1,8 @@
-//! What senders take losses for, beside what the losses were.
+//! What senders conclude about the causes of losses, compared with the true causes.
 //!
-//! A sender decides at its end; the world knows what became of the segment. The two are joined when the decision is made, before
-//! the segment is sent again: each row of the table is about the last transmission of the first unacknowledged segment.
+//! A sender decides by what it observes; the world knows what happened to the segment. Both are recorded when the
+//! decision is made, before the segment is sent again: each row of the table is about the last transmission of the
+//! first unacknowledged segment.
 
 use super::World;
 use super::flow::Endpoints;
@@ -12,13 +13,13 @@ use crate::routing::Routing;
 use crate::transport::congestion::Sign;
 use crate::transport::tcp::Judged;
 
-/// Losses of a flow beyond which those that no longer matter are forgotten.
+/// When more losses of a flow than this are kept, those that no longer matter are removed.
 const MANY_LOSSES: usize = 128;
 
-/// What became of a segment.
+/// What happened to a segment.
 struct Fate {
     cause: TrueCause,
-    /// The drop behind it, if there was one.
+    /// The drop, if the segment was dropped.
     lost: Option<Lost>,
 }
 
@@ -29,7 +30,7 @@ impl Fate {
 }
 
 impl World {
-    /// Watches the flows whose senders tell causes of loss apart.
+    /// Begins to record the losses of flows whose senders distinguish causes of loss.
     pub(super) fn watch_losses(&mut self) {
         for (number, flow) in self.flows.iter_mut().enumerate() {
             if let Endpoints::Tcp { sender, .. } = &flow.transport
@@ -41,7 +42,7 @@ impl World {
         }
     }
 
-    /// The MAC of a node gave up on a neighbour with this packet.
+    /// The MAC or the address resolution of a node could not deliver this packet to a neighbour.
     pub(super) fn note_break(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
         if self.cx.losses.is_watching() {
             let in_range = self.medium.reaches(node, next_hop, self.cx.now);
@@ -50,7 +51,7 @@ impl World {
         }
     }
 
-    /// Takes down what the flow's sender has decided since it was asked last.
+    /// Records the decisions of the flow's sender since the last call.
     pub(super) fn note_decisions(&mut self, flow: usize) {
         let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport else { return };
         let judged = sender.take_judged();
@@ -81,7 +82,7 @@ impl World {
         }
     }
 
-    /// What has become of the segment that a decision is about.
+    /// What happened to the segment that a decision is about.
     fn fate(&mut self, flow: usize, judged: &Judged) -> Fate {
         let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else {
             return Fate::without_loss(TrueCause::Spurious);
@@ -98,7 +99,7 @@ impl World {
         if let Some(&lost) = lost {
             return Fate { cause: cause_of(&lost), lost: Some(lost) };
         }
-        // Not lost, but it may have to wait for a route.
+        // It is not lost, but it may wait for a route.
         for (number, node) in self.nodes.iter().enumerate() {
             let waits = node.routing.held().into_iter().any(|packet| {
                 let packet = &self.cx.packets[packet];
@@ -115,7 +116,7 @@ impl World {
     }
 }
 
-/// What a drop was due to.
+/// The true cause of a drop.
 fn cause_of(lost: &Lost) -> TrueCause {
     match lost.reason {
         DropReason::QueueFull => TrueCause::Congestion,
@@ -131,8 +132,8 @@ fn cause_of(lost: &Lost) -> TrueCause {
     }
 }
 
-/// What a missing link or route was due to: routing takes a neighbour for lost when frames fail, whether the neighbour has gone
-/// or others have disturbed them.
+/// The true cause of a missing link or route. When frames fail, routing treats the neighbour as lost, both when it is
+/// out of range and when other frames interfered.
 const fn cause_of_break(broken: Option<Break>) -> TrueCause {
     match broken {
         Some(Break { in_range: true, .. }) => TrueCause::Interference,

@@ -1,4 +1,4 @@
-//! What each event and each action does: the way of a packet can be read here from top to bottom.
+//! What each event and each action does. The functions are in the order in which a packet meets them.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::radio::reception::{Begin, End, Verdict};
 use crate::routing::{Connectivity, Routing};
 
 impl World {
-    /// Sets everything going at time zero.
+    /// Starts all protocols and traffic at time zero.
     pub(super) fn start(&mut self) {
         self.look_at_connectivity();
         for node in 0..self.nodes.len() {
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// A packet goes down to the wire or the radio that leads to its next hop.
+    /// Passes a packet to the wire or the radio that leads to its next hop.
     fn send(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
         let n = node.index();
         self.count_routing(node, packet);
@@ -164,7 +164,7 @@ impl World {
         }
     }
 
-    /// A frame goes on the air.
+    /// Starts the transmission of a frame.
     fn transmit(&mut self, frame: Frame) {
         let word = self.cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         self.cx.digest.fold(word ^ (frame.kind as u64) << 62 ^ u64::from(frame.bytes) << 32);
@@ -187,7 +187,8 @@ impl World {
         }
     }
 
-    /// Walks the edges of a transmission, and of those that come in between, for as long as nothing else comes first.
+    /// Processes the edges of a transmission, and of other transmissions in between, until another kind of event comes
+    /// first.
     fn walk(&mut self, mut transmission: TransmissionId) {
         loop {
             let mut ears = MacEars {
@@ -225,8 +226,7 @@ impl World {
             if self.queue.is_empty() {
                 return self.queue.push_ordered(at, order, Event::Edge(transmission));
             }
-            // Something else comes first; more often than not it is an edge of a transmission that began within the same
-            // microsecond.
+            // Another event comes first. Often it is an edge of a transmission that began within the same microsecond.
             match self.queue.next_time() {
                 Some(time) if time <= self.end => {}
                 _ => return self.queue.push_ordered(at, order, Event::Edge(transmission)),
@@ -257,11 +257,11 @@ impl World {
         }
     }
 
-    /// The packet in front has come up, and those behind it for as long as nothing else comes first.
+    /// The first packet in the line reaches IP, and then those behind it, until another event comes first.
     fn bring_up(&mut self) {
         loop {
             if self.nodes.len() > CACHED {
-                // As with the edges of a transmission: the receivers of a broadcast are fetched together.
+                // As with the edges of a transmission, the state of all receivers of a broadcast is read at once.
                 let fetched = self.upward.coming().fold(0, |sum: u32, rising| {
                     sum.wrapping_add(self.nodes[rising.node.index()].routing.fetch(&self.cx.packets[rising.packet]))
                 });
@@ -279,7 +279,7 @@ impl World {
         }
     }
 
-    /// A packet comes up from a link, or from a wire.
+    /// IP receives a packet from a link or from a wire.
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
         let n = node.index();
         let arrival = ip::arrive(&mut self.cx.packets[packet], node);
@@ -304,8 +304,8 @@ impl World {
             self.cx.drop_packet(node, packet, self.cx.link_failure);
             return;
         }
-        // The MAC is free now, and says so behind this. What routing does about the failure comes first: packets that it takes
-        // back from the queue must not go out to the broken hop.
+        // The MAC is free now, and its action `MacReady` is still in the list. The actions of routing must come before
+        // it: packets that routing takes back from the queue must not be sent to the broken next hop.
         let pending = self.cx.actions.len();
         self.nodes[node.index()].routing.on_link_failure(packet, next_hop, &mut self.cx);
         let asked = self.cx.actions.len() - pending;
@@ -330,7 +330,7 @@ impl World {
         }
     }
 
-    /// Shows the true connectivity to protocols that ask for it.
+    /// Gives the true connectivity to protocols that use it.
     fn look_at_connectivity(&mut self) {
         if self.connectivity_interval.is_zero() {
             return;
@@ -411,8 +411,8 @@ struct MacEars<'a> {
 }
 
 impl MacEars<'_> {
-    /// Whether something is left to be done. A packet that came alone, and waits for nothing but its time, needs no more than a
-    /// place in the line.
+    /// Whether there is work left to do. A single packet that only has to wait for the processing delay is added to the
+    /// line here, and needs no other work.
     #[inline]
     fn must_act(&mut self, now: Time) -> bool {
         match self.cx.actions.front() {
@@ -477,7 +477,7 @@ impl Ears for MacEars<'_> {
     }
 }
 
-/// A packet starts on its way up.
+/// Adds a packet to the line to IP.
 #[inline]
 fn line_up(upward: &mut Upward, queue: &mut Queue<Event>, node: NodeId, packet: PacketId, from: NodeId, now: Time) {
     let order = queue.reserve(1);

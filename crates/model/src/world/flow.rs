@@ -1,4 +1,4 @@
-//! Flows: an application, the transport below it at both ends, and the meter that counts.
+//! Flows: an application, its transport at both ends, and the meter that counts packets.
 
 use std::borrow::Cow;
 
@@ -37,11 +37,11 @@ pub(super) struct Flow {
     pub source_wakeup: Wakeup,
     pub sink_wakeup: Wakeup,
     pub meter: FlowMeter,
-    /// Whether its sender tells causes of loss apart.
+    /// Whether its sender distinguishes causes of loss.
     pub classifies: bool,
     /// Whether the destination has seen the segment that opens the connection.
     pub opened: bool,
-    /// The next hop and the length of the source's route, as last announced.
+    /// The next hop and the number of hops of the source's route, as announced last.
     pub route: Option<(NodeId, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
     pub errors: Vec<(NodeId, Time)>,
@@ -55,7 +55,7 @@ pub(super) struct Flow {
     pub before: Counts,
 }
 
-/// What is counted of a flow from the start of the run on.
+/// Counters of a flow from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub retransmissions: u64,
@@ -168,11 +168,11 @@ impl World {
         self.arm_source(flow);
     }
 
-    /// A flow's window rule cannot go on: the run ends here.
+    /// A flow's window rule has failed: the run ends here.
     fn fail(&mut self, flow: usize, message: String) {
         if self.failure.is_none() {
             self.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });
-            // What else is to happen at this instant does no harm: the rule that failed answers nothing any more.
+            // The other events of this instant are harmless, because the failed rule is not called again.
             self.end = self.cx.now;
         }
     }
@@ -233,8 +233,9 @@ impl World {
         }
     }
 
-    /// A node cannot pass a segment on. Its source is told, if it wants to know: directly where that is the node itself, otherwise
-    /// by an ICMP error along the route that there is; none is looked for, and the error is not repeated (RFC 1122 §3.2.2).
+    /// A node cannot forward a segment. If the sender uses such notices, the source is told. If the node is the source
+    /// itself, this happens directly. Otherwise the node sends an ICMP error, if it has a route to the source: it
+    /// searches for none, and an ICMP error causes no further one (RFC 1122 §3.2.2).
     pub(super) fn tell_unreachable(&mut self, node: NodeId, quote: Quote) {
         let now = self.cx.now;
         let flow = quote.flow.index();
@@ -246,7 +247,7 @@ impl World {
             self.on_unreachable(flow, quote.seq);
             return;
         }
-        // A break throws a queue full of segments back: one error tells of all.
+        // A broken link returns a queue full of segments. One error is sent for all of them.
         match it.errors.iter_mut().find(|(other, _)| *other == node) {
             Some((_, last)) if now.since(*last) < self.unreachable_interval => return,
             Some((_, last)) => *last = now,
@@ -268,7 +269,7 @@ impl World {
             self.cx.drop_packet(node, packet, DropReason::NoRoute);
             return;
         }
-        // It goes down before the route error, which waits among the actions already.
+        // It is sent before the route error, which is in the list of actions already.
         let pending = self.cx.actions.len();
         it.routing.route(packet, &mut self.cx);
         let asked = self.cx.actions.len() - pending;
@@ -276,7 +277,7 @@ impl World {
         self.arm_routing(node.index());
     }
 
-    /// The source of a flow learns that one of its segments could not be passed on.
+    /// The source of a flow learns that one of its segments could not be forwarded.
     fn on_unreachable(&mut self, flow: usize, seq: u64) {
         let now = self.cx.now;
         if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
@@ -292,7 +293,8 @@ impl World {
         let before = *receiver.counters();
         receiver.on_segment(header, now);
         let after = *receiver.counters();
-        // A SYN without payload is new once; the acknowledgement that completes an opening carries nothing to be measured.
+        // A SYN without payload counts as new once. The acknowledgement that completes the opening has no payload, and
+        // is not counted.
         if header.len > 0 || header.flags.syn {
             let first_syn = header.flags.syn && !std::mem::replace(&mut it.opened, true);
             let unique = after.unique_bytes > before.unique_bytes || first_syn;
@@ -347,7 +349,7 @@ impl World {
         }
     }
 
-    /// What has been counted of a flow so far.
+    /// The counters of a flow so far.
     pub(super) fn counts(&self, flow: usize) -> Counts {
         let dropped = self.cx.flow_drops.get(flow).map_or(0, |reasons| reasons.iter().sum());
         match &self.flows[flow].transport {
@@ -366,7 +368,7 @@ impl World {
         }
     }
 
-    /// The measuring window begins: what was counted before is not of it.
+    /// The measuring window begins. Earlier counts are excluded.
     pub(super) fn begin_measuring(&mut self) {
         self.numbered_before = self.numbered();
         for flow in 0..self.flows.len() {

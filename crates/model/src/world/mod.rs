@@ -1,7 +1,7 @@
-//! The world: every node with its layers, the air and the wires between them, and the clock.
+//! The world: every node with its layers, the medium and the wires between them, and the clock.
 //!
-//! The only `match` over events and actions is in `dispatch`. Layers never call each other: a handler pushes actions, which
-//! are carried out first in, first out, before the next event.
+//! The only `match` over events and actions is in `dispatch`. Layers never call each other: a handler pushes actions,
+//! which are carried out first in, first out, before the next event.
 
 mod account;
 mod build;
@@ -31,7 +31,7 @@ use crate::radio::medium::{Medium, TransmissionId};
 use crate::routing::{self, Connectivity};
 use flow::Flow;
 
-/// What happens at a time.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The next edge of a transmission.
@@ -40,7 +40,7 @@ enum Event {
     Mac(u32),
     /// A node's link has a deadline.
     Link(u32),
-    /// The next packet has come up to IP.
+    /// The first packet of the line to IP reaches IP.
     Up,
     /// A node's routing has a deadline.
     Routing(u32),
@@ -52,9 +52,9 @@ enum Event {
     Wire(u32),
     /// A node's leg ends.
     Leg(u32),
-    /// A packet goes down to the link, after a jitter.
+    /// A packet goes to the link, after a jitter.
     Send(NodeId, PacketId, NodeId),
-    /// Oracles look at the true connectivity.
+    /// Oracle routing gets the true connectivity.
     Connectivity,
     /// Series are sampled.
     Sample,
@@ -62,7 +62,7 @@ enum Event {
     Measure,
 }
 
-/// A node's layers above the MAC. What each packet that is heard needs stands first.
+/// A node's layers above the MAC. The fields that every received packet needs come first.
 #[derive(Debug)]
 #[repr(C)]
 struct Node {
@@ -72,7 +72,7 @@ struct Node {
     link_wakeup: Wakeup,
     mobility: mobility::Model,
     wireless: bool,
-    /// The wires at this node: the neighbour at the other end, the direction towards it, the wire.
+    /// The wires at this node: the neighbour at the other end, the direction towards it, and the wire's index.
     wires: Vec<(NodeId, Direction, usize)>,
     /// The flows that start here.
     flows: Vec<usize>,
@@ -119,14 +119,14 @@ pub struct World {
     events: u64,
     /// Of these, edges of transmissions.
     queued_edges: u64,
-    /// The packets that ns-2 would have given a number when measuring began.
+    /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
     numbered_before: u64,
-    /// Edges of the transmissions that are over.
+    /// Edges of the transmissions that have ended.
     edges: u64,
     failure: Option<RuleFailure>,
 }
 
-/// A flow's window rule could not go on.
+/// A flow's window rule failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} at {time}: {message}")]
 pub struct RuleFailure {
@@ -134,22 +134,22 @@ pub struct RuleFailure {
     pub flow: u32,
     /// The simulated time.
     pub time: Time,
-    /// What the rule says of it.
+    /// The rule's message.
     pub message: String,
 }
 
-/// Why a run did not come to its end.
+/// Why a run did not reach its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// The packets do not add up.
     #[error(transparent)]
     Unaccounted(#[from] Unaccounted),
-    /// A flow's window rule could not go on.
+    /// A flow's window rule failed.
     #[error(transparent)]
     Rule(#[from] RuleFailure),
 }
 
-/// How far a run has come, for whoever watches it from another thread; and a way to stop it.
+/// Shows another thread how far a run has come, and can stop the run.
 #[derive(Debug, Default)]
 pub struct Watch {
     simulated: AtomicU64,
@@ -175,22 +175,22 @@ impl Watch {
     }
 }
 
-/// The watch is looked at after this many events.
+/// The watch is read and updated after this many events.
 const WATCH_EVERY: u64 = 4096;
 
 impl World {
-    /// Runs to the end, or until the watch says stop, and gives the results.
+    /// Runs to the end, or until the watch asks to stop, and returns the results.
     ///
     /// # Errors
-    /// When the packets do not add up: a defect of the simulator, which names seed, run and event. And when a window rule from
-    /// outside fails.
+    /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or when a
+    /// user's window rule fails.
     pub fn run(mut self, watch: &Watch) -> Result<Outcome, RunError> {
         self.start();
         let mut cancelled = false;
         let mut look = WATCH_EVERY;
         while let Some((time, event)) = self.queue.pop() {
             if time > self.end {
-                // The event stays in the account: its packet is still somewhere.
+                // The event is put back, because the account counts its packet.
                 self.queue.push(time, event);
                 break;
             }

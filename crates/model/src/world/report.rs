@@ -101,7 +101,8 @@ impl World {
         }
     }
 
-    /// The packets so far that ns-2 would give a number: it numbers neither AODV's messages nor those of address resolution.
+    /// The number of packets so far that ns-2 would number. It numbers neither AODV's messages nor those of address
+    /// resolution.
     pub(super) fn numbered(&self) -> u64 {
         let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
         let routing = if self.nodes.iter().any(|node| node.routing_protocol == "aodv") {

@@ -1,4 +1,4 @@
-//! What a run is made of: plain typed data, from which [`World`](super::World) builds itself.
+//! The specification of a run: plain typed data, from which a [`World`](super::World) is built.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Spec {
     pub run: u64,
     /// How long the run lasts.
     pub duration: Span,
-    /// From when on flows are measured.
+    /// When the measuring of flows begins.
     pub measure_from: Time,
     /// The nodes, in order of their numbers.
     pub nodes: Vec<NodeSpec>,
@@ -53,7 +53,7 @@ pub struct NodeSpec {
     pub mobility: mobility::Config,
     /// Where the scenario puts it at the start.
     pub start: Position,
-    /// The movement file, if its mobility names one.
+    /// The movement file, if its mobility model uses one.
     pub movements: Option<Arc<Movements>>,
     /// Whether it has a radio.
     pub wireless: bool,
@@ -94,14 +94,14 @@ pub enum Transport {
     Udp,
     /// A TCP connection.
     Tcp {
-        /// The machine and the variant.
+        /// TCP's parameters and the variant.
         config: Box<tcp::Config>,
         /// How the receiver acknowledges.
         acking: acking::Config,
     },
 }
 
-/// What is observed besides what is always counted.
+/// What is observed in addition to the counters, which always count.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveSpec {
     /// The quantities sampled.

@@ -43,30 +43,30 @@ pub struct Params {
     pub long_retry_limit: u32,
     /// Bytes that the MAC adds to a packet: header, LLC/SNAP, frame check sequence.
     pub header: Bytes,
-    /// Propagation time allowed for, each way, when waiting for an answer.
+    /// Largest propagation delay, each way, for which a station waits when it expects an answer.
     pub max_propagation: Span,
     /// Whether a station may send at once when the medium has been idle for a DIFS (§9.2.5.1).
     pub immediate_access: bool,
     /// Whether the back-off is drawn from 0 to CW; otherwise from 0 to CW-1.
     pub draw_includes_cw: bool,
-    /// Whether a frame received in error makes the next interframe space an EIFS (§9.2.3.4); otherwise it sets the NAV for
-    /// an EIFS.
+    /// Whether a frame received in error makes the next interframe space an EIFS (§9.2.3.4); otherwise it sets the NAV
+    /// for an EIFS.
     pub eifs_replaces_difs: bool,
     /// Whether the NAV set by an RTS is reset when no frame follows it (§9.2.5.4).
     pub nav_reset: bool,
     /// Whether a back-off follows a packet that was given up.
     pub backoff_after_giving_up: bool,
-    /// Whether each packet has its own count of failures (§9.2.5.3); otherwise those of data frames are counted on for the next
-    /// packet when one is given up over its RTS.
+    /// Whether each packet has its own count of failures (§9.2.5.3); otherwise, when a packet is given up after failed
+    /// RTS, the count of failed data frames is kept for the next packet.
     pub failures_per_packet: bool,
-    /// Whether a station looks at the medium once more at the moment it sends: if it is busy, a back-off that has just run out
-    /// starts anew with a wider window, as it does in place of the data after a CTS, and no CTS is sent. Otherwise a frame that
-    /// begins in the same instant is not sensed in time (§9.2.4), data follow their CTS in any case (§9.2.3.1), and a CTS
-    /// depends on the NAV alone (§9.2.5.7).
+    /// Whether a station senses the medium once more at the moment it sends. If so, and the medium is busy, no CTS is
+    /// sent, and a back-off that has just ended, or that data after a CTS would follow, starts again with a wider
+    /// window. If not, a frame that begins in the same instant is not sensed in time (§9.2.4), data always follow their
+    /// CTS (§9.2.3.1), and a CTS depends on the NAV alone (§9.2.5.7).
     pub final_carrier_check: bool,
-    /// Whether a station that waits for an answer hears out a frame that has begun when the wait is over, and takes anything
-    /// else that is sent to it for a failure at once (§9.2.8); otherwise it waits for as long as the answer would take, whatever
-    /// it hears.
+    /// Whether a station that waits for an answer also waits for the end of a frame that has begun when the wait is
+    /// over, and treats any other frame sent to it as a failure at once (§9.2.8). Otherwise it waits for as long as the
+    /// answer would take, and other frames change nothing.
     pub hears_out: bool,
 }
 

@@ -8,7 +8,8 @@ use crate::frame::{Frame, FrameKind};
 use crate::packet::NodeId;
 
 impl Dcf {
-    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes next.
+    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes
+    /// next.
     pub fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         // §9.2.3.4: a frame without error ends the EIFS.
         self.eifs_until = Time::ZERO;
@@ -43,7 +44,7 @@ impl Dcf {
         }
     }
 
-    /// Whether the station waits for another's frame that answers its own.
+    /// Whether the station waits for the answer of another station to its own frame.
     pub(super) fn is_waiting(&self) -> bool {
         match self.exchange {
             Exchange::Rts | Exchange::Cts => true,
@@ -79,7 +80,7 @@ impl Dcf {
             outgoing.needs_rts = false;
         }
         self.timeout = Time::NEVER;
-        // §9.2.4: the RTS succeeded, but the contention window waits for the ACK.
+        // §9.2.4: the RTS succeeded, but the contention window is reset only by the ACK.
         self.short_retries = 0;
         self.proceed(timing, cx);
     }
@@ -103,7 +104,7 @@ impl Dcf {
 
     fn on_data(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         if u64::from(frame.bytes) >= timing.params.rts_threshold.count() {
-            // The station that answered an RTS waits for this frame and for no other.
+            // The station has answered an RTS, and waits for this frame only.
             if self.exchange != Exchange::Cts {
                 return;
             }

@@ -1,4 +1,4 @@
-//! One station with a bare context: it is told what its radio senses, and its frames and deadlines are looked at.
+//! One station with an empty context. The tests tell it what its radio senses, and check its frames and deadlines.
 
 use hopyard_engine::Streams;
 use hopyard_engine::units::{Bytes, Rate};
@@ -31,7 +31,7 @@ struct Bench {
     station: Dcf,
     timing: Timing,
     cx: Context,
-    /// Frames sent and not yet looked at, with the time in us at which they went on the air.
+    /// Frames sent and not yet checked, with the time in us at which their transmission began.
     sent: Vec<(u64, Frame)>,
 }
 
@@ -111,7 +111,7 @@ impl Bench {
         self.station.on_idle(&self.timing, us(to));
     }
 
-    /// A frame is received from `at` on; gives when it ends.
+    /// A frame is received from `at` on. Returns when it ends.
     fn hear(&mut self, at: u64, frame: &Frame) -> u64 {
         self.to(at);
         self.station.on_busy(&self.timing, us(at));
@@ -126,7 +126,7 @@ impl Bench {
         end
     }
 
-    /// What the station has asked of the world since last asked.
+    /// The actions of the station since the last call.
     fn actions(&mut self) -> Vec<Action> {
         self.cx.actions.drain(..).collect()
     }
@@ -457,7 +457,8 @@ fn a_frame_announced_by_an_rts_runs_through_four_frames() {
     assert_eq!(bench.next_frame().1.kind, FrameKind::Rts, "the exchange starts anew");
 }
 
-/// Sends a packet that is never answered until it is given up; the frames, and the slots waited before each but the first.
+/// Sends a packet that is never answered until it is given up; the frames, and the slots waited before each but the
+/// first.
 fn unanswered(bench: &mut Bench, after: u64) -> (Vec<Frame>, Vec<u64>) {
     let (mut frames, mut slots, mut end) = (Vec::new(), Vec::new(), after);
     loop {
@@ -642,7 +643,7 @@ fn an_answer_that_has_begun_is_heard_out() {
     };
     assert_eq!(answer(RFC), (1, 0));
     assert_eq!(answer(NS2), (0, 1));
-    // It was no answer after all: the frame has failed when it ends.
+    // It was not the answer, so the frame has failed when it ends.
     let mut bench = Bench::new(RFC, 1, |_| {});
     bench.accept(1000, PEER);
     let (at, _) = bench.next_frame();

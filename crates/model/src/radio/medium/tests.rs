@@ -34,7 +34,8 @@ fn frame(from: u32, packet: Option<PacketId>, to: NodeId) -> Frame {
     }
 }
 
-/// Writes down every edge: node, whether a signal begins, when. Says `goes_on` when asked whether the next edge comes first.
+/// Writes down every edge: node, whether a signal begins, when. Says `goes_on` when asked whether the next edge comes
+/// first.
 #[derive(Default)]
 struct Recorder {
     goes_on: bool,

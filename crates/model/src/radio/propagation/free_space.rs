@@ -1,7 +1,7 @@
-//! Free space: line of sight and nothing else.
+//! Free space: the direct path only.
 //!
-//! Read: H. T. Friis, A note on a simple transmission formula, Proc. IRE 34 (1946) 254-256. Left out: everything that is in
-//! the way. Validated against the formula at one metre in decibels.
+//! Read: H. T. Friis, A note on a simple transmission formula, Proc. IRE 34 (1946) 254-256. Left out: obstacles and
+//! reflections. Validated against the formula at one metre in decibels.
 
 use hopyard_engine::units::{Frequency, Ratio};
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ impl FreeSpace {
 }
 
 impl PathLoss for FreeSpace {
-    /// At less than the wavelength over 4π, where the formula does not hold, all of the power arrives.
+    /// The formula does not hold for distances below λ/4π. There, all of the power arrives.
     #[inline]
     fn gain(&self, distance_squared: f64) -> f64 {
         (self.0 / distance_squared).min(1.0)

@@ -1,9 +1,9 @@
 //! Log-distance path loss with log-normal shadowing.
 //!
 //! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.9; free space gives the loss at the reference
-//! distance, nearer than which it stays the same (as in ns-2). Each reception of each transmission is shadowed
-//! independently, as in ns-2: neither correlated in time nor in space, which makes it a model of fading rather than of
-//! buildings. Validated by its moments and against the formula.
+//! distance. At smaller distances the loss is the same as there (as in ns-2). Each reception of each transmission is
+//! shadowed independently, as in ns-2: draws are correlated neither in time nor in space. This models fading rather
+//! than buildings. Validated by its moments and against the formula.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
@@ -22,9 +22,9 @@ pub struct Params {
     pub antenna_gain: Ratio,
     /// Losses in cables and filters, both ends together.
     pub system_loss: Ratio,
-    /// The power of distance with which the signal falls: 2 in free space, 2.7 to 5 in towns.
+    /// The path loss exponent: 2 in free space, 2.7 to 5 in towns.
     pub exponent: f64,
-    /// Where the power law starts.
+    /// The reference distance, from which the power law holds.
     pub reference_distance: Distance,
     /// Standard deviation of the shadowing; "0 dB" for none.
     pub sigma: Ratio,

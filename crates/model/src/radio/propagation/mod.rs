@@ -1,8 +1,9 @@
-//! Path loss: which part of the transmitted power arrives at a distance.
+//! Path loss: the fraction of the transmitted power that arrives at a distance.
 //!
-//! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on squared
-//! distances: most models need neither a root nor a logarithm. Shadowing is a factor of its own, drawn from a key of
-//! (transmission, receiver) and not from a stream, so that leaving a pair out of the search shifts no other draw.
+//! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on
+//! squared distances: most models need neither a root nor a logarithm. Shadowing is a separate factor. It is drawn from
+//! a key (transmission, receiver) and not from a random stream, so that a pair that the search leaves out does not
+//! change the draws of other pairs.
 
 use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
 
@@ -21,7 +22,7 @@ pub const SPEED_OF_LIGHT: f64 = 3e8;
 /// [`Channel::reach`] bounds every draw and a search limited to it changes no decision.
 pub const SHADOWING_LIMIT: f64 = 6.0;
 
-/// By how much [`Channel::reach`] is larger than the exact inverse, against rounding.
+/// The factor by which [`Channel::reach`] exceeds the exact inverse, because of rounding errors.
 const REACH_MARGIN: f64 = 1e-9;
 
 /// A path loss model, ready for use.
@@ -46,7 +47,8 @@ pub trait PathLoss {
 
 /// Makes the registry, and the enum that forwards to one of the models.
 ///
-/// A model's module holds `Params` and a type of the variant's name, which implements [`PathLoss`] and has `new(&Params)`.
+/// A model's module holds `Params` and a type of the variant's name, which implements [`PathLoss`] and has
+/// `new(&Params)`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         registry! { "propagation": $($name => $module::$variant, $summary;)+ }
@@ -66,16 +68,16 @@ macro_rules! models {
         }
 
         impl Channel {
-            /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling
-            /// with distance.
+            /// The median of received power over transmitted power, at this distance squared in m². At most one, and
+            /// falling with distance.
             #[inline]
             #[must_use]
             pub fn gain(&self, distance_squared: f64) -> f64 {
                 match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
             }
 
-            /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing. The
-            /// key is a number of the pair (transmission, receiver), and need not be well mixed.
+            /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing.
+            /// The key is a number for the pair (transmission, receiver). Its bits need not look random.
             #[inline]
             #[must_use]
             pub fn shadowing(&self, key: u64) -> f64 {
@@ -89,7 +91,8 @@ macro_rules! models {
                 distance * (1.0 + REACH_MARGIN)
             }
 
-            /// Whether equal distances always give equal gains, so that those of pairs that stand still may be kept.
+            /// Whether equal distances always give equal gains, so that the gains of nodes that do not move can be
+            /// kept.
             #[must_use]
             pub fn is_deterministic(&self) -> bool {
                 match self { $(Self::$variant(model) => model.is_deterministic(),)+ }
@@ -107,8 +110,8 @@ models! {
 }
 
 impl Channel {
-    /// The received power, in the median, of a node at exactly `range`; as a threshold it includes that node, because
-    /// [`Channel::gain`] computes the same.
+    /// The median of the received power at exactly `range`. Used as a threshold it includes a node at this distance,
+    /// because [`Channel::gain`] gives the same value.
     #[must_use]
     pub fn threshold_for(&self, tx_power: Power, range: Distance) -> Power {
         Power::from_watts(tx_power.watts() * self.gain(range.metres() * range.metres()))

@@ -1,9 +1,9 @@
-//! Range disc: who is within the range hears, who is outside does not.
+//! Range disc: nodes within the range receive a signal, nodes outside do not.
 //!
-//! The disc of the ad hoc literature (Gupta and Kumar 2000, protocol model). The ranges themselves are the radio's thresholds,
-//! given in metres; this model's part is that power says nothing more. It therefore falls so slowly (to a half at 100 km) that
-//! a threshold still has its exact range, while no signal within the ranges of any radio is strong enough to capture another.
-//! Not for reception by signal to noise ratio, which it leaves without noise.
+//! This is the disc of the literature on ad hoc networks (Gupta and Kumar 2000, protocol model). The ranges are the
+//! radio's thresholds, given in metres. In this model, power falls so slowly with distance (to a half at 100 km) that
+//! no signal is strong enough to capture another, while each threshold still has its exact range. It cannot be used
+//! with the reception "sinr", because all signals have about the same power.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,8 @@ impl PathLoss for RangeDisc {
     }
 
     fn reach(&self, gain: f64) -> f64 {
-        // The subtraction leaves six digits or more of the distance; the rest is given on top, so that no node is left out.
+        // The subtraction keeps at least six digits of the distance. The result is enlarged by the rest, so that no
+        // node is left out.
         libm::sqrt((HALF_SQUARED / gain - HALF_SQUARED).max(0.0)) * (1.0 + 1e-7)
     }
 }

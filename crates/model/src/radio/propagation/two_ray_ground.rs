@@ -1,8 +1,8 @@
 //! Two-ray ground reflection: direct ray and the ray reflected from flat ground.
 //!
-//! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. As in ns-2, free space (Friis) holds up to the
-//! crossover distance 4π·h²/λ, where both formulas agree, and the asymptote h⁴/d⁴ beyond; the oscillation between the two
-//! rays is left out. Validated against the thresholds that ns-2 publishes for 250 m and 550 m.
+//! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. As in ns-2, free space (Friis) holds up to
+//! the crossover distance 4π·h²/λ, where both formulas agree, and the asymptote h⁴/d⁴ beyond; the oscillation between
+//! the two rays is left out. Validated against the thresholds that ns-2 publishes for 250 m and 550 m.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
@@ -45,9 +45,9 @@ impl params::Params for Params {
 /// The compiled form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRayGround {
-    /// The gain times d², nearer than the crossover.
+    /// The gain times d², for distances below the crossover.
     near: f64,
-    /// The gain times d⁴, from the crossover on.
+    /// The gain times d⁴, for distances from the crossover on.
     far: f64,
     /// The square of the crossover distance.
     crossover_squared: f64,
@@ -70,7 +70,7 @@ impl TwoRayGround {
 }
 
 impl PathLoss for TwoRayGround {
-    /// At less than the wavelength over 4π, where Friis's formula does not hold, all of the power arrives.
+    /// Friis's formula does not hold for distances below λ/4π. There, all of the power arrives.
     #[inline]
     fn gain(&self, distance_squared: f64) -> f64 {
         if distance_squared < self.crossover_squared {
@@ -102,7 +102,7 @@ mod tests {
         assert!((POWER * law.gain(550.0 * 550.0) / 1.5592e-11 - 1.0).abs() < 1e-4);
         assert!((law.reach(3.652e-10 / POWER) - 250.0).abs() < 0.03);
         assert!((law.reach(1.559e-11 / POWER) - 550.0).abs() < 0.03);
-        // The 200 m of the same power, as its `threshold` tool gives it.
+        // The threshold for 200 m at the same power, as ns-2's tool `threshold` prints it.
         assert!((POWER * law.gain(200.0 * 200.0) / 8.917_54e-10 - 1.0).abs() < 1e-5);
     }
 

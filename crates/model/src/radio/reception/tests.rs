@@ -1,4 +1,4 @@
-//! One radio: signals begin and end, and what it makes of them is looked at.
+//! Tests of one radio: signals begin and end, and the tests check what the radio reports.
 
 use hopyard_engine::{Rng, Streams};
 use proptest::prelude::*;
@@ -78,7 +78,7 @@ fn a_frame_alone_is_decoded() {
 
 #[test]
 fn a_frame_too_weak_to_be_decoded_keeps_the_medium_busy() {
-    // ns-2's radio takes it for a frame in error; the others do not see a frame at all.
+    // In ns-2 this is a frame in error; for the other ways of reception it is no frame.
     for (reception, verdict) in
         [(Reception::Threshold, Verdict::Missed), (Reception::Ns2, Verdict::Error), (Reception::Sinr, Verdict::Missed)]
     {
@@ -96,7 +96,7 @@ fn frames_of_like_strength_destroy_each_other() {
         assert_eq!(bench.begin(2, LEAST, 300), Begin::Nothing, "{reception:?}");
         let first = bench.end(1, 5.0 * LEAST, AIRTIME);
         let second = bench.end(2, LEAST, AIRTIME + 300);
-        // ns-2's radio stays with the one that lasts longer, and reports the error at its end.
+        // ns-2's radio keeps the frame that ends later, and reports the error at its end.
         let expected = match reception {
             Reception::Ns2 => ((Verdict::Missed, false), (Verdict::Error, true)),
             _ => ((Verdict::Error, false), (Verdict::Missed, true)),
@@ -319,7 +319,7 @@ fn more_power_than_a_sum_holds_is_no_fault() {
         let (_, idle) = bench.end(id, 1.0, AIRTIME + u64::from(id));
         assert_eq!(idle, id == 99);
         if id < 98 {
-            // Another one meets a sum that has run out.
+            // Another signal is added to a sum that has reached its limit.
             bench.begin(1000 + id, LEAST, AIRTIME + u64::from(id));
             bench.end(1000 + id, LEAST, AIRTIME + u64::from(id));
         }
