@@ -14,11 +14,15 @@ import pytest
 from hopyard.axis import numbers
 from hopyard.plot import comparison, over_time
 from hopyard.results import Results
+from hopyard.running import run
+from hopyard.scenario import Scenario
 from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from matplotlib.lines import Line2D
 
 
 def made(values: Sequence[dict[str, str]], flows: int = 1, threshold: float = 0.0) -> Results:
@@ -45,6 +49,10 @@ def made(values: Sequence[dict[str, str]], flows: int = 1, threshold: float = 0.
     return Results(table(goodput), nodes, nodes.slice(0, 0), table(series), nodes.slice(0, 0))
 
 
+def places(lines: Sequence[Line2D]) -> list[list[float]]:
+    return [np.asarray(line.get_xdata()).tolist() for line in lines]
+
+
 def test_settings_are_numbers_with_their_unit() -> None:
     assert numbers(["5 m/s", "10 m/s"]) == ([5, 10], "m/s")
     assert numbers(["3", "4.5", "1e3"]) == ([3, 4.5, 1000], "")
@@ -58,13 +66,36 @@ def test_numbers_lie_to_scale_on_lines() -> None:
     hops = ["1", "2", "8"]
     results = made([{"nodes.count": n, "flow.tcp": tcp} for tcp in ("reno", "vegas") for n in hops])
     (axis,) = comparison(results).axes
-    assert [np.asarray(line.get_xdata()).tolist() for line in axis.get_lines()] == [[1, 2, 8]] * 2
+    assert places(axis.get_lines()) == [[1, 2, 8]] * 2
     assert axis.get_xlabel() == "count"
     assert len(axis.collections) == 2, "a band for each line"
     by_name = comparison(results, x="flow.tcp").axes[0]
     assert [text.get_text() for text in by_name.get_xticklabels()] == ["reno", "vegas"]
     with pytest.raises(ValueError, match=r"the compared keys are: nodes\.count, flow\.tcp"):
         comparison(results, x="node.count")
+
+
+def test_a_key_that_was_not_compared_goes_along_the_axis(tmp_path: Path) -> None:
+    long = Scenario(name="long", duration="1 s", nodes={"count": 3}, flow=[{"from": 0, "to": 2}])
+    short = long.copy()
+    short.update({"name": "short", "duration": "500 ms"})
+    results = run([short, long], runs=2, set={"flow.tcp": ["newreno", "vegas"]}, out=tmp_path / "o")
+    for each in (results, Results.load(tmp_path / "o")):
+        assert [each.setting(case, "nodes.count") for case in each.cases] == ["3"] * 4
+        assert each.setting(each.cases[2], "flow.tcp") == "newreno"
+        assert each.setting(each.cases[0], "nodes") is None
+        assert each.setting(each.cases[0], "flow.none") is None
+        (axis,) = each.plot("delay", x="duration").axes
+        # The length of a run says which scenario it is: the variants have the colours.
+        assert places(axis.get_lines()) == [[0.5, 1.0]] * 2
+        with pytest.raises(ValueError, match="not every scenario has one value of a key 'nodes'"):
+            each.plot(x="nodes")
+
+
+def test_keys_that_go_together_are_one_axis() -> None:
+    counts = [{"nodes.count": str(n), "flow.to": str(n - 1)} for n in (3, 4, 5)]
+    (axis,) = made(counts).plot().axes
+    assert places(axis.get_lines()) == [[3, 4, 5]]
 
 
 def test_labels_of_many_variants_do_not_overlap() -> None:

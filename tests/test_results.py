@@ -81,7 +81,7 @@ def _is_vegas_run_1(table: pa.Table) -> pa.ChunkedArray:
 
 
 def test_an_unknown_measure_is_named(results: Results) -> None:
-    with pytest.raises(ValueError, match="no measure is called 'goodputt'; there are goodput"):
+    with pytest.raises(ValueError, match="no measure is called 'goodputt'; did you mean 'goodput'"):
         results.estimate("goodputt", results.cases[0])
 
 

@@ -76,13 +76,18 @@ def comparison(results: Results, measure: str = "goodput", x: str | None = None)
     cases = results.cases
     settings = {case.number: _settings(results, case, x) for case in cases}
     keys = list(dict.fromkeys(key for each in settings.values() for key in each))
+    if x is not None and not all(x in each for each in settings.values()):
+        able = ", ".join(key for key in keys if key not in ("scenario", x)) or "none"
+        raise ValueError(
+            f"not every scenario has one value of a key {x!r}; the compared keys are: {able}"
+        )
     values = {key: list(dict.fromkeys(each[key] for each in settings.values())) for key in keys}
-    if x is not None and x not in values:
-        able = ", ".join(key for key in keys if key != "scenario") or "none"
-        raise ValueError(f"no compared key is called {x!r}; the compared keys are: {able}")
     several = [key for key in keys if len(values[key]) > 1]
     along = x or _along(several, values)
-    rest = sorted((key for key in several if key != along), key=lambda key: -len(values[key]))
+    rest = sorted(
+        (key for key in several if not _follows(key, along, list(settings.values()))),
+        key=lambda key: -len(values[key]),
+    )
     # Scenarios are panels where something else can give the colours.
     hues = [key for key in rest if key != "scenario"] or rest
     colour = hues[0] if hues else None
@@ -93,10 +98,9 @@ def comparison(results: Results, measure: str = "goodput", x: str | None = None)
         named = [
             f"{short[key]} = {settings[case.number][key]}" for key in parts if key != "scenario"
         ]
-        if "scenario" in parts or not named:
-            several_in_colour = colour == "scenario" or along == "scenario"
-            named.insert(0, "" if several_in_colour else case.scenario)
-        return ", ".join(filter(None, named))
+        if "scenario" in parts or not (named or "scenario" in several):
+            named.insert(0, case.scenario)
+        return ", ".join(named)
 
     points = [
         _Point(
@@ -115,10 +119,9 @@ def _settings(results: Results, case: Case, x: str | None) -> dict[str, str]:
     """A case's compared keys with its values, its scenario among them, and `x` if it has that."""
     settings = {"scenario": case.scenario, **case.settings}
     if x is not None and x not in settings:
-        look = getattr(results, "setting", None)
-        value = look(case, x) if look else None
+        value = results.setting(case, x)
         if value is not None:
-            settings[x] = str(value)
+            settings[x] = value
     return settings
 
 
@@ -130,6 +133,13 @@ def _along(several: Sequence[str], values: dict[str, list[str]]) -> str | None:
         return line, key != "scenario", len(values[key])
 
     return max(several, key=weight) if several else None
+
+
+def _follows(key: str, along: str | None, cases: Sequence[dict[str, str]]) -> bool:
+    """Whether the key along the axis says the value of `key` too, as where keys go together."""
+    if along is None or key == along:
+        return True
+    return len({(case[along], case[key]) for case in cases}) == len({case[along] for case in cases})
 
 
 def _draw(

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.confusion import confusion
-from hopyard.measures import MEASURES, SHOWN, integers
+from hopyard.measures import MEASURES, SHOWN, check, integers
 from hopyard.stats import estimate, paired_difference
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Results:
     The tables are pyarrow's: pandas, polars and everything else that speaks the Arrow PyCapsule
     interface take them as they are. Every row says where it comes from: the scenario, the compared
     settings and the run, and the seed, the configuration's hash and the version with which the run
-    can be made again.
+    can be made again. The command `hopyard measures` and docs/results.md list the columns of each
+    table, and the measures, with their units and meanings.
 
     `complete` is false when runs that were asked for are not here: Ctrl-C ended them, or they
     failed; `failures` has these.
@@ -117,6 +118,24 @@ class Results:
         if self.origin is None:
             raise ValueError(f"the scenario of {case} is not known")
         return self.origin.scenario(case)
+
+    def setting(self, case: Case, key: str) -> str | None:
+        """The value of a key in the scenario of a case, as text; none where it has no such value.
+
+        The key need not be a compared one: `results.setting(case, "nodes.count")`.
+        """
+        case = self.own(case)
+        if key in case.settings:
+            return case.settings[key]
+        if self.origin is None:
+            return None
+        if case.number not in self._scenarios:
+            self._scenarios[case.number] = self.origin.scenario(case)
+        return self._scenarios[case.number].setting(key)
+
+    @cached_property
+    def _scenarios(self) -> dict[int, Scenario]:
+        return {}
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
@@ -193,9 +212,8 @@ class Results:
         Raises:
             ValueError: when there is none; the message lists them.
         """
-        if name not in MEASURES:
-            raise ValueError(f"no measure is called {name!r}; there are {', '.join(MEASURES)}")
-        return MEASURES[name]
+        (chosen,) = check([name])
+        return MEASURES[chosen]
 
     def values(self, measure: str, case: Case) -> Floats:
         """A measure of a case, one value a run, in the measure's unit; NaN where a run has none."""
@@ -248,10 +266,11 @@ class Results:
     def plot(self, measure: str = "goodput", x: str | None = None) -> Plot:
         """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
 
-        `x` is the compared key that is drawn along the x axis.
+        `x` is the key that is drawn along the x axis: a compared one, or any other of the
+        scenarios.
 
         Raises:
-            ValueError: when no key is compared under this name.
+            ValueError: when there is no such measure, or the scenarios have no such key.
         """
         from hopyard.plot import comparison
 

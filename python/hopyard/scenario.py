@@ -259,6 +259,15 @@ class Scenario(Section):
         )
         return [cls._of(case, path.parent) for case in cases]
 
+    def setting(self, key: str) -> str | None:
+        """The value of a key as text; none where it has no single value.
+
+        That of a key in a list of tables, such as `flow.tcp`, is the value that all of them share.
+        """
+        found = _values(self._complete, _steps(key))
+        texts = {value if isinstance(value, str) else json.dumps(value) for value in found}
+        return texts.pop() if len(texts) == 1 else None
+
     def copy(self) -> Scenario:
         """A scenario of its own with the same keys."""
         return self._of(self._checked, self._base)
@@ -305,6 +314,19 @@ class Scenario(Section):
             _put(document, path, value)
         text = _json(document)
         self._adopt(_core.Scenario.from_json(text, self._base), json.loads(text), self._base)
+
+
+def _values(where: Any, path: Sequence[_Step]) -> list[Any]:
+    """The values of a key: of every table of a list, if no number says which."""
+    if not path:
+        return [] if isinstance(where, (dict, list)) else [where]
+    step, *rest = path
+    if isinstance(where, list) and isinstance(step, str):
+        return [value for table in where for value in _values(table, path)]
+    try:
+        return _values(where[step], rest)
+    except (LookupError, TypeError):
+        return []
 
 
 def load(path: str | PathLike[str]) -> Scenario:
