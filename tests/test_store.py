@@ -259,10 +259,31 @@ def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
         full(self, *given)
 
     monkeypatch.setattr(Store, "_insert", insert)
-    results = hopyard.run(
-        Scenario(SHORT | {"duration": "1 s"}), runs=40, jobs=2, out=tmp_path / "o"
-    )
-    assert len(results.flows) == 40
+    # All runs of results are saved in one transaction, however fast they were made.
+    hopyard.run(Scenario(SHORT | {"duration": "1 s"}), runs=4).save(tmp_path / "o")
+    assert len(tries) == 1 + 4, "together, and then one by one"
+    assert len(Results.load(tmp_path / "o").flows) == 4
+
+
+def test_a_store_without_tables_is_taken(tmp_path: Path) -> None:
+    # What is left of a process that was killed before it made the tables.
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "results.sqlite").touch()
+    with pytest.raises(StoreError, match="holds no results yet"):
+        Results.load(tmp_path / "o")
+    results = hopyard.run(Scenario(SHORT), runs=1, out=tmp_path / "o")
+    assert len(results.flows) == 1
+
+
+def test_a_folder_of_the_users_is_not_taken_for_a_former_one(tmp_path: Path) -> None:
+    own = tmp_path / "o" / "new"
+    hopyard.run(Scenario(SHORT), runs=1, out=tmp_path / "o")
+    (own / "mine").mkdir(parents=True)
+    (own / "notes.txt").write_text("mine")
+    with pytest.raises(FolderError, match="new holds files that are no results"):
+        hopyard.run(Scenario(SHORT), runs=1, seed=9, out=tmp_path / "o", force=True)
+    assert (own / "notes.txt").exists()
+    assert (own / "mine").exists()
 
 
 FAILS = """

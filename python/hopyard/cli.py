@@ -86,7 +86,9 @@ class Comparing(click.Command):
         left = iter(args)
         for argument in left:
             if argument == "--with":
-                joined += ["--set", f"&{next(left, '')}"]
+                if (given := next(left, None)) is None:
+                    raise click.UsageError("--with: expected KEY=V1,V2 after it", ctx)
+                joined += ["--set", f"&{given}"]
             elif argument.startswith("--with="):
                 joined += ["--set", f"&{argument.removeprefix('--with=')}"]
             else:

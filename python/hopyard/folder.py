@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.store import NAME, SERIES, Store, StoreError, here
+from hopyard.store import NAME, SERIES, EmptyStoreError, Store, StoreError, here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,6 +73,8 @@ class Folder:
         if force and not _empty(self.path):
             self._replaces = True
             new = self.path / NEW
+            if new.exists() and not (new / NAME).exists() and not _empty(new):
+                raise FolderError(f"{new} holds files that are no results; choose another folder")
             # Former results that were to replace others: they are gone on with, if they are the
             # same.
             if (new / NAME).exists() and reason_against(new, cases) is not None:
@@ -176,6 +178,8 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
             stored = store.cases()
             origins = store.origins()
             series = {case.key: store.kept(*case.key) for case in cases}
+    except EmptyStoreError:
+        return None
     except StoreError as error:
         return f"holds something that is no store of results ({error})"
     if not origins:

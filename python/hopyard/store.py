@@ -69,6 +69,10 @@ class StoreError(OSError):
     """The store cannot be used, or a run could not be added to it."""
 
 
+class EmptyStoreError(StoreError):
+    """The store has no tables yet: the process that made it has just begun, or was killed then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """A run that is in the store."""
@@ -135,7 +139,9 @@ class Store:
                 for statement in _SCHEMA.split(";"):
                     self._connection.execute(statement)
                 self._set("format", FORMAT)
-        found = None if empty and not self.write else self.meta("format")
+        if empty and not self.write:
+            raise EmptyStoreError(f"{self.folder} holds no results yet: {NAME} is empty")
+        found = self.meta("format")
         if found is None:
             raise StoreError(f"{self.path} is no store of results")
         if found != FORMAT:
