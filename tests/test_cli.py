@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -162,6 +163,44 @@ def test_an_unknown_model_is_named() -> None:
 
 def test_the_schema_is_json() -> None:
     assert json.loads(hopyard("schema").stdout)["type"] == "object"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "seed=1,2", "--seed", "3"], "seed is set, and seed is given too (3)"),
+        (["--set", "runs=1,2", "--runs", "3"], "runs is set, and runs is given too (3)"),
+        (["--with"], "--with: expected KEY=V1,V2 after it"),
+    ],
+)
+def test_what_is_given_twice_or_not_at_all_is_refused(
+    chain: Path, arguments: list[str], said: str
+) -> None:
+    done = hopyard("run", chain, *arguments)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_a_series_without_samples_is_named_and_the_others_are_drawn(
+    chain: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    wanted = ["--series", "bandwidth,cwnd", "--plot", "--runs", "1"]
+    done = hopyard("run", chain, *SHORT, *wanted, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "no flow has a sample of bandwidth" in done.stderr
+    assert (out / "cwnd.png").exists()
+
+
+def test_too_little_memory_is_said(chain: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
+
+    line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=100 ms"]
+    done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 3, done.stderr
+    assert "there is not enough memory" in done.stderr
+    assert "hopyard/cli.py" not in done.stderr
 
 
 def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:

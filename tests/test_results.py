@@ -85,6 +85,12 @@ def test_an_unknown_measure_is_named(results: Results) -> None:
         results.estimate("goodputt", results.cases[0])
 
 
+def test_names_of_measures_are_texts(results: Results) -> None:
+    assert results.summary("goodput").column_names[3] == "Goodput (kbit/s)"
+    with pytest.raises(TypeError, match=r"expected names of measure, found \[3\]"):
+        results.summary([3])  # type: ignore[list-item]
+
+
 def test_the_summary_has_a_row_a_case(results: Results) -> None:
     summary = results.summary()
     assert len(summary) == 2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import hopyard
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -57,10 +59,10 @@ def test_watching_changes_nothing() -> None:
 
 
 def test_runs_differ_and_seeds_differ() -> None:
-    flows = hopyard.run(Scenario(CHAIN), runs=3).flows["goodput_kbps"].to_pylist()
+    flows = hopyard.run(Scenario(CHAIN), runs=3).flows["delay_ms"].to_pylist()
     assert len(set(flows)) == 3
-    again = hopyard.run(Scenario(CHAIN), runs=3).flows["goodput_kbps"].to_pylist()
-    other = hopyard.run(Scenario(CHAIN), runs=3, seed=2).flows["goodput_kbps"].to_pylist()
+    again = hopyard.run(Scenario(CHAIN), runs=3).flows["delay_ms"].to_pylist()
+    other = hopyard.run(Scenario(CHAIN), runs=3, seed=2).flows["delay_ms"].to_pylist()
     assert flows == again != other
 
 
@@ -180,6 +182,36 @@ def test_there_are_no_more_threads_than_runs() -> None:
     made.cancel()
     assert sum(name.startswith("run-") for name in names) <= 2
     over(made)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"runs": "3"}, "runs: expected a whole number, or numbers of runs, found '3'"),
+        ({"runs": 1.5}, "runs: expected a whole number, or numbers of runs, found 1.5"),
+        ({"runs": True}, "runs: expected a whole number, or numbers of runs, found True"),
+        ({"jobs": "3"}, "jobs: expected a whole number, found '3'"),
+        ({"set": [1]}, "set: expected a mapping"),
+        ({"set": {3: 4}}, "set: expected a key such as"),
+        ({"set": {("seed", "runs"): [(1, 2)], "seed": 3}}, "set: seed is set twice"),
+        ({"set": {"seed": 3}, "seed": 4}, "seed is set, and seed is given too"),
+        ({"out": "o", "format": "xls"}, "results are written as parquet or csv, not 'xls'"),
+    ],
+)
+def test_what_cannot_be_run_is_named_first(
+    given: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        hopyard.run(Scenario(CHAIN), **given)
+    assert not list(tmp_path.iterdir()), "nothing was run"
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given: dict[str, Any] = {"runs": np.int64(2), "seed": np.int64(3)}
+    results = hopyard.run(Scenario(CHAIN | {"duration": "100 ms"}), **given)
+    assert results.runs == 2
+    assert results.cases[0].seed == 3
 
 
 def test_there_must_be_something_to_run() -> None:

@@ -61,6 +61,11 @@ class Group(click.Group):
             except ValueError as error:
                 say(f"error: {error}")
                 ctx.exit(BAD_INPUT)
+            except (MemoryError, ImportError) as error:
+                # A library that cannot be loaded, which is so where memory is short.
+                reason = f" ({error})" if str(error) else ""
+                say(f"error: there is not enough memory, or a library is broken{reason}")
+                ctx.exit(NOT_WRITTEN)
             except OSError as error:
                 # Reading what was given; what is written has its own messages.
                 say(f"error: {command.of(error)}")

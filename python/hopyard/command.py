@@ -134,6 +134,10 @@ def _run(
             written += drawn
         if written and not request.quiet:
             codes.append(tell(f"In {folder.where}: {', '.join(path.name for path in written)}"))
+    if results.cases and not request.quiet:
+        for name in dict.fromkeys(series):
+            if name not in _sampled(results, series):
+                say(f"warning: no flow has a sample of {name}; hopyard measures says what has one")
     _explain(results, folder, stop)
     if stop.number is not None:
         return stop.exit_code
@@ -290,7 +294,7 @@ def _draw(
         stop.drawing = True
         for name in measures or ["goodput"]:
             paths += [_save_plot(results.plot(name), folder.where / f"{name}.png")]
-        for name in series:
+        for name in _sampled(results, series):
             paths += [_save_plot(results.plot_series(name), folder.where / _series_file(name))]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
@@ -298,14 +302,17 @@ def _draw(
     except OSError as error:
         say(f"error: {of(error)}")
         return NOT_WRITTEN, paths
-    except ValueError as error:
-        say(f"error: {error}")
-        return BAD_INPUT, paths
     finally:
         stop.drawing = False
         with suppress(OSError):
             folder.drawn(path.name for path in paths)
     return 0, paths
+
+
+def _sampled(results: Results, series: Sequence[str]) -> list[str]:
+    """Those of the quantities that have a sample."""
+    there = set(results.series["quantity"].unique().to_pylist())
+    return [name for name in series if name in there]
 
 
 def _series_file(name: str) -> str:

@@ -248,7 +248,9 @@ def check_series(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tuple[str, ...]:
-    given = names.split(",") if isinstance(names, str) else names
+    given = names.split(",") if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in given):
+        raise TypeError(f"expected names of {what}, found {given!r}")
     chosen = tuple(dict.fromkeys(filter(None, (name.strip() for name in given))))
     for name in chosen:
         if name not in known:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import operator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -87,6 +89,7 @@ def plan(
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
+    _not_twice(set, {"seed": seed, "runs": runs, "measure.series": series or None})
     files = [None if isinstance(each, Scenario) else str(each) for each in given]
     # A file is read with its settings, which may mend what is wrong in it.
     read = [
@@ -111,6 +114,17 @@ def plan(
     return cases
 
 
+def _not_twice(set: Settings | None, given: Mapping[str, object]) -> None:
+    """Refuses a key that `set` and an argument of its own both give."""
+    if not isinstance(set, Mapping):
+        return  # None, or what the reader of `set` refuses.
+    keys = {part for key in set for part in (key if isinstance(key, tuple) else (key,))}
+    for key, value in given.items():
+        if value is not None and key in keys:
+            name = key.rpartition(".")[2]
+            raise ValueError(f"{key} is set, and {name} is given too ({value}): expected one")
+
+
 def threads(jobs: int | None, runs: int) -> int:
     """How many runs go on at a time; 0 stands for one for each core.
 
@@ -119,6 +133,8 @@ def threads(jobs: int | None, runs: int) -> int:
     """
     if jobs is None:
         return 0
+    if not hasattr(jobs, "__index__"):
+        raise TypeError(f"jobs: expected a whole number, found {jobs!r}")
     if jobs < 1:
         raise ValueError(f"expected one run at a time or more (jobs), found {jobs}")
     wanted = min(jobs, max(runs, 1))
@@ -131,6 +147,10 @@ def numbers(runs: int | Sequence[int] | None) -> Sequence[int] | None:
     """The numbers of runs, given as how many or one by one."""
     if runs is None:
         return None
+    if isinstance(runs, (bool, str, float)):
+        raise TypeError(f"runs: expected a whole number, or numbers of runs, found {runs!r}")
+    if hasattr(runs, "__index__") and not getattr(runs, "shape", ()):
+        runs = operator.index(runs)
     if isinstance(runs, int):
         if runs < 1:
             raise ValueError(f"expected one run or more, found {runs}")

@@ -249,12 +249,12 @@ class Results:
         rows = self.decisions if case is None else self.rows("decisions", case)
         return confusion(rows.filter(pc.field("time_s") >= since))
 
-    def summary(self, measures: Sequence[str] = SHOWN) -> pa.Table:
+    def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
         """A row a case: each measure's mean, and half of its 95 % interval's width."""
         columns: dict[str, list[object]] = {"scenario": [case.scenario for case in self.cases]}
         columns |= {key: [case.settings[key] for case in self.cases] for key in self.settings}
         columns["runs"] = [len(self.runs_of(case)) for case in self.cases]
-        for name in measures:
+        for name in check(measures):
             estimates = [self.estimate(name, case) for case in self.cases]
             label = self.measure(name).label
             columns[label] = [each.mean for each in estimates]
@@ -292,9 +292,7 @@ class Results:
                 other scenarios and `force` does not say that these replace them.
             OSError: when a file cannot be written; the error names it.
         """
-        if format not in tables.FORMATS:
-            known = " or ".join(tables.FORMATS)
-            raise ValueError(f"results are written as {known}, not {format!r}")
+        tables.check_format(format)
         if self.origin is None:
             return tables.write(self, Path(folder), format, ())
         return self.origin.save(self, Path(folder), format, force=force)

@@ -83,7 +83,9 @@ def run(
     if out is None:
         return make(cases, jobs=jobs, progress=progress)
     from hopyard.folder import Folder
+    from hopyard.tables import check_format
 
+    check_format(format)
     with signals.handled(leave=False) as stop:
         folder = Folder(Path(out), cases, force=force)
         try:

@@ -399,7 +399,7 @@ def _read_text(path: Path) -> str:
 
 
 def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str]]:
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+    if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"seed: expected a whole number, found {seed!r}")
     given = [] if seed is None else [("seed", str(seed))]
     names = [series] if isinstance(series, str) else list(series)
@@ -415,7 +415,12 @@ def _axes(set: Settings | None) -> list[list[tuple[str, list[str]]]]:
     if not isinstance(set, Mapping):
         raise TypeError(f"set: expected a mapping such as {{'flow.tcp': 'vegas'}}, found {set!r}")
     axes = []
+    known: list[str] = []
     for key, value in set.items():
+        for name in key if isinstance(key, tuple) else (key,):
+            if name in known:
+                raise ValueError(f"set: {name} is set twice")
+            known.append(name)
         if isinstance(value, Columns):
             axes.append([(name, list(values)) for name, values in zip(key, value, strict=True)])
             continue

@@ -39,6 +39,12 @@ _TYPES = {
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
+def check_format(format: str) -> None:
+    """Refuses a format in which tables are not written."""
+    if format not in FORMATS:
+        raise ValueError(f"results are written as {' or '.join(FORMATS)}, not {format!r}")
+
+
 def columns(schema: pa.Schema) -> list[tuple[str, str]]:
     """The columns of a run's own table, without the numbers of case and run: name and type."""
     return [
@@ -149,8 +155,7 @@ def write(
         ValueError: when `format` is not one of `FORMATS`.
         OSError: when a file cannot be written; the folder is as it was.
     """
-    if format not in FORMATS:
-        raise ValueError(f"results are written as {' or '.join(FORMATS)}, not {format!r}")
+    check_format(format)
     beside = folder / BESIDE
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
