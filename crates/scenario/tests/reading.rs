@@ -314,9 +314,9 @@ fn nodes_flows_and_wires_must_fit() {
         &["nothing is measured"],
     );
     assert_problem(
-        &with(&format!("[nodes]\ncount = 2\n{flow}[measure]\nseries = [\"cwnd\", \"rrt\"]")),
+        &with(&format!("[nodes]\ncount = 2\n{flow}[measure]\nseries = [\"cwnd\", \"srrt\"]")),
         8,
-        &["did you mean \"rtt\"?"],
+        &["did you mean \"srtt\"?"],
     );
 }
 
