@@ -101,8 +101,8 @@ def test_more_runs_add_only_those_that_are_missing(tmp_path: Path) -> None:
 def test_series_that_are_asked_for_later_join_the_former(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=2, series=["cwnd"], out=out)
-    both = hopyard.run(Scenario(SHORT), runs=2, series=["rtt"], out=out)
-    assert set(both.series["quantity"].to_pylist()) == {"cwnd", "rtt"}
+    both = hopyard.run(Scenario(SHORT), runs=2, series=["srtt"], out=out)
+    assert set(both.series["quantity"].to_pylist()) == {"cwnd", "srtt"}
     assert both.series.equals(Results.load(out).series)
     assert len(list((out / "series").iterdir())) <= 4
 
@@ -273,6 +273,18 @@ def test_a_store_without_tables_is_taken(tmp_path: Path) -> None:
         Results.load(tmp_path / "o")
     results = hopyard.run(Scenario(SHORT), runs=1, out=tmp_path / "o")
     assert len(results.flows) == 1
+
+
+def test_a_run_whose_series_are_gone_is_made_again(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    before = hopyard.run(Scenario(SHORT), runs=3, series="cwnd", out=out).series
+    next((out / "series").iterdir()).unlink()
+    with pytest.raises(StoreError, match="it is gone"):
+        Results.load(out)
+    assert hopyard.run(Scenario(SHORT), runs=3, series="cwnd", out=out).series.equals(before)
+    assert Results.load(out).series.equals(before)
+    shutil.rmtree(out / "series")
+    assert len(hopyard.run(Scenario(SHORT), runs=3, out=out).flows) == 3
 
 
 def test_a_folder_of_the_users_is_not_taken_for_a_former_one(tmp_path: Path) -> None:

@@ -112,7 +112,11 @@ def _series(store: Store, runs: Sequence[dict[str, object]]) -> pa.Table | None:
         try:
             rows = parquet.ParquetFile(path).read()
         except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error}") from error
+            reason = "it is gone" if not path.exists() else error
+            raise StoreError(
+                f"{path} cannot be read: {reason}. Remove it, if it is there, and "
+                f"`hopyard run {store.folder}` makes its run again"
+            ) from error
         for name in ("run", "case"):
             numbers = pa.array(np.full(len(rows), run[name], dtype=np.uint32))
             rows = rows.add_column(0, pa.field(name, pa.uint32(), nullable=False), numbers)

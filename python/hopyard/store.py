@@ -318,16 +318,22 @@ class Store:
     # Runs.
 
     def kept(self, config: str, seed: int) -> dict[int, Kept]:
-        """The runs of a configuration and seed, by number."""
+        """The runs of a configuration and seed, by number; one whose series are gone is "lost"."""
         with self._named():
             found = self._connection.execute(
-                "SELECT run, version, platform, state, quantities, interval FROM runs"
+                "SELECT run, version, platform, state, quantities, interval, series FROM runs"
                 " WHERE config = ? AND seed = ?",
                 (config, seed),
             ).fetchall()
         return {
-            run: Kept(version, platform, state, frozenset(json.loads(quantities)), interval)
-            for run, version, platform, state, quantities, interval in found
+            run: Kept(
+                version,
+                platform,
+                state if series is None or (self.folder / series).exists() else "lost",
+                frozenset(json.loads(quantities)),
+                interval,
+            )
+            for run, version, platform, state, quantities, interval, series in found
         }
 
     def origins(self) -> list[tuple[str, str, int]]:
