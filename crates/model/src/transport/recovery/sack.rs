@@ -128,6 +128,21 @@ impl Sack {
         }
     }
 
+    /// A duplicate acknowledgement outside recovery reports `news` bytes. Whether it shows a loss, after which recovery begins.
+    fn count_duplicate(&mut self, core: &mut Core, control: &mut Controller, news: u64) -> bool {
+        core.duplicates += 1;
+        self.find_lost(core);
+        core.report_duplicate(control, news);
+        // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
+        let lost = core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0;
+        // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without SACK late copies
+        // look like a loss.
+        if lost && core.una() >= core.recover {
+            self.enter(core, control, news);
+        }
+        lost
+    }
+
     /// The window that a reduction was to reach is the window.
     fn finish_reduction(&mut self, core: &mut Core) {
         if let Some(prr) = self.prr.take() {
@@ -138,7 +153,8 @@ impl Sack {
 
 impl LossRecovery for Sack {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
-        let delivered = arrival.acked.delivered + core.board.mark_sacked(&arrival.header.sack);
+        let news = core.board.mark_sacked(&arrival.header.sack);
+        let delivered = arrival.acked.delivered + news;
         if self.recovering && core.una() < core.recover {
             core.arm_timer();
             core.measure();
@@ -150,7 +166,8 @@ impl LossRecovery for Sack {
             }
             return;
         }
-        let phase = if std::mem::take(&mut self.recovering) {
+        let recovered = std::mem::take(&mut self.recovering);
+        let phase = if recovered {
             self.finish_reduction(core);
             core.end_recovery(control);
             core.exit_phase()
@@ -159,6 +176,10 @@ impl LossRecovery for Sack {
         };
         core.acknowledge();
         core.grow(control, arrival, phase);
+        // §2 and §5: what reports something new is a duplicate acknowledgement even if it acknowledges new data.
+        if news > 0 && !recovered {
+            self.count_duplicate(core, control, news);
+        }
     }
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
@@ -177,17 +198,7 @@ impl LossRecovery for Sack {
             core.hold();
             return;
         }
-        core.duplicates += 1;
-        self.find_lost(core);
-        core.report_duplicate(control, news);
-        // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
-        if core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0 {
-            // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without SACK late
-            // copies look like a loss.
-            if core.una() >= core.recover {
-                self.enter(core, control, news);
-            }
-        } else {
+        if !self.count_duplicate(core, control, news) {
             core.hold();
             core.limited_transmit();
         }

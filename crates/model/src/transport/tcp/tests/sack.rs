@@ -59,3 +59,35 @@ fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
     assert!(talk.sender.is_finished());
     assert_eq!(talk.sender.counters().timeouts, 0);
 }
+
+/// RFC 6675 §2: an acknowledgement that moves on and reports something new counts as a duplicate one too.
+#[test]
+fn an_acknowledgement_that_moves_on_may_show_a_loss() {
+    let mut talk = talk(Choice::Sack);
+    // 3 is lost, and so are the acknowledgements until all above it has arrived: nothing further can come.
+    let sent = talk.after(100).sack(3, &[(4, 10)]);
+    assert!(sent.starts_with("r3"), "IsLost holds for the first segment: {sent:?}");
+    assert_eq!(talk.sender.counters().fast_retransmits, 1);
+}
+
+#[test]
+fn an_acknowledgement_that_moves_on_is_the_first_duplicate() {
+    let mut talk = talk(Choice::Sack);
+    // As of a receiver that delays acknowledgements, when segment 4 comes before segment 3.
+    talk.after(100).sack(3, &[(4, 5)]);
+    assert_eq!(talk.sender.state().duplicate_acks, 1);
+    assert!(!talk.sack(3, &[(4, 6)]).contains('r'));
+    assert_eq!(talk.sender.state().duplicate_acks, 2);
+    assert!(talk.sack(3, &[(4, 7)]).starts_with("r3"));
+    assert_eq!(talk.sender.counters().fast_retransmits, 1);
+}
+
+/// RFC 6675 §5.1: after a timeout not before all that had been sent then is acknowledged.
+#[test]
+fn an_acknowledgement_that_moves_on_begins_no_recovery_after_a_timeout() {
+    let mut talk = talk(Choice::Sack);
+    assert_eq!(talk.timer(), "r0");
+    let sent = talk.after(100).sack(3, &[(4, 10)]);
+    assert_eq!(talk.sender.counters().fast_retransmits, 0, "{sent:?}");
+    assert!(sent.starts_with("r3"), "going back reaches it: {sent:?}");
+}
