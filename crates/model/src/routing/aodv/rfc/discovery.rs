@@ -170,9 +170,11 @@ impl Aodv {
         cx: &mut Context,
     ) -> bool {
         let route = self.table.entry(destination);
+        // A neighbour that was only heard has a route without a valid number (§6.7 (i)): its number is but a lower bound.
+        let numbered = route.state == State::Up && route.own_sequence;
         let news = !route.known_sequence
             || newer(sequence, route.sequence)
-            || sequence == route.sequence && (route.state != State::Up || hops < route.hops);
+            || sequence == route.sequence && (!numbered || hops < route.hops);
         if news {
             (route.sequence, route.known_sequence, route.own_sequence) = (sequence, true, true);
             self.rfc_bring_up(destination, next_hop, hops, expires, cx);

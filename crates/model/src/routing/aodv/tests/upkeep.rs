@@ -241,3 +241,24 @@ fn a_packet_that_waits_for_a_repair_is_not_unreachable() {
     assert!(net.said("cannot pass on").is_empty(), "{:?}", net.talk);
     net.check_account();
 }
+
+#[test]
+fn a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
+    let mut net = network(4, &quiet());
+    net.chain(&[0, 1, 2, 3]);
+    net.send(0, 2);
+    net.run_until(1_000);
+    net.part(1, 2);
+    net.send(0, 2);
+    net.run_until(2_000);
+    net.join(1, 2);
+    // Node 2 passes on the request of another: node 1 hears that it is there, and not which number it has.
+    net.send(3, 0);
+    net.run_until(2_200);
+    assert_eq!(net.route(1, 2), Some((2, 1)));
+    net.talk.clear();
+    let packet = net.send(0, 2);
+    net.run_until(2_400);
+    assert_eq!(net.said("1>0 RREP 1 hops to 2/").len(), 1, "{:?}", net.talk);
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId), "found by the first request");
+}
