@@ -356,7 +356,15 @@ impl Aodv {
                 route.expires = waiting;
             }
         }
-        self.table.retain(|route| route.state != State::Down || route.expires >= now);
+        let precursors = &mut self.precursors;
+        self.table.retain(|route| {
+            let kept = route.state != State::Down || route.expires >= now;
+            if !kept {
+                // Left to be repaired when it is needed (§6.12), it has its precursors yet.
+                precursors.clear(route.destination);
+            }
+            kept
+        });
         let expired: Vec<_> = self
             .table
             .iter_mut()

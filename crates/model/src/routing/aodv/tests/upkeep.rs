@@ -3,6 +3,7 @@
 use super::super::{Auto, LinkDetection};
 use super::rfc::{alone, quiet};
 use super::*;
+use crate::routing::Model;
 
 /// Two ways from node 0 to node 2, through 1 and through 4; 3 and 5 are behind node 2. Node 0 reaches 3 through 1, and
 /// then 5 through 4, so that node 2's route back to node 0 leads through 4.
@@ -261,4 +262,26 @@ fn a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
     net.run_until(2_400);
     assert_eq!(net.said("1>0 RREP 1 hops to 2/").len(), 1, "{:?}", net.talk);
     assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId), "found by the first request");
+}
+
+#[test]
+fn precursors_are_forgotten_with_the_route() {
+    let mut net = network(5, &Params { local_repair: true, ..quiet() });
+    net.chain(&[0, 1, 2, 3]);
+    net.send(0, 3);
+    net.send(0, 2);
+    net.run_until(1_000);
+    net.chain(&[1, 4, 2]);
+    net.part(1, 2);
+    // The route to node 3 is repaired. That to node 2 is left until it is needed, which it never is.
+    net.send(0, 3);
+    let used = |net: &Network| match net.router(1) {
+        Model::Aodv(router) => router.precursors.any(NodeId(2)),
+        _ => unreachable!("all routers are AODV's"),
+    };
+    net.run_until(1_200);
+    assert!(used(&net), "node 0 uses it");
+    net.run_until(120_000);
+    assert_eq!(net.route(1, 2), None);
+    assert!(!used(&net));
 }
