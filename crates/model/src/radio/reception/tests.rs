@@ -252,6 +252,29 @@ fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
     }
 }
 
+/// A hidden station disturbs the second half of a frame: the part of frames that survive, beside the formulas of
+/// `error_rate.rs` in another program (CCK by the trapezoid rule over 40000 steps).
+#[test]
+fn a_hidden_station_costs_each_rate_what_its_formula_says() {
+    let cases = [
+        (1_000_000, -5.7, 0.511_286),
+        (2_000_000, -0.9, 0.486_860),
+        (5_500_000, 2.5, 0.494_598),
+        (11_000_000, 5.9, 0.492_383),
+    ];
+    for (rate, sinr_db, expected) in cases {
+        let mut bench = Bench::new(Reception::Sinr);
+        bench.rate = rate;
+        let power = 1000.0 * LEAST;
+        let interference = power / libm::pow(10.0, sinr_db / 10.0) - bench.receiver.noise;
+        bench.begin(1, power, 0);
+        bench.begin(2, interference, AIRTIME / 2);
+        bench.radio.count_bits(us(AIRTIME), &bench.receiver);
+        let success = bench.radio.bits.as_ref().expect("bits were counted").success;
+        assert!((success / expected - 1.0).abs() < 0.01, "{success} at {rate}, expected {expected}");
+    }
+}
+
 #[test]
 fn frames_of_like_strength_that_begin_together_are_both_lost_under_sinr() {
     // 1 Mb/s would survive the interference; the preambles do not. Later than the decision, the frame survives.
