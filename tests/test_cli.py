@@ -192,6 +192,13 @@ def test_a_series_without_samples_is_named_and_the_others_are_drawn(
     assert (out / "cwnd.png").exists()
 
 
+@pytest.mark.parametrize("command", ["models", "measures", "schema"])
+def test_a_reader_that_has_gone_ends_every_command_alike(command: str) -> None:
+    line = f"{sys.executable} -m hopyard {command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_too_little_memory_is_said(chain: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))

@@ -52,6 +52,12 @@ class Group(click.Group):
             except BrokenPipeError:
                 mute()
                 ctx.exit(BROKEN_PIPE)
+            except SystemExit as ended:
+                # rich ends the process where the reader has gone.
+                if not isinstance(ended.__context__, BrokenPipeError):
+                    raise
+                mute()
+                ctx.exit(BROKEN_PIPE)
             except ScenarioError as error:
                 say(error.coloured if sys.stderr.isatty() else str(error))
                 ctx.exit(BAD_INPUT)
