@@ -3,16 +3,16 @@
 Exit codes:
 
 * 0: all is well.
-* 1: a run failed (a window rule of the user's raised, or an invariant broke, which is a defect of
-  Hopyard). The other runs are finished.
-* 2: what was given is wrong, or the folder cannot take the results. Nothing was run.
-* 3: results could not be written or shown. What the message names as kept is in the folder.
+* 1: a run failed: a congestion control written by the user raised an error, or an invariant did
+  not hold, which is a defect of Hopyard. The other runs are finished.
+* 2: an argument or a scenario is wrong, or the folder cannot take the results. Nothing was run.
+* 3: results could not be written or shown. The folder holds what the message names as kept.
 * 129, 130, 143, 152: a signal ended the command (SIGHUP, Ctrl-C, SIGTERM, SIGXCPU).
-* 141: whoever read the output has gone, as with `| head`.
+* 141: the program that read the output ended before it had read everything, as with `| head`.
 
-What was finished before a failure or a signal is kept in the folder of the results.
+The folder of the results keeps the runs that were finished before a failure or a signal.
 
-What a command needs is imported when it runs, so that the command itself starts at once.
+A command imports its modules when it runs, so that the command line itself starts at once.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 
 class Group(click.Group):
-    """Commands whose errors are printed as they are and end with their exit code."""
+    """A group of commands: prints an error as one message, and ends with its exit code."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs a command."""
         for stream in (sys.stdout, sys.stderr):
-            # A terminal that has no sign for ± shows another one.
+            # A terminal that cannot show ± shows another character.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")
         with signals.handled(leave=True):
@@ -73,7 +73,7 @@ class Group(click.Group):
                 say(f"error: there is not enough memory, or a library is broken{reason}")
                 ctx.exit(NOT_WRITTEN)
             except OSError as error:
-                # Reading what was given; what is written has its own messages.
+                # An error of reading an input file; errors of writing have their own messages.
                 say(f"error: {command.of(error)}")
                 ctx.exit(NOT_WRITTEN if _full(error) else BAD_INPUT)
 
@@ -92,7 +92,7 @@ class Comparing(click.Command):
     """A command with `--set` and `--with`, which belongs to the `--set` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Gives `--with` its place among the `--set`: click would tell their order no more."""
+        """Turns `--with` into a marked `--set`, because click does not keep the order of both."""
         joined: list[str] = []
         left = iter(args)
         for argument in left:
@@ -360,7 +360,7 @@ def plot(
 def _cases(path: Path, settings: Mapping[tuple[str, ...], Columns]) -> list[Scenario]:
     from hopyard.scenario import Scenario
 
-    # A file is read with its settings, which may mend what is wrong in it.
+    # A file is read together with the settings, which may correct errors in it.
     if str(path) == "-":
         return command.read(path).cases(settings)
     return Scenario.load_cases(path, settings)

@@ -1,4 +1,4 @@
-"""How well a sender tells causes of loss apart: what it took losses for, against what they were."""
+"""How well a sender distinguishes causes of loss: its decisions compared with the true causes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from hopyard.measures import Integers
 
-#: What a sender may take a loss for.
+#: The causes that a sender may decide on.
 DECIDED = ("congestion", "wireless", "link_failure")
-#: What a loss may have been, and which decision is right for it: none is where nothing was lost.
+#: The true causes, each with the right decision; None where no decision is right.
 RIGHT = {
     "congestion": "congestion",
     "interference": "wireless",
@@ -26,7 +26,7 @@ RIGHT = {
 
 @dataclass(frozen=True)
 class Confusion:
-    """A confusion matrix: `counts[i, j]` losses that were `true[i]` were taken for `decided[j]`."""
+    """A confusion matrix: `counts[i, j]` losses by cause `true[i]` were judged as `decided[j]`."""
 
     true: tuple[str, ...]
     decided: tuple[str, ...]
@@ -38,35 +38,35 @@ class Confusion:
         return int(self.counts.sum())
 
     def count(self, true: str, decided: str | None = None) -> int:
-        """How many losses were `true`, and of these taken for `decided` if that is given."""
+        """The number of losses by cause `true`; only those judged as `decided` if it is given."""
         row = self.counts[self.true.index(true)]
         return int(row.sum() if decided is None else row[self.decided.index(decided)])
 
     @property
     def judged(self) -> int:
-        """Of the losses, those for which one of the decisions is right."""
+        """The number of losses for which one of the decisions is right."""
         return sum(self.count(true) for true, right in RIGHT.items() if right)
 
     @property
     def accuracy(self) -> float:
-        """The share of right decisions among those losses; NaN when there were none."""
+        """The share of right decisions among the `judged` losses; NaN if there were none."""
         right = sum(self.count(true, right) for true, right in RIGHT.items() if right)
         return right / self.judged if self.judged else float("nan")
 
     def recall(self, decided: str) -> float:
-        """The share of the losses of this kind that were taken for it; NaN when there were none."""
+        """The share of losses by this cause that were judged as it; NaN if there were none."""
         kinds = [true for true, right in RIGHT.items() if right == decided]
         there = sum(self.count(true) for true in kinds)
         return sum(self.count(true, decided) for true in kinds) / there if there else float("nan")
 
     def precision(self, decided: str) -> float:
-        """The share of losses taken for this that were it; NaN when none was taken for it."""
+        """The share of losses judged as this cause that had it; NaN if none was judged so."""
         taken = int(self.counts[:, self.decided.index(decided)].sum())
         kinds = [true for true, right in RIGHT.items() if right == decided]
         return sum(self.count(true, decided) for true in kinds) / taken if taken else float("nan")
 
     def table(self) -> pa.Table:
-        """A row a true cause, a column a decision."""
+        """The matrix as a table: one row for each true cause, one column for each decision."""
         columns: dict[str, list[object]] = {"true_cause": list(self.true)}
         for index, decided in enumerate(self.decided):
             columns[decided] = self.counts[:, index].tolist()

@@ -1,4 +1,4 @@
-"""What can go wrong. The core raises these."""
+"""The errors that Hopyard raises."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Problem:
     """One thing that is wrong with a scenario.
 
-    `path` is the key, as `--set` would name it. `file`, `line`, `column` and `text` (the line's)
-    say where it stands, and are None in a scenario that was made in Python.
+    `path` is the key, as in `--set`. `file`, `line`, `column` and `text` (the text of the line)
+    say where the key is. They are None if the scenario was made in Python.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Problem:
 
 
 class ScenarioError(ValueError):
-    """A scenario is wrong: `problems` has everything that is, in the order of the file."""
+    """A scenario is wrong: `problems` lists every error, in the order of the file."""
 
     def __init__(self, shown: str, coloured: str, problems: list[Problem]) -> None:
         super().__init__(shown, coloured, problems)
@@ -41,17 +41,18 @@ class ScenarioError(ValueError):
 
 
 class SimulationError(RuntimeError):
-    """Runs could not go on: `results` has those that were finished, and `results.failures` these.
+    """Runs failed: `results` has the finished runs, and `results.failures` the failed ones.
 
-    A window rule of the user's raised, and the message names its line; or an invariant broke, which
-    is a defect of Hopyard. The message has what makes the run again.
+    Either a congestion control written by the user raised an error, and the message names its line;
+    or an invariant did not hold, which is a defect of Hopyard. The message says how to repeat the
+    run.
     """
 
     results: Results | None = None
 
     @classmethod
     def of(cls, results: Results) -> SimulationError:
-        """The error that tells of the failures of these results."""
+        """The error that reports the failures of these results."""
         first, *others = results.failures
         more = f"\n{len(others)} further runs failed" if others else ""
         error = cls(f"{first}{more}")

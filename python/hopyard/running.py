@@ -1,4 +1,4 @@
-"""Running scenarios: the core works in threads of its own, Python looks on and keeps what ends."""
+"""Running scenarios: the core runs them in its own threads, Python polls it and keeps results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hopyard.results import Results
     from hopyard.scenario import Scenario, Settings
 
-# Seconds between two looks: soon enough for Ctrl-C and for the eye, too seldom to cost anything.
+# Seconds between two polls: short enough for Ctrl-C and the progress display, at little cost.
 LOOK = 0.1
 
 
@@ -61,23 +61,23 @@ def run(
         jobs: runs at a time; one for each core if not given. The results do not depend on it.
         set: keys to change, `{"flow.tcp": ["vegas", "newreno"]}`; a list makes a comparison.
         series: quantities to sample over time, such as `"cwnd"`.
-        progress: whether to show how far the runs are (the default shows it on a terminal and in a
-            notebook), or a function that is told.
+        progress: whether to show the progress of the runs (by default it is shown on a terminal and
+            in a notebook), or a function that receives it.
         out: a folder to which each run is added as it ends, and the tables at the end. Runs that
             are in it are not made again.
         format: how the tables are written into the folder: "parquet" or "csv".
-        force: replace what the folder holds, when the new results are whole.
+        force: replace the folder's results when the new ones are complete.
 
     Raises:
         ScenarioError: when a scenario is wrong, with every problem found.
-        ValueError: when there is nothing to run, too much, or the same twice, and when the folder
-            cannot take the results; nothing has been run then.
+        ValueError: when there is nothing to run, too much to run, or the same run twice, and when
+            the folder cannot take the results. Then nothing has been run.
         Interrupted: on Ctrl-C, with the results of the finished runs.
-        SimulationError: when a window rule written in Python raised, or a run broke an invariant,
-            which is a defect of Hopyard; with what is needed to make the run again, and the
-            results of the finished runs.
-        StoreError: when the folder could not take a finished run or the tables; those runs that it
-            names as kept are in the folder.
+        SimulationError: when a congestion control written in Python raised an error, or an
+            invariant did not hold, which is a defect of Hopyard. The message says how to repeat
+            the run; the error has the results of the finished runs.
+        StoreError: when the folder could not take a finished run or the tables; the folder has
+            the runs that the message names as kept.
     """
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
     if out is None:
@@ -109,7 +109,7 @@ def make(
     progress: bool | Watch | None = None,
     folder: Folder | None = None,
 ) -> Results:
-    """Makes the runs of cases; those of a folder are added to it as they end.
+    """Makes the runs of cases. With a folder, each run is added to it as it ends.
 
     Raises: as `run` does.
     """
@@ -124,7 +124,7 @@ def make(
                 [each.core for each in wanted], [each.runs for each in wanted], count
             )
             try:
-                # The runs are under way: what their results will need is imported meanwhile.
+                # Import the modules for the results while the runs are in progress.
                 importlib.import_module("hopyard.loading")
                 _look_on(batch, keep, tell, stop)
             except BaseException:
@@ -148,7 +148,7 @@ def _look_on(
     while True:
         state = batch.poll(LOOK)
         if stop.number is not None:
-            # Runs end at their next look at the flag; a part of a run is not kept.
+            # Runs end when they next check the flag. Parts of runs are not kept.
             batch.cancel()
         records, tables = batch.take()
         if records:

@@ -1,4 +1,4 @@
-"""Scenarios: read from files or made in Python, which is the same; changed, and always checked."""
+"""Scenarios: read from files or made in Python, changed, and checked after every change."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hopyard.errors import Problem, ScenarioError
 if TYPE_CHECKING:
     from os import PathLike
 
-#: What may stand in a scenario: text ("2 Mbps" too), numbers, truth values, lists and tables; a
-#: class of window rules stands for its name.
+#: The values of a scenario: text (such as "2 Mbps"), numbers, booleans, lists and tables. A class
+#: of congestion control stands for its name.
 Value: TypeAlias = str | int | float | bool | type | Sequence[Any] | Mapping[str, Any]
-#: Keys to change: each with a value or a list of values to compare; a tuple of keys with tuples of
-#: values that go together.
+#: Keys to change, each with a value or a list of values to compare. A tuple of keys has tuples of
+#: values, which change together.
 Settings: TypeAlias = Mapping[str, Any] | Mapping[tuple[str, ...], Any] | Mapping[Any, Any]
-#: What reading a key gives: a value, a `Section` or `Tables`; only the scenario knows which.
+#: The result of reading a key: a value, a `Section` or `Tables`, as the scenario defines.
 Found: TypeAlias = Any
 _Step: TypeAlias = "str | int"
 
@@ -123,7 +123,7 @@ class Tables(Sequence["Section"]):
 
 
 class Scenario(Section):
-    """What a run is made of, as a scenario file says it.
+    """The description of a run, with the content of a scenario file.
 
     It is read from a file (`Scenario.load`) or made from the same keys:
 
@@ -214,7 +214,7 @@ class Scenario(Section):
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed, but may not be meant."""
+        """Warnings: settings that are allowed, but may be a mistake."""
         return self._checked.warnings
 
     def cases(
@@ -247,7 +247,7 @@ class Scenario(Section):
         seed: int | None = None,
         series: str | Sequence[str] = (),
     ) -> list[Scenario]:
-        """The scenarios of a comparison, read from a file; `set` may mend what is wrong there.
+        """The scenarios of a comparison, read from a file; `set` may correct errors in the file.
 
         Raises:
             ScenarioError: when a value does not fit, with every problem found.
@@ -269,7 +269,7 @@ class Scenario(Section):
         return texts.pop() if len(texts) == 1 else None
 
     def copy(self) -> Scenario:
-        """A scenario of its own with the same keys."""
+        """An independent scenario with the same keys."""
         return self._of(self._checked, self._base)
 
     def to_toml(self) -> str:
@@ -339,7 +339,7 @@ def _remake(document: dict[str, Any], base: Path) -> Scenario:
 
 
 def _steps(key: str) -> list[_Step]:
-    """The steps of a dotted key; one with dots in it stands in quotes, as in TOML."""
+    """The parts of a dotted key. A part that contains a dot is quoted, as in TOML."""
     steps = [step or quoted.strip("\"'") for quoted, step in _STEP.findall(key)]
     return [int(step) if step.isdecimal() else step for step in steps]
 
@@ -348,7 +348,7 @@ _STEP = re.compile(r"""(?:^|(?<=\.))(?:("[^"]*"|'[^']*')(?=\.|$)|([^.]*))""")
 
 
 def _put(where: Any, path: Sequence[_Step], value: Found | None, above: str = "") -> None:
-    """Sets a key, or takes it away (None); in every table of a list, if no number says which."""
+    """Sets a key, or removes it (None); in every table of a list if the path has no index."""
     step, *rest = path
     here = f"{above}.{step}" if above else str(step)
     if isinstance(where, list):
@@ -384,7 +384,7 @@ MOST_BYTES = 16 * 2**20
 
 def _read_text(path: Path) -> str:
     """The text of a scenario file."""
-    # A pipe may be meant, as in `<(...)`; a device may have no end: both are read up to a bound.
+    # The path may be a pipe, as in `<(...)`, or a device without an end: read up to a limit.
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -449,7 +449,7 @@ def _listed(value: Any) -> list[Any] | None:
 
 
 def _json(value: Any) -> str:
-    """Values as JSON text; what cannot stand there is refused with its key."""
+    """Values as JSON text. An error names the key of a value that JSON cannot express."""
     return json.dumps(_checked(value, ""), default=_as_plain)
 
 
@@ -476,7 +476,7 @@ def _checked(value: Any, key: str) -> Any:
 
 
 def _as_plain(value: Any) -> Any:
-    """Views of scenarios, and numbers of numpy's, as what they stand for."""
+    """Views of scenarios and numbers of numpy, as plain values."""
     if isinstance(value, Section):
         return value._plain()
     if isinstance(value, type):
