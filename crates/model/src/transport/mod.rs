@@ -1,8 +1,9 @@
 //! Transport: TCP's two ends, and the counters of a UDP receiver.
 //!
-//! Nothing here knows a queue, a medium or a packet pool. A protocol object is given times and headers, and gives headers and
-//! deadlines back; the world puts the headers into packets. Within TCP, three choices are independent of one another:
-//! the window rule ([`congestion`]), the repair of losses ([`recovery`]) and when the receiver acknowledges ([`acking`]).
+//! This module does not use queues, the medium or the packet pool. A protocol object receives times and headers, and
+//! returns headers and deadlines. The world puts the headers into packets. Within TCP, three choices are independent of
+//! one another: the congestion control ([`congestion`]), the repair of losses ([`recovery`]) and when the receiver
+//! acknowledges ([`acking`]).
 
 pub mod acking;
 pub mod congestion;

@@ -1,15 +1,17 @@
-//! Adaptive Pacing (TCP-AP): NewReno that spaces its segments by what a segment needs to get out of the next one's way.
+//! Adaptive Pacing (TCP-AP): NewReno with a gap between segments, after which a segment no longer disturbs the next
+//! one.
 //!
 //! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks", MobiHoc 2005; for the
 //! profile `agent`, the authors' agent for ns-2 of September 2005.
 //! A sender at node i disturbs its own segments until they are received four hops on. Each round trip over h hops gives the time that
 //! a packet spends waiting at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q + s_data/b),
-//! which is averaged. How much round trips vary tells of contention before anything is lost. The gap between two segments is
-//! FHD (1 + 2 cov); the window is NewReno's and still bounds what is outstanding.
-//! The profile `agent` differs: see the parameters. Left out of the agent: its queue of paced segments is real, and a fast
-//! retransmission throws what waits there away, to be repaired as lost; here a segment that waits for its time has not been sent.
-//! When the queue is empty at that moment, the agent's timer stays off until the next loss, and nothing is sent; not so here. Its
-//! timer runs on while nothing waits, so that the next segment keeps to the rhythm; here it goes at once when a gap has passed.
+//! which is averaged. The variation of round trips shows contention before a segment is lost. The gap between two
+//! segments is FHD (1 + 2 cov); the window is NewReno's and still bounds what is outstanding.
+//! The profile `agent` differs: see the parameters. Left out: the agent has a queue of paced segments. A fast
+//! retransmission discards the segments in this queue, and they are then repaired as lost. Here a segment that waits
+//! has not been sent. If the queue is empty at a fast retransmission, the agent's timer stays off until the next loss,
+//! and nothing is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment
+//! waits for the next tick. Here the next segment is sent at once if a gap has passed.
 //! It takes samples by timestamps, of duplicate acknowledgements too; here only an acknowledgement of a segment that was sent once
 //! gives one (Karn's rule), and none between a loss and the acknowledgement of all that was outstanding then.
 //! Repairs on partial acknowledgements and limited transmit are not paced.

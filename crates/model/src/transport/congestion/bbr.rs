@@ -1,12 +1,12 @@
-//! BBR version 1: sends at the rate at which the network has been seen to deliver, with about one product of that rate and the
-//! shortest round trip outstanding.
+//! BBR version 1: sends at the highest rate at which the network has recently delivered. The data outstanding is about
+//! that rate multiplied by the shortest round trip.
 //!
 //! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
 //! 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below); Linux's `tcp_bbr`, for what came
 //! after them: long-term sampling (policers), compensation for aggregated acknowledgements, margin of the pacing rate, even windows.
 //! The models of the path: the bandwidth is the largest delivery rate of ten round trips, the propagation delay the shortest round trip
-//! of ten seconds. A loss changes neither; while losses are repaired, the window keeps to what is delivered, then is restored.
-//! Left out: the reset when a loss turns out to have been none.
+//! of ten seconds. A loss changes neither. During a loss recovery the window follows the data delivered; at its end it
+//! is restored. Left out: the reset after a spurious loss detection.
 //! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
 
 mod model;
@@ -101,7 +101,7 @@ impl params::Params for Params {
     }
 }
 
-/// What BBR is about (§3.4).
+/// The states of BBR (§3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Doubles its rate in each round trip, to find the bandwidth.
@@ -110,7 +110,7 @@ pub enum Mode {
     Drain,
     /// Cruises, and probes for more bandwidth in each cycle.
     ProbeBandwidth,
-    /// Sends next to nothing, to see the path without a queue.
+    /// Sends very little, to measure the path without a queue.
     ProbeRtt,
 }
 
@@ -164,7 +164,7 @@ pub struct Bbr {
     /// When the last segment was sent.
     sent: Time,
     repair: Repair,
-    /// Send what is delivered, no more: the first round of a recovery.
+    /// Send no more than is delivered: the first round of a recovery.
     conservation: bool,
     /// The window before losses or PROBE_RTT made it small.
     prior_cwnd: f64,
@@ -300,7 +300,7 @@ impl Bbr {
         if self.params.long_term {
             self.sample_long_term(sample.newly_lost > 0, sample.app_limited, sample.total_delivered, view);
         }
-        // What the application held back says nothing of the path, unless it is more than was known.
+        // A sample that the application limited does not measure the path, unless it is above the estimate.
         if !sample.app_limited || rate >= self.bandwidth.max() {
             self.bandwidth.update(self.rounds, rate);
         }
@@ -438,7 +438,7 @@ impl Bbr {
         };
     }
 
-    /// Remembers a window that was good; one that losses or PROBE_RTT have cut is not (§4.2.3.4).
+    /// Stores the window, but not one that losses or PROBE_RTT have reduced (§4.2.3.4).
     fn save_cwnd(&mut self, view: &View) {
         let good = self.repair == Repair::Not && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { view.cwnd } else { self.prior_cwnd.max(view.cwnd) };
@@ -536,7 +536,7 @@ impl CongestionControl for Bbr {
         self.save_cwnd(view);
         self.repair = Repair::Timeout(view.max);
         self.conservation = false;
-        // The pipe may have changed: let its fullness show anew. The timeout ends a round.
+        // The path may have changed: find out again whether the pipe is full. The timeout ends a round.
         self.full_bandwidth = 0.0;
         self.round_start = true;
         if self.params.long_term {

@@ -161,7 +161,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// CUBIC's window rule.
+/// CUBIC's congestion control.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,

@@ -1,7 +1,7 @@
-//! Window rules from outside this crate, such as those that a user writes.
+//! Congestion controls from outside this crate, such as those that a user writes.
 //!
-//! A configuration holds a [`CustomRule`]: what the rule is called, what tells it from others, and how to make one for each
-//! connection. Nothing here knows in which language it is written.
+//! A configuration holds a [`CustomRule`]: its name, its identity, and how to make an instance for each
+//! connection. This module does not depend on the language in which it is written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::CongestionControl;
 
-/// A window rule from outside this crate, with its parameters: it makes the rule of each connection.
+/// A congestion control from outside this crate, with its parameters. It makes an instance for each connection.
 pub trait CustomRule: fmt::Debug + Send + Sync {
     /// Its name in scenarios and tables.
     fn name(&self) -> &str;
@@ -20,12 +20,12 @@ pub trait CustomRule: fmt::Debug + Send + Sync {
     /// the same and have the same identity behave the same.
     fn identity(&self) -> Value;
 
-    /// A new instance, for one connection of one run. `rng` is the sender's own stream. An instance that cannot be made is one
-    /// that says so when it is asked for its failure.
+    /// A new instance, for one connection of one run. `rng` is the sender's own stream. If the instance cannot be made,
+    /// the returned instance reports this as its failure.
     fn build(&self, rng: Rng) -> Box<dyn CongestionControl + Send>;
 }
 
-/// A window rule from outside this crate, as a configuration holds it.
+/// A congestion control from outside this crate, as a configuration holds it.
 #[derive(Clone, Debug)]
 pub struct Custom(Arc<dyn CustomRule>);
 

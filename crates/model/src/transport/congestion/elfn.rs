@@ -1,4 +1,4 @@
-//! ELFN: a sender that is told of a broken route stops, and goes on as it was when there is a route again.
+//! ELFN: a sender that receives a notice of a broken route freezes, and restores its state when there is a route again.
 //!
 //! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002 (first at
 //! MobiCom 1999); J. Karlsson, V. G. Dimitrov, A. Kassler, A. Brunstrom, J. Nilsson and A. Hansson, "Performance Evaluation for TCP
@@ -8,11 +8,11 @@
 //! the first unacknowledged segment is sent every `probe_interval` until any acknowledgement arrives, which leads back to NORMAL with
 //! windows, timeout, smoothed round trip, deviation and back-off as they were. The states themselves are the sender's
 //! ([`Answer::Freeze`]); notices while frozen change nothing.
-//! The race: where the timer goes off before the notice comes, the published scheme keeps, and later restores, a window of one
-//! segment and a timeout that has backed off. `race` offers the values from before that timeout in their place.
-//! Chosen where the papers say nothing: a notice about data that was acknowledged since is stale and ignored, as is any before the
-//! connection is open. Left out: Holland and Vaidya's trials with other windows and timeouts after the thaw.
-//! Validated by the tests below, event by event, and over breaking chains (`studies/elfn`).
+//! If the retransmission timer expires before the notice arrives, the published scheme stores, and later restores, a
+//! window of one segment and a timeout after back-off. The parameter `race` can select the values from before that
+//! timeout instead. Chosen where the papers say nothing: a notice about data that was acknowledged since is stale and
+//! ignored, as is any before the connection is open. Left out: Holland and Vaidya's trials with other windows and
+//! timeouts after the freeze. Validated by the tests below, event by event, and over breaking chains (`studies/elfn`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -105,7 +105,7 @@ impl params::Params for Params {
     }
 }
 
-/// ELFN's window rule.
+/// ELFN's congestion control.
 #[derive(Clone, Debug)]
 pub struct Elfn {
     reno: Reno,

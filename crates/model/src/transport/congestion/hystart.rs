@@ -1,9 +1,9 @@
 //! HyStart++: leaves slow start when round trips grow, before the queue at the bottleneck overflows.
 //!
-//! Read: RFC 9406. A window rule asks it in slow start how far the window opens, and tells it of a loss. Where the round trip has
-//! grown by a fraction, conservative slow start goes on at a quarter of the speed for five rounds, to see whether that was the queue;
-//! if the round trip falls back, slow start resumes. It serves the first slow start alone (§4.3): later ones end at the threshold
-//! that a loss has found.
+//! Read: RFC 9406. In slow start a congestion control asks it how far the window opens, and reports losses to it. When
+//! the round trip has grown by a fraction, conservative slow start opens the window at a quarter of the speed for five
+//! rounds, to find out whether a queue is the reason. If the round trip becomes shorter again, slow start resumes. Only
+//! the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has set.
 //! Left out: the growth without limit that §4.3 allows a sender that paces (`limit` sets it).
 
 use hopyard_engine::Span;

@@ -153,8 +153,8 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's window rule. Round trips are summed in whole nanoseconds: with a sum that rounds, round trips that are all the same have
-/// an average above their minimum, and a path without any queue a full one.
+/// Illinois's congestion control. Round trips are summed in whole nanoseconds: with a sum that rounds, round trips that
+/// are all the same have an average above their minimum, and a path without any queue a full one.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     params: Params,

@@ -1,4 +1,4 @@
-//! Congestion control: the window rule of each TCP variant, one file each.
+//! The congestion control of each TCP variant, one file each.
 //!
 //! A variant is told what happened by distinct events and gives an [`Answer`]. It does not repair losses
 //! ([`crate::transport::recovery`] does), keeps no retransmission timer and sends nothing. Windows count segments.
@@ -46,8 +46,9 @@ pub struct View {
     pub advertised: f64,
     /// Sent and not acknowledged (RFC 5681's FlightSize), in segments, without those of limited transmit.
     pub flight: f64,
-    /// Estimated to be in the network, in segments: `flight` without what SACK reported and what is deemed lost, with what
-    /// of it was sent again (RFC 6675's pipe). The same as `flight` where recovery keeps no scoreboard.
+    /// Estimated to be in the network, in segments (RFC 6675's pipe): `flight` without the segments that SACK reported
+    /// or that are marked as lost, but with those of them that were retransmitted. The same as `flight` where recovery
+    /// keeps no scoreboard.
     pub pipe: f64,
     /// Whether losses are being repaired without a timeout: from after `on_loss` to `on_recovered`, in which it still holds.
     pub recovering: bool,
@@ -197,7 +198,7 @@ pub struct Sent {
     pub retransmission: bool,
 }
 
-/// What a variant that tells causes of loss apart takes a loss for.
+/// The causes that a variant which distinguishes causes of loss can decide on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A full queue.
@@ -220,7 +221,7 @@ impl Cause {
     }
 }
 
-/// What a loss showed itself by.
+/// The sign that showed a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Duplicate acknowledgements, or a fine-grained timeout checked on one.
@@ -240,7 +241,7 @@ impl Sign {
     }
 }
 
-/// How a variant that tells causes of loss apart has judged a loss, and from what.
+/// How a variant that distinguishes causes of loss has classified a loss, and on what evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// What it takes the loss for.
@@ -259,7 +260,7 @@ pub struct Decision {
     pub last: Option<Span>,
 }
 
-/// What a thaw brings back.
+/// The state that the end of a freeze restores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restore {
     /// Windows, timeout and round-trip estimate as they were when the freeze began.
@@ -295,14 +296,14 @@ pub enum Answer {
     Freeze {
         /// Time between probes.
         probe: Span,
-        /// What the thaw brings back.
+        /// The state that the end of the freeze restores.
         restore: Restore,
     },
     /// End the freeze: all is restored, and the retransmission timer starts anew.
     Thaw,
 }
 
-/// The window rule of a TCP variant.
+/// The congestion control of a TCP variant.
 ///
 /// Every method but `on_ack`, `on_loss` and `on_timeout` has a default that does nothing.
 pub trait CongestionControl {
@@ -358,7 +359,7 @@ pub trait CongestionControl {
         Span::ZERO
     }
 
-    /// Segments that leave together when a sender paces; so many gaps pass before the next ones may.
+    /// Segments that a pacing sender sends together. As many gaps pass before it may send the next ones.
     fn pacing_quantum(&self) -> u32 {
         1
     }
@@ -368,8 +369,8 @@ pub trait CongestionControl {
         None
     }
 
-    /// Whether this variant tells causes of loss apart. The world then keeps what is needed to hold its decisions against what
-    /// has really happened.
+    /// Whether this variant distinguishes causes of loss. The world then records what is needed to compare its
+    /// decisions with the true causes.
     fn classifies(&self) -> bool {
         false
     }
@@ -385,19 +386,20 @@ pub trait CongestionControl {
         false
     }
 
-    /// Whether the rule sends less than the network could take, of its own will, so that rate samples of what it sends now
-    /// count as limited by the application (BBR's PROBE_RTT). Asked after each event that carries a sample.
+    /// Whether the congestion control itself sends less than the network could take. Rate samples of data that it sends
+    /// now then count as limited by the application (BBR's PROBE_RTT). Asked after each event that carries a sample.
     fn limits_itself(&self) -> bool {
         false
     }
 
     /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate reduction
-    /// then keeps out of it.
+    /// is then off.
     fn governs_recovery(&self) -> bool {
         false
     }
 
-    /// Whether nodes that cannot pass a segment on shall tell: only then does [`NetworkEvent::Unreachable`] come.
+    /// Whether nodes shall send a notice if they cannot forward a segment. Only then does the sender receive
+    /// [`NetworkEvent::Unreachable`].
     fn wants_notices(&self) -> bool {
         false
     }
@@ -415,8 +417,8 @@ pub trait CongestionControl {
         false
     }
 
-    /// Why the rule cannot go on, told once: the run ends with it. Only rules from outside this crate can fail; one that has
-    /// failed must answer [`Answer::Keep`] from then on.
+    /// The error of a congestion control that cannot continue; it ends the run and is reported once. Only rules from
+    /// outside this crate can fail; one that has failed must answer [`Answer::Keep`] from then on.
     fn failure(&mut self) -> Option<String> {
         None
     }
@@ -429,7 +431,7 @@ macro_rules! variants {
             "congestion" + Custom(custom::Custom): $($name => $module::$variant, $summary;)+
         }
 
-        /// The window rule of one connection.
+        /// The congestion control of one connection.
         pub enum Controller {
             $(#[doc = $summary] $variant($module::$variant),)+
             /// A rule from outside this crate.
@@ -437,7 +439,7 @@ macro_rules! variants {
         }
 
         impl Controller {
-            /// The window rule that a configuration names. `rng` is the sender's own stream.
+            /// The congestion control that a configuration names. `rng` is the sender's own stream.
             #[must_use]
             pub fn new(config: &Config, rng: Rng) -> Self {
                 match config {

@@ -1,7 +1,7 @@
 //! NewReno: Reno's window, with a recovery that repairs several losses of one window.
 //!
-//! Read: RFC 6582. The window rule is Reno's; what differs is the recovery (`recovery/newreno.rs`), which keeps the window in one
-//! reduction until all losses of the window are repaired.
+//! Read: RFC 6582. The window follows Reno's rules. Only the recovery differs (`recovery/newreno.rs`), which keeps the
+//! window in one reduction until all losses of the window are repaired.
 //! Validated segment for segment against ns-2.35, impatient and slow-but-steady (`tests/forced_drops.rs`).
 
 use super::reno::Reno;
@@ -9,7 +9,7 @@ pub use super::reno::{Halve, Params};
 use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
 use crate::transport::recovery;
 
-/// NewReno's window rule.
+/// NewReno's congestion control.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     reno: Reno,

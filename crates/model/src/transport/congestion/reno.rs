@@ -1,9 +1,9 @@
-//! Reno's window rule (RFC 5681 §3.1 and §3.2), on which the loss-based variants stand.
+//! Reno's congestion control (RFC 5681 §3.1 and §3.2), on which the loss-based variants are based.
 //!
 //! Read: RFC 5681; RFC 3465 for counting bytes; for the ns-2 profile, ns-2.35's `TcpAgent::opencwnd` and `slowdown`.
-//! Deviations of the profile `ns2`: the window is halved, not what is outstanding. The threshold is cut to whole segments, and the
-//! window keeps its fraction. A repeated timeout cuts the threshold again. The window grows even when the receiver's window or the
-//! application holds the sender back.
+//! Deviations of the profile `ns2`: the window is halved, not FlightSize. The threshold is cut to whole segments, and
+//! the window keeps its fraction. A repeated timeout cuts the threshold again. The window grows even when the
+//! receiver's window or the application holds the sender back.
 //! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`) and by the tests below.
 
 use schemars::JsonSchema;
@@ -66,7 +66,7 @@ impl params::Params for Params {
     }
 }
 
-/// Reno's window rule.
+/// Reno's congestion control.
 #[derive(Clone, Debug)]
 pub struct Reno {
     params: Params,

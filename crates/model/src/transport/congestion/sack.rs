@@ -1,8 +1,8 @@
 //! SACK: Reno's window, with a recovery that knows from selective acknowledgements what is missing.
 //!
-//! Read: RFC 2018 (the option), RFC 6675 (the recovery). The window rule is Reno's; what differs is the recovery: RFC 6675
-//! (`recovery/sack.rs`), or in the profile `ns2` the older pipe algorithm of ns-2's Sack1 (`recovery/pipe.rs`).
-//! Validated segment for segment against ns-2.35's Sack1 (`tests/forced_drops.rs`).
+//! Read: RFC 2018 (the option), RFC 6675 (the recovery). The window follows Reno's rules. Only the recovery differs:
+//! RFC 6675 (`recovery/sack.rs`), or in the profile `ns2` the older pipe algorithm of ns-2's Sack1
+//! (`recovery/pipe.rs`). Validated segment for segment against ns-2.35's Sack1 (`tests/forced_drops.rs`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

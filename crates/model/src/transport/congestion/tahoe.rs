@@ -1,15 +1,15 @@
-//! Tahoe: every loss starts over with one segment.
+//! Tahoe: after every loss the window is one segment.
 //!
-//! Read: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 2001 for the threshold. It grows as Reno does and differs in
-//! its cut, and in going back to the first unacknowledged segment instead of repairing the hole alone.
-//! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
+//! Read: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; RFC 2001 for the threshold. The window grows as
+//! in Reno. Tahoe differs in its reduction, and goes back to the first unacknowledged segment instead of repairing only
+//! the gap. Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
 
 use super::reno::Reno;
 pub use super::reno::{Halve, Params};
 use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
 use crate::transport::recovery;
 
-/// Tahoe's window rule.
+/// Tahoe's congestion control.
 #[derive(Clone, Debug)]
 pub struct Tahoe {
     reno: Reno,

@@ -72,7 +72,7 @@ impl params::Params for Params {
     }
 }
 
-/// Vegas's window rule. Times are in seconds.
+/// Vegas's congestion control. Times are in seconds.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,

@@ -224,7 +224,7 @@ impl Estimator {
     }
 }
 
-/// Westwood's window rule.
+/// Westwood's congestion control.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     reno: Reno,

@@ -128,7 +128,7 @@ impl params::Params for Params {
     }
 }
 
-/// Westwood+'s window rule.
+/// Westwood+'s congestion control.
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     params: Params,

@@ -1,9 +1,10 @@
 //! Vegas's recovery: a timeout for each segment on a fine clock (Brakmo and Peterson 1995 §3.1; estimator as ns-2's).
 //!
-//! A duplicate acknowledgement retransmits at once when the first unacknowledged segment has been out longer than the fine timeout,
-//! without waiting for a third. So do the first two acknowledgements of new data after a retransmission. The window rule decides
-//! whether the loss cuts the window. In the profile `ns2` (`recovery_exit` = "grow") a retransmission also backs off the coarse timer, and
-//! a segment that was never sent counts as sent one second before the first, as in ns-2.
+//! A duplicate acknowledgement retransmits at once if the first unacknowledged segment was sent longer ago than the
+//! fine timeout, without waiting for a third duplicate. So do the first two acknowledgements of new data after a
+//! retransmission. The congestion control decides whether the loss cuts the window. In the profile `ns2`
+//! (`recovery_exit` = "grow") a retransmission also backs off the coarse timer, and a segment that was never sent
+//! counts as sent one second before the first, as in ns-2.
 
 use hopyard_engine::Time;
 
@@ -33,7 +34,7 @@ impl Default for FineGrained {
 }
 
 impl FineGrained {
-    /// Whether the first unacknowledged segment has been out for longer than the timeout.
+    /// Whether the first unacknowledged segment was sent longer ago than the timeout.
     fn expired(&self, core: &Core) -> bool {
         match (core.board.get(0), self.started) {
             (Some(first), _) => core.now.since(first.sent).seconds() >= self.timeout,

@@ -1,8 +1,10 @@
-//! Loss recovery: how a sender finds losses without a timeout and repairs them, chosen apart from the window rule.
+//! Loss recovery: how a sender finds losses without a timeout and repairs them. It is chosen separately from the
+//! congestion control.
 //!
-//! A recovery counts duplicate acknowledgements, decides what is sent again and when, and reports a loss to the window rule once
-//! for each reduction that is due. While it waits for repairs it may open the window beyond the rule's (`Core::inflation`), or count
-//! what is on the path. After a timeout all of them go back to the first unacknowledged segment.
+//! A recovery counts duplicate acknowledgements, decides what is retransmitted and when, and reports a loss to the
+//! congestion control once for each reduction that is due. During a recovery it may inflate the window
+//! (`Core::inflation`), or count the segments in the network. After a timeout all of them go back to the first
+//! unacknowledged segment.
 
 mod fine_grained;
 mod go_back_n;

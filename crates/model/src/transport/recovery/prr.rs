@@ -1,11 +1,12 @@
-//! Proportional rate reduction: how much each acknowledgement of a recovery lets out (RFC 9937, which replaces RFC 6937).
+//! Proportional rate reduction: how many segments each acknowledgement of a recovery allows (RFC 9937, which replaces
+//! RFC 6937).
 //!
-//! While more is in the network than the window is to become, segments leave in the proportion of the new window to the old one, so
-//! that the reduction is spread over a round trip; RFC 6675 alone waits half of it and then sends at full rate. Once losses have
-//! taken more than the reduction asked for, it catches up: as many segments as are delivered, and one more for an acknowledgement
-//! that advances and tells of no further loss (the slow start bound).
-//! Read: RFC 6937; the rule that chooses between its two bounds, and the flight that is counted at entry, from the drafts of RFC 9937
-//! (draft-ietf-tcpm-prr-rfc6937bis). Counted in segments.
+//! While the pipe is larger than the new window, the sender sends in the proportion of the new window to the old one.
+//! This spreads the reduction over a round trip. RFC 6675 alone waits for half a round trip and then sends at full
+//! rate. When losses have made the pipe smaller than the new window, the sender sends as many segments as are
+//! delivered, and one more for an acknowledgement that advances SND.UNA and reports no further loss (the slow start
+//! bound). Read: RFC 6937; the rule that chooses between its two bounds, and the flight that is counted at entry, from
+//! the drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). Counted in segments.
 
 /// Proportional rate reduction in one recovery.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// What each acknowledgement lets out, as in RFC 6937 §3.1: "." for nothing, else how many.
+    /// How many segments each acknowledgement allows, as in RFC 6937 §3.1: "." for nothing, else how many.
     fn sent(prr: &mut Prr, pipe: &mut f64, acks: usize) -> String {
         let mut line = String::new();
         for _ in 0..acks {

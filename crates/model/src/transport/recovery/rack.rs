@@ -1,14 +1,15 @@
 //! RACK-TLP (RFC 8985): losses are found by time, and a probe takes the place of most timeouts.
 //!
 //! A segment is lost when one sent later was delivered and a round trip and a reordering window have passed since it was sent. The
-//! window is zero until disorder is seen and losses are beyond doubt, a quarter of the shortest round trip else, and grows while
-//! the receiver reports by DSACK that retransmissions were in vain. When acknowledgements stop, a probe goes out after two round
-//! trips: new data, or the last segment again; its acknowledgement tells RACK what was lost.
-//! The reduction follows `prr.rs` unless the window rule governs recovery itself or the parameters say otherwise.
+//! window is zero while no reordering has been seen and the losses are certain. Otherwise it is a quarter of the
+//! shortest round trip. It grows while the receiver reports by DSACK that retransmissions were spurious. When
+//! acknowledgements stop, a probe goes out after two round trips: new data, or the last segment again; its
+//! acknowledgement tells RACK what was lost. The reduction follows `prr.rs` unless the congestion control sets the
+//! window during recovery itself or the parameters say otherwise.
 //!
-//! Section numbers are those of RFC 8985. Left out: undoing a reduction that DSACK shows to have been in vain (RFC 8985 leaves
-//! it to others). As Linux does, segments reported by SACK make room for new ones before a loss is found, one for one; with
-//! `limited_transmit` off none goes out then.
+//! Section numbers are those of RFC 8985. Left out: undoing a reduction that DSACK shows to be spurious (RFC 8985
+//! leaves it to other documents). As in Linux, each segment that SACK reports before a loss is found allows one new
+//! segment. With `limited_transmit` off no new segment is sent then.
 
 use hopyard_engine::{Span, Time};
 
@@ -37,7 +38,8 @@ pub struct Rack {
     /// The reduction is proportional.
     proportional: bool,
     prr: Option<Prr>,
-    /// The window rule hears of lost retransmissions: no proportional reduction answers them, nor the rule by itself.
+    /// Lost retransmissions are reported to the congestion control, because neither proportional rate reduction nor the
+    /// congestion control's own recovery answers them.
     reports_lost_retransmissions: bool,
     /// When the window was reduced last.
     reduced_at: Time,
@@ -66,7 +68,7 @@ pub struct Rack {
 }
 
 impl Rack {
-    /// Whether reductions are proportional, and whether the window rule governs recovery by itself.
+    /// Whether reductions are proportional, and whether the congestion control sets the window during recovery itself.
     pub const fn new(proportional: bool, governed: bool) -> Self {
         Self {
             proportional,
@@ -200,7 +202,7 @@ impl Rack {
         }
     }
 
-    /// The window that a reduction was to reach is the window.
+    /// Sets the window to the target of the reduction.
     fn finish_reduction(&mut self, core: &mut Core) {
         if let Some(prr) = self.prr.take() {
             core.cwnd = prr.target();
@@ -242,7 +244,7 @@ impl Rack {
         if !retransmits || dsack(header).is_some_and(|(_, to)| to == end) {
             self.probe = None;
         } else if header.ack > end {
-            // The probe repaired a loss that nothing else had shown: the window rule is to know (§7.4.1).
+            // The probe repaired a loss that nothing else had shown: the congestion control must be told (§7.4.1).
             self.probe = None;
             if !core.recovering && !self.timed_out {
                 core.report_loss(control, 0);
@@ -330,7 +332,7 @@ impl LossRecovery for Rack {
         self.probe_at = Time::NEVER;
         self.probe = None;
         core.duplicates = 0;
-        // §6.3: the first segment, and those that have been out for too long, are lost.
+        // §6.3: the first segment is lost, and so are those sent too long ago.
         let allowance = self.rtt + self.reordering_window(core);
         for index in 0..core.board.len() {
             if index == 0 || core.board.get(index).is_some_and(|segment| segment.sent + allowance <= core.now) {
@@ -365,7 +367,7 @@ impl LossRecovery for Rack {
         }
         let room = match (&self.prr, core.recovering) {
             (Some(prr), true) => prr.has_room(),
-            // Losses make room in the network, reports only where limited transmit may use it.
+            // A loss allows a new segment. A SACK report allows one only with limited transmit.
             _ if core.recovering || self.timed_out || core.params.limited_transmit => {
                 core.in_network() + 1.0 <= core.cwnd
             }
@@ -380,7 +382,7 @@ impl LossRecovery for Rack {
             prr.on_sent();
         }
         if core.board.get(index).is_some_and(|segment| segment.transmissions == 1) {
-            // Let out for a report, it is limited transmit's.
+            // A segment sent because of a SACK report belongs to limited transmit.
             if !core.recovering && !self.timed_out && core.board.len() as f64 > core.cwnd {
                 core.count_limited();
             }

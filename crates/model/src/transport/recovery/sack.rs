@@ -1,6 +1,7 @@
 //! Loss recovery with selective acknowledgements (RFC 6675), on whole segments.
 //!
-//! What was reported survives a timeout (§5.1 allows it: receivers here never take a report back), so going back skips it.
+//! SACK information is kept after a timeout, so the retransmission skips the reported segments. §5.1 allows this,
+//! because receivers here never discard data that they have reported.
 
 use super::prr::Prr;
 use super::{Arrival, LossRecovery};
@@ -143,7 +144,7 @@ impl Sack {
         lost
     }
 
-    /// The window that a reduction was to reach is the window.
+    /// Sets the window to the target of the reduction.
     fn finish_reduction(&mut self, core: &mut Core) {
         if let Some(prr) = self.prr.take() {
             core.cwnd = prr.target();
@@ -222,7 +223,7 @@ impl LossRecovery for Sack {
             core.board.set_next(next);
             return core.next_in_window();
         }
-        // §5 step (C), or what the reduction lets out.
+        // §5 step (C), or the segments that proportional rate reduction allows.
         let room = self.prr.map_or(f64::from(self.pipe) + 1.0 <= core.cwnd, |prr| prr.has_room());
         if !room {
             return None;

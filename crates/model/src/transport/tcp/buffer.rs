@@ -1,9 +1,10 @@
-//! The receive buffer, what of it is announced, and the application that empties it.
+//! The receive buffer, the window that the receiver announces, and the application that reads from the buffer.
 //!
-//! Without a reading rate the application takes data as it comes, and the whole buffer is announced for ever. With one, what waits
-//! to be read takes room: the window shrinks as data comes and opens as it is read. The announced right edge never moves back, and
-//! moves on by a full segment or half the buffer at least, so that no silly window arises (RFC 9293 §3.8.6.2.2).
-//! The reader is a steady stream: it takes bytes at its rate while there are any.
+//! Without a reading rate the application reads data at once, and the receiver always announces the whole buffer. With
+//! a reading rate, unread data takes room: the window shrinks when data arrives and grows when the application reads
+//! it. The announced right edge never moves back, and moves on by a full segment or half the buffer at least, so that
+//! no silly window arises (RFC 9293 §3.8.6.2.2). The reader is a steady stream: it takes bytes at its rate while there
+//! are any.
 
 use hopyard_engine::{Span, Time};
 
@@ -75,13 +76,14 @@ impl Buffer {
             return self.size as u32;
         }
         self.read(now);
-        // A whole byte is free once it is read to its end; what the sum of fractions has lost is no byte.
+        // A byte is free when it has been read completely. The rounding error of the sum of fractions is less than a
+        // byte.
         let waiting = libm::ceil(self.unread - 1e-6).max(0.0) as u64;
         let free = next + self.size.saturating_sub(waiting);
         if free >= self.edge + self.step() || waiting == 0 {
             self.edge = self.edge.max(free);
         }
-        // A FIN takes a number and no room: it may come when the window is closed.
+        // A FIN takes a sequence number but no room, so it may arrive when the window is closed.
         self.edge = self.edge.max(next);
         self.update = Time::NEVER;
         let window = self.edge - next;

@@ -25,22 +25,22 @@ pub(crate) const fn is_earlier(value: u32, other: u32) -> bool {
     value.wrapping_sub(other) > u32::MAX / 2
 }
 
-/// A loss as the window rule judged it, and the segment that it was about.
+/// A loss, how the congestion control classified it, and the segment that was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// When.
+    /// The time of the decision.
     pub at: Time,
-    /// The first sequence number not acknowledged then.
+    /// The first unacknowledged sequence number at that time.
     pub seq: u64,
-    /// When the segment there was sent last.
+    /// When the segment with this sequence number was last sent.
     pub sent: Time,
     /// How often it had been sent.
     pub transmissions: u32,
-    /// What the window rule takes the loss for.
+    /// The cause that the congestion control assumes.
     pub decision: Decision,
 }
 
-/// What a thaw brings back.
+/// The state that the end of a freeze restores.
 #[derive(Clone, Debug)]
 struct Kept {
     cwnd: f64,
@@ -50,7 +50,7 @@ struct Kept {
     rtt: Estimator,
 }
 
-/// What is kept while a sender is frozen.
+/// The state that is kept while a sender is frozen.
 #[derive(Clone, Debug)]
 pub(crate) struct Frozen {
     probe: Span,
@@ -95,27 +95,27 @@ pub struct Core {
     /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
     pub(crate) prior_duplicates: u32,
     pub(crate) window_limited: bool,
-    /// The window rule answered the loss with a cut.
+    /// The congestion control reduced the window in answer to the loss.
     reduced: bool,
-    /// Losses are being repaired without a timeout.
+    /// The sender is in a loss recovery that did not start with a timeout.
     pub(crate) recovering: bool,
-    /// Whether recovery marks on the board what is reported and what is lost.
+    /// Whether the recovery marks reported and lost segments on the scoreboard.
     pub(crate) scoreboard: bool,
-    /// Segments in the network as recovery counts them, where it does so by more than the board's marks.
+    /// The recovery's own estimate of segments in the network, if the marks of the scoreboard are not enough for it.
     pub(crate) pipe: Option<u32>,
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
-    /// Samples the delivery rate for a window rule that wants to know.
+    /// Samples the delivery rate, if the congestion control asks for it.
     sampler: Option<Box<RateSampler>>,
-    /// What the acknowledgement at hand tells of the delivery rate.
+    /// The delivery rate sample of the current acknowledgement.
     rate: Option<RateSample>,
     /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step 2).
     limited_sent: u32,
-    /// To be sent whatever the window says.
+    /// The segment to send even if the window has no room.
     pub(crate) forced: Option<u64>,
-    /// What is forced out is a tail loss probe.
+    /// The segment that is sent in spite of the window is a tail loss probe.
     pub(crate) tail_probe: bool,
-    /// One segment may go beyond the window.
+    /// One segment may be sent beyond the window.
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
     pub(crate) burst: u32,
@@ -130,7 +130,7 @@ pub struct Core {
     pub(crate) ack_hops: u8,
     pub(crate) link_rate: Option<Rate>,
     pub(crate) counters: SenderCounters,
-    /// Losses judged and not yet asked for.
+    /// Classified losses that have not been fetched yet.
     pub(crate) judged: Vec<Judged>,
     mss: u32,
 }
@@ -207,7 +207,8 @@ impl Core {
         bytes as f64 / f64::from(self.mss)
     }
 
-    /// Whole segments in bytes; a window beyond every receiver's is as good as any.
+    /// Whole segments in bytes. A window larger than every receiver's window has the same effect as any other such
+    /// window.
     #[inline]
     fn bytes(&self, segments: f64) -> u64 {
         (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
@@ -229,7 +230,7 @@ impl Core {
         self.edge > before
     }
 
-    /// What the application has written and TCP has not sent, in bytes.
+    /// Bytes that the application has written and TCP has not sent.
     #[inline]
     fn unsent(&self) -> u64 {
         self.app_end.saturating_sub(self.board.max())
@@ -241,11 +242,13 @@ impl Core {
         // At most `mss`, so it fits.
         let payload = self.unsent().min(u64::from(self.mss)) as u32;
         if !self.board.is_empty() {
-            // RFC 9293 §3.7.4: while something is outstanding, what does not fill a segment waits for more, if more may come.
+            // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
+            // write more.
             let waits = payload < self.mss && self.params.nagle && !self.closing;
             return if waits { 0 } else { payload };
         }
-        // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, part of a segment will do if it fills half of a small window.
+        // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
+        // has room for it and is at least half of the largest window.
         let advertised = self.advertised();
         if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
             advertised as u32
@@ -254,7 +257,7 @@ impl Core {
         }
     }
 
-    /// Whether the next new segment, with this payload, says that nothing follows.
+    /// Whether the next new segment, with this payload, carries the FIN.
     #[inline]
     pub(crate) fn ends_with(&self, payload: u32) -> bool {
         self.closing
@@ -293,7 +296,7 @@ impl Core {
         self.fits(index, self.cwnd + self.inflation).then_some(index)
     }
 
-    /// New data, if limited transmit lets it out (RFC 3042); in ns-2 also what is sent again after a timeout.
+    /// New data, if limited transmit allows it (RFC 3042). In ns-2 also data that is retransmitted after a timeout.
     pub(crate) fn next_limited(&self) -> Option<usize> {
         let index = self.board.next();
         if index < self.board.len() && !self.params.follows_ns2() {
@@ -302,7 +305,7 @@ impl Core {
         self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)
     }
 
-    /// Notes that a segment went out by limited transmit.
+    /// Records that limited transmit sent a segment.
     pub(crate) const fn count_limited(&mut self) {
         self.limited_sent += 1;
     }
@@ -323,22 +326,22 @@ impl Core {
         }
     }
 
-    /// Deems the segment at `index` lost.
+    /// Marks the segment at `index` as lost.
     pub(crate) fn mark_lost(&mut self, index: usize) {
         self.lost += self.board.mark_lost(index);
     }
 
-    /// Deems lost what was sent and is not reported: a timeout gives it up.
+    /// Marks as lost all segments that were sent and not reported by SACK, because of a timeout.
     pub(crate) fn mark_all_lost(&mut self) {
         (0..self.board.len()).for_each(|index| self.mark_lost(index));
     }
 
-    /// From now on the delivery rate is sampled.
+    /// Starts to sample the delivery rate.
     pub(crate) fn sample_rate(&mut self) {
         self.sampler = Some(Box::default());
     }
 
-    /// What an acknowledgement tells of the delivery rate, before anything else looks at it.
+    /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
     #[inline]
     pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
         if self.sampler.is_none() {
@@ -350,7 +353,7 @@ impl Core {
         }
     }
 
-    /// Notes for the delivery rate that the segment at `index` is sent now, or a new one after the last.
+    /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent now.
     #[inline]
     pub(crate) fn stamp(&mut self, index: usize) {
         if let Some(sampler) = &mut self.sampler {
@@ -358,7 +361,7 @@ impl Core {
         }
     }
 
-    /// The sample to hand to the window rule.
+    /// The sample for the congestion control.
     #[inline]
     fn rate(&mut self) -> Option<RateSample> {
         let mut sample = self.rate.take()?;
@@ -366,7 +369,8 @@ impl Core {
         Some(sample)
     }
 
-    /// Marks rate samples as limited by the application while it, or the window rule, leaves room in the network.
+    /// Marks rate samples as limited by the application while the application or the congestion control sends less than
+    /// it could.
     #[inline]
     pub(crate) fn mark_app_limited(&mut self) {
         let pipe = self.in_network();
@@ -375,7 +379,8 @@ impl Core {
         }
     }
 
-    /// Nothing more is sent on this event: was it for want of data? (§3.4 of the draft named in `rate.rs`)
+    /// Called when nothing more is sent on this event: checks whether the reason is a lack of data (§3.4 of the draft
+    /// that `rate.rs` names).
     #[inline]
     pub(crate) fn note_silence(&mut self) {
         if self.sampler.is_some()
@@ -388,7 +393,7 @@ impl Core {
         }
     }
 
-    /// What the window rule may know.
+    /// The state that the congestion control can read.
     #[inline]
     pub(crate) fn view(&self) -> View {
         View {
@@ -421,7 +426,7 @@ impl Core {
         self.ssthresh = ssthresh;
     }
 
-    /// Does what the window rule answered.
+    /// Carries out the congestion control's answer.
     #[inline]
     pub(crate) fn apply(&mut self, answer: Answer) {
         match answer {
@@ -440,8 +445,8 @@ impl Core {
         Kept { cwnd: self.cwnd, ssthresh: self.ssthresh, inflation: self.inflation, rtt: self.rtt.clone() }
     }
 
-    /// Notes the state before a timeout, if it is the first since the last new acknowledgement. What recovery had added to the
-    /// window is not of it: the timeout ends the recovery for good.
+    /// Notes the state before a timeout, if it is the first since the last new acknowledgement. The inflation
+    /// of a recovery is not part of this state, because the timeout ends the recovery.
     pub(crate) fn before_timeout(&mut self) {
         if self.timeouts_in_row == 0 {
             self.before_timeout = Some(Kept { inflation: 0.0, ..self.kept() });
@@ -457,12 +462,12 @@ impl Core {
             let kept = before.unwrap_or_else(|| self.kept());
             self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
             self.rto = Time::NEVER;
-            // The outage would be taken for a round trip.
+            // A sample would contain the outage.
             self.stop_timing();
         }
     }
 
-    /// Ends a freeze: all is as it was.
+    /// Ends a freeze and restores the state.
     pub(crate) fn thaw(&mut self) {
         if let Some(Frozen { kept, .. }) = self.frozen.take() {
             self.cwnd = kept.cwnd;
@@ -506,19 +511,19 @@ impl Core {
         self.timed = None;
     }
 
-    /// A segment is sent again: it cannot be the timed one any more.
+    /// A segment is retransmitted, so it can no longer be timed.
     pub(crate) fn stop_timing_of(&mut self, end: u64) {
         if self.timed.is_some_and(|(timed, _)| timed == end) {
             self.timed = None;
         }
     }
 
-    /// Takes a round-trip sample from the acknowledgement at hand, if it gives one.
+    /// Takes a round-trip sample from the current acknowledgement, if it gives one.
     #[inline]
     pub(crate) fn measure(&mut self) {
         if let Some(echo) = self.echo {
             let elapsed = Span::from_millis(u64::from(milliseconds(self.now).wrapping_sub(echo)));
-            // Less than the clock can tell counts as one tick of it.
+            // A time shorter than the clock's resolution counts as one tick.
             self.rtt.sample(elapsed.max(Span::from_millis(1)), self.now - elapsed, true);
         }
         if let Some((end, sent)) = self.timed
@@ -537,7 +542,7 @@ impl Core {
         self.min_rtt = Some(self.min_rtt.map_or(round_trip, |min| min.min(round_trip)));
     }
 
-    /// Ends timing without a sample when the timed segment is acknowledged; the back-off ends all the same.
+    /// Ends timing without a sample when the timed segment is acknowledged. The back-off ends too.
     pub(crate) fn skip_sample(&mut self) {
         if self.timed.is_some_and(|(end, _)| end <= self.una()) {
             self.timed = None;
@@ -545,8 +550,8 @@ impl Core {
         }
     }
 
-    /// What every acknowledgement of new data outside recovery does: counts start anew, the round trip is measured, the timer
-    /// restarts or, with nothing outstanding, stops (RFC 6298 §5.2 and §5.3).
+    /// The effect of every acknowledgement of new data outside recovery: resets the counters and measures the round
+    /// trip. The timer restarts, or stops if nothing is outstanding (RFC 6298 §5.2 and §5.3).
     #[inline]
     pub(crate) fn acknowledge(&mut self) {
         self.duplicates = 0;
@@ -559,7 +564,7 @@ impl Core {
         }
     }
 
-    /// Tells the window rule of new data acknowledged.
+    /// Tells the congestion control about newly acknowledged data.
     #[inline]
     pub(crate) fn grow(&mut self, control: &mut Controller, arrival: &Arrival<'_>, phase: Phase) {
         let ack = Ack {
@@ -580,7 +585,7 @@ impl Core {
         }
     }
 
-    /// Tells the window rule of a duplicate acknowledgement.
+    /// Tells the congestion control about a duplicate acknowledgement.
     pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
         let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
         let answer = control.on_duplicate(&duplicate, &self.view());
@@ -590,13 +595,13 @@ impl Core {
         }
     }
 
-    /// Tells the window rule that the segment at `index` is lost.
+    /// Tells the congestion control that the segment at `index` is lost.
     pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
         self.report(control, index, self.view());
     }
 
-    /// As [`report_loss`](Self::report_loss), in a recovery: what is reported is not taken off FlightSize, which stands for what the
-    /// reduction before has let out.
+    /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
+    /// the earlier reduction allowed as many new ones.
     pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
         let view = self.view();
         self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
@@ -612,7 +617,7 @@ impl Core {
         self.counters.fast_retransmits += 1;
     }
 
-    /// Takes down how the window rule judged the loss that it has just answered.
+    /// Records how the congestion control classified the loss that it has just answered.
     pub(crate) fn judge(&mut self, control: &mut Controller) {
         if let Some(decision) = control.decision()
             && let Some(first) = self.board.get(0)
@@ -643,7 +648,7 @@ impl Core {
         self.stop_timing();
     }
 
-    /// Lets out on this event what proportional rate reduction allows, after so many bytes were delivered.
+    /// Allows the segments of proportional rate reduction on this event, after `delivered` bytes were delivered.
     pub(crate) fn reduce(&mut self, prr: &mut Prr, delivered: u64, safe: bool) {
         let pipe = self.in_network();
         self.cwnd = pipe + prr.on_delivered(self.segments(delivered), pipe, safe);
@@ -665,12 +670,12 @@ impl Core {
         self.exit_phase()
     }
 
-    /// Where the acknowledgement that ends a recovery falls: in ns-2 and ns-3 the window grows with it.
+    /// The phase of the acknowledgement that ends a recovery. In ns-2 and ns-3 the window grows with it.
     pub(crate) fn exit_phase(&self) -> Phase {
         if self.params.recovery_exit == RecoveryExit::Grow { Phase::Open } else { Phase::Recovered }
     }
 
-    /// Tells the window rule that a recovery ends.
+    /// Tells the congestion control that a recovery ends.
     pub(crate) fn end_recovery(&mut self, control: &mut Controller) {
         let answer = control.on_recovered(&self.view());
         self.recovering = false;
@@ -678,7 +683,7 @@ impl Core {
         self.apply(answer);
     }
 
-    /// Takes back inflation for segments that a partial acknowledgement covers, but for one (RFC 6582 §3.2 step 3).
+    /// Deflates the window by the segments that a partial acknowledgement covers, less one (RFC 6582 §3.2 step 3).
     pub(crate) fn deflate(&mut self, acked: f64) {
         if self.inflation > acked {
             self.inflation -= acked - 1.0;
@@ -688,29 +693,29 @@ impl Core {
         }
     }
 
-    /// Sends the first unacknowledged segment again, whatever the window says.
+    /// Retransmits the first unacknowledged segment, even if the window has no room.
     pub(crate) const fn retransmit_first(&mut self) {
         self.forced = Some(self.board.una());
     }
 
-    /// Lets nothing out on this event in the ordinary course.
+    /// Sends no segments in normal order on this event.
     pub(crate) const fn hold(&mut self) {
         self.burst = 0;
     }
 
-    /// Lets at most this many segments out on this event; 0 means no limit.
+    /// Sends at most this many segments on this event; 0 means no limit.
     pub(crate) fn limit_burst(&mut self, segments: u32) {
         if segments > 0 {
             self.burst = self.burst.min(segments);
         }
     }
 
-    /// Lets one segment out beyond the window on this event, where the parameters allow it.
+    /// Sends one segment beyond the window on this event, if the parameters allow it.
     pub(crate) const fn limited_transmit(&mut self) {
         self.limited = self.params.limited_transmit;
     }
 
-    /// Notes what must be known of the state before an acknowledgement of new data.
+    /// Stores the parts of the state that are needed after an acknowledgement of new data has changed it.
     #[inline]
     pub(crate) fn before_ack(&mut self, header: &TcpHeader) {
         self.prior_duplicates = self.duplicates;

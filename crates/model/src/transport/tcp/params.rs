@@ -1,4 +1,4 @@
-//! TCP's own parameters: everything that is neither the window rule's nor the receiver's acknowledging.
+//! TCP's own parameters: everything except congestion control and the receiver's acking policy.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};

@@ -1,5 +1,5 @@
-//! Properties that hold for every window rule, recovery, acknowledging and profile, whatever a network does: no byte is lost or
-//! made up, no transfer stalls for ever, nothing is sent beyond the receiver's window.
+//! Properties that hold for every congestion control, recovery, acking policy and profile, whatever a network does: no
+//! byte is lost or made up, no transfer stalls for ever, nothing is sent beyond the receiver's window.
 
 use std::collections::BTreeMap;
 

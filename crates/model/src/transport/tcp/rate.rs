@@ -1,9 +1,10 @@
-//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), kept only for window rules that ask for them.
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), kept only for congestion controls that ask
+//! for them.
 //!
-//! Every segment remembers, from when it was sent last, how much had been delivered by then. When it is delivered itself, by
-//! acknowledgement or by SACK, the difference over the time between is a sample of the rate at which the network delivers. The
-//! time is the longer of that over which the data was sent and that over which it was acknowledged, so that neither a burst of
-//! segments nor one of acknowledgements looks like a faster path (§2.2).
+//! At its last transmission, each segment stores how much data had been delivered. When an acknowledgement or SACK
+//! delivers the segment itself, the data delivered in between, divided by the time, is a sample of the delivery rate.
+//! The time is the longer of two intervals: that in which the data was sent, and that in which it was acknowledged. So
+//! neither a burst of segments nor a burst of acknowledgements looks like a faster path (§2.2).
 
 use std::collections::VecDeque;
 
@@ -13,7 +14,7 @@ use super::scoreboard::Board;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::RateSample;
 
-/// What a segment remembers of when it was sent last (§3.1.2).
+/// The state that a segment stores at its last transmission (§3.1.2).
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     /// P.delivered: bytes delivered by then.
@@ -24,7 +25,7 @@ struct Stamp {
     first_sent: Time,
     /// P.is_app_limited.
     app_limited: bool,
-    /// It was delivered, and says no more.
+    /// It was delivered, and gives no further sample.
     counted: bool,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct RateSampler {
     app_limited: Option<u64>,
     /// The shortest round trip of a segment that was sent but once.
     min_rtt: Option<Span>,
-    /// How many lost bytes the samples so far have told of.
+    /// How many lost bytes the samples so far have reported.
     lost: u64,
 }
 
@@ -91,7 +92,7 @@ impl RateSampler {
             }
         }
         self.stamps.drain(..covered.min(self.stamps.len()));
-        // The bubble is through: what was sent after it tells of the network again.
+        // All data of the limited period is delivered. Data sent after it measures the network again.
         if self.app_limited.is_some_and(|until| self.delivered > until) {
             self.app_limited = None;
         }
@@ -147,13 +148,14 @@ impl RateSampler {
         }
     }
 
-    /// How many bytes were deemed lost since this was last asked, of `lost` in all.
+    /// How many of the `lost` bytes were marked as lost since the last call.
     pub const fn newly_lost(&mut self, lost: u64) -> u64 {
         let before = std::mem::replace(&mut self.lost, lost);
         lost - before
     }
 
-    /// The application, or the window rule by its own will, leaves room in the network, where `pipe` bytes are (§3.4).
+    /// The application or the congestion control sends less than the network could take; `pipe` bytes are in the
+    /// network (§3.4).
     pub fn mark_app_limited(&mut self, pipe: u64) {
         self.app_limited = Some(self.delivered + pipe);
     }
@@ -246,7 +248,7 @@ mod tests {
         rig.send(1);
         assert!(!rig.ack(1000, &[], 100).app_limited, "sent before the bubble");
         assert!(rig.ack(2000, &[], 101).app_limited);
-        // More than the bubble's 1000 bytes is delivered: over.
+        // More than the 1000 bytes of the limited period are delivered: the period is over.
         rig.send(101);
         assert!(!rig.ack(3000, &[], 201).app_limited);
     }

@@ -140,7 +140,8 @@ impl TcpReceiver {
     }
 
     /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window. A segment from before
-    /// the window is not acceptable and leaves it alone (§5.3 R2), so that a retransmission in vain can be told from the original.
+    /// the window is not acceptable and leaves it alone (§5.3 R2), so that the sender can distinguish a spurious
+    /// retransmission from the original.
     fn note_timestamp(&mut self, header: &TcpHeader) {
         let Some((value, _)) = header.timestamps else { return };
         let end = header.seq + u64::from(header.len) + u64::from(header.flags.syn) + u64::from(header.flags.fin);
@@ -161,7 +162,8 @@ impl TcpReceiver {
         u64::from(self.params.connect == Connect::ThreeWay)
     }
 
-    /// Notes what of a segment was there already: below what is acknowledged, or else within a block (RFC 2883 §4).
+    /// Records which part of a segment had arrived before: data below the acknowledgement, or else within a block (RFC
+    /// 2883 §4).
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if !self.sack || !self.params.dsack {
             return;
@@ -247,10 +249,11 @@ impl TcpReceiver {
         };
         let syn = std::mem::take(&mut self.answer_syn);
         let fin = std::mem::take(&mut self.fin_due) && !syn;
-        // A SYN has number 0; what is not the FIN again comes after it.
+        // A SYN has number 0. Any segment other than a repeated FIN comes after it.
         let seq = if syn { 0 } else { self.fin_number() + u64::from(self.fin_sent && !fin) };
         if fin {
-            // There is no round trip to go by: the first timeout, then twice as long each time (RFC 6298 §2.1 and §5.5).
+            // The receiver measures no round trip. It waits for the initial timeout, then twice as long each time (RFC
+            // 6298 §2.1 and §5.5).
             self.fin_sent = true;
             self.fin_again = now + self.fin_wait;
             self.fin_wait = (self.fin_wait * 2).min(self.params.max_rto);

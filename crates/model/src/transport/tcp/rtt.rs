@@ -131,7 +131,8 @@ impl Estimator {
                     *backoff <<= 1;
                 }
                 if *backoff > 8 {
-                    // So far backed off, the smoothed value is not trusted: the next sample starts afresh.
+                    // After so long a back-off the smoothed value is no longer used: the next sample starts a new
+                    // average.
                     *rttvar += *srtt >> 3;
                     *srtt = 0;
                 }
@@ -250,7 +251,7 @@ mod tests {
         e.back_off();
         assert_eq!(e.timeout(), Span::from_millis(400));
         (0..3).for_each(|_| e.back_off());
-        // Sixteen times backed off, the average is given up: the next sample starts afresh.
+        // After sixteen back-offs the average is discarded: the next sample starts a new one.
         assert_eq!((e.timeout(), e.srtt()), (Span::from_millis(3200), None));
         e.end_back_off();
         sample(&mut e, 100);

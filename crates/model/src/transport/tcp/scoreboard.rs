@@ -18,11 +18,11 @@ pub struct Segment {
     pub len: u32,
     /// Whether it opens the connection and so takes one sequence number.
     pub syn: bool,
-    /// Whether it says that nothing follows and so takes one sequence number after its payload.
+    /// Whether it carries a FIN and so takes one sequence number after its payload.
     pub fin: bool,
     /// Whether the receiver reported it (RFC 2018).
     pub sacked: bool,
-    /// Whether its last transmission is deemed lost: it is not in the network.
+    /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
     /// How often it was sent.
     pub transmissions: u32,
@@ -48,9 +48,11 @@ pub struct Acked {
     /// Segments.
     pub segments: u32,
     /// The round trip of the newest segment that is acknowledged here for the first time, if none of those covered was sent again
-    /// (Karn's rule). One that SACK had reported, or that waited for a retransmission, would contain the time that a hole stood open.
+    /// (Karn's rule). One that SACK had reported, or that waited for a retransmission, would contain the time that the
+    /// segment waited behind a gap.
     pub round_trip: Option<Span>,
-    /// The time since the newest segment covered was sent, if it was sent but once: such a time is in it.
+    /// The time since the newest segment covered was sent, if it was sent only once. It may contain the time behind a
+    /// gap.
     pub newest_round_trip: Option<Span>,
 }
 
@@ -137,7 +139,7 @@ impl Board {
         *segment
     }
 
-    /// Moves on the segment sent next in the ordinary course.
+    /// Advances SND.NXT past the segment sent next in normal order.
     pub fn set_next(&mut self, index: usize) {
         debug_assert!(index <= self.segments.len(), "the next segment is one that was sent, or the one after");
         self.next = index;
@@ -159,7 +161,7 @@ impl Board {
         self.segments.partition_point(|segment| segment.seq < seq)
     }
 
-    /// Takes off what `ack` covers, which must be new and not beyond what was sent.
+    /// Removes the segments that `ack` covers. `ack` must be new and not beyond the data sent.
     pub fn advance(&mut self, ack: u64, now: Time) -> Acked {
         debug_assert!(ack > self.una && ack <= self.max);
         let mut acked = Acked { bytes: 0, delivered: 0, segments: 0, round_trip: None, newest_round_trip: None };
@@ -169,7 +171,7 @@ impl Board {
                 break;
             }
             if segment.end() > ack {
-                // Part of a segment: what is left of it keeps its history.
+                // A part of a segment is acknowledged. The rest keeps its history.
                 let part = ack - segment.seq;
                 segment.seq = ack;
                 segment.len -= part as u32;
@@ -219,7 +221,7 @@ impl Board {
         news
     }
 
-    /// Deems the segment at `index` lost, and returns how many bytes of it were not deemed lost before.
+    /// Marks the segment at `index` as lost, and returns how many bytes of it were not marked before.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         match self.segments.get_mut(index) {
             Some(segment) if !segment.sacked && !segment.lost => {

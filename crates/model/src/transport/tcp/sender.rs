@@ -39,7 +39,7 @@ pub struct SenderCounters {
     pub tail_loss_probes: u64,
     /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made a copy.
     pub reported_duplicates: u64,
-    /// Notices of segments that could not be passed on.
+    /// Notices of segments that a node could not forward.
     pub notices: u64,
 }
 
@@ -91,11 +91,11 @@ pub struct TcpSender {
     initial_window: f64,
     /// When something was last sent or newly acknowledged.
     active: Time,
-    /// Nothing is sent before this time when the window rule paces.
+    /// With pacing, nothing is sent before this time.
     slot: Time,
-    /// Segments that may still leave before then, because those of a quantum leave together.
+    /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
     together: u32,
-    /// When pacing lets the next segment out, if one waits.
+    /// When pacing sends the next segment, if one waits.
     paced: Time,
     /// The receiver's latest timestamp.
     peer_timestamp: u32,
@@ -120,7 +120,7 @@ impl TcpSender {
         Self::of(core, Controller::new(&config.congestion, rng))
     }
 
-    /// A sender with any window rule, such as [`Controller::Custom`].
+    /// A sender with any congestion control, such as [`Controller::Custom`].
     #[must_use]
     pub fn with_control(params: &Params, control: Controller, mut rng: Rng) -> Self {
         Self::of(Core::new(params, &mut rng), control)
@@ -164,7 +164,7 @@ impl TcpSender {
         self.recovery.wants_sack()
     }
 
-    /// Whether the sender wants to be told of segments that a node could not pass on.
+    /// Whether the sender asks for notices of segments that a node could not forward.
     #[must_use]
     pub fn wants_notices(&self) -> bool {
         self.control.wants_notices()
@@ -223,19 +223,20 @@ impl TcpSender {
         self.core.apply(answer);
     }
 
-    /// The application writes no more: what was not sent by now never is.
+    /// The application stops: data that has not been sent yet is never sent.
     pub fn stop(&mut self, now: Time) {
         self.begin(now);
         self.core.app_end = self.core.board.max().max(u64::from(self.stage == Stage::Opening));
     }
 
-    /// The application will write no more: when all it has written is sent, the connection closes, if it is to close.
+    /// The application has written all its data. When this data is sent, the connection closes, if the parameters say
+    /// so.
     pub fn close(&mut self, now: Time) {
         self.begin(now);
         self.core.closing = true;
     }
 
-    /// What every event begins with.
+    /// The first step of every event.
     #[inline]
     fn begin(&mut self, now: Time) {
         self.core.now = now;
@@ -281,7 +282,8 @@ impl TcpSender {
             self.on_new_ack(header);
         } else if header.ack == self.core.una()
             && !self.core.board.is_empty()
-            // RFC 5681 §2: neither SYN nor FIN, nor an announcement of more room; RFC 6675 §2: but SACK may come with one.
+            // RFC 5681 §2: a duplicate acknowledgement has no SYN or FIN and does not change the window.
+            // RFC 6675 §2: it may carry SACK information.
             && !(header.flags.syn || header.flags.fin || (moved && header.sack.is_empty()))
         {
             self.core.counters.duplicate_acks += 1;
@@ -332,8 +334,8 @@ impl TcpSender {
         self.core.before_ack(header);
         let opened_with_data = self.await_initial_window && self.control.opens_with_data();
         if opened_with_data && self.core.una() > 0 {
-            // ns-2's Vegas looks before it counts this acknowledgement, and grants the window only if the one before had
-            // covered the first segment alone.
+            // ns-2's Vegas checks before it counts this acknowledgement. It grants the window only if the
+            // acknowledgement before had covered only the first segment.
             self.await_initial_window = false;
             if self.core.una() == u64::from(self.core.params.mss()) {
                 self.core.cwnd = self.initial_window;
@@ -357,7 +359,7 @@ impl TcpSender {
             NetworkEvent::HopCount(hops) => self.core.hops = hops,
             NetworkEvent::Unreachable { .. } => {
                 self.core.counters.notices += 1;
-                // Until the connection is open there is nothing to be kept; the opening segment has its own timer.
+                // Before the connection is open there is no state to keep. The opening segment has its own timer.
                 if self.stage != Stage::Open {
                     return;
                 }
@@ -399,7 +401,7 @@ impl TcpSender {
         core.forced = None;
         core.tail_probe = false;
         if !opening {
-            // It gives up a reduction that goes on: the window is then what that was to reach.
+            // The timeout ends a reduction in progress: the window becomes the target of that reduction.
             self.recovery.on_timeout(core);
         }
         core.before_timeout();
@@ -411,8 +413,9 @@ impl TcpSender {
             core.recover = core.board.max();
             let mut view = core.view();
             if inflated {
-                // What duplicate acknowledgements have let out has taken the place of what had left the network. RFC 5681 eq. 4 wants at
-                // most half of FlightSize; with all of that, slow start would lead beyond the path again.
+                // Segments sent on duplicate acknowledgements replaced segments that had left the network. RFC 5681
+                // eq. 4 sets ssthresh to at most half of FlightSize. Half of this larger FlightSize would let slow
+                // start exceed the capacity of the path again.
                 view.flight = view.flight.min(view.cwnd);
             }
             let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &view);
@@ -449,7 +452,8 @@ impl TcpSender {
         }
         if std::mem::take(&mut self.probe_window) {
             self.core.counters.window_probes += 1;
-            // A number from before the window, without payload, must be answered (RFC 9293 §3.10.7.4); Linux probes so.
+            // The receiver must answer a segment without payload and with a number before the window (RFC 9293
+            // §3.10.7.4). Linux uses this as a probe.
             return Some(self.bare(self.core.una().saturating_sub(1)));
         }
         if let Some(seq) = self.core.forced.take() {
@@ -480,11 +484,11 @@ impl TcpSender {
         };
         let gap = self.control.pacing_gap();
         if gap.is_zero() {
-            // A rule that begins to pace again begins with a segment at once.
+            // When pacing begins again, the first segment is sent at once.
             self.slot = now;
         } else if now >= self.slot {
             let quantum = self.control.pacing_quantum().max(1);
-            // A rule that has seen nothing but timeouts would wait for minutes with nothing outstanding.
+            // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
             self.slot = now + gap.min(self.core.rtt.timeout()) * u64::from(quantum);
             self.together = quantum - 1;
         } else if self.together > 0 {
@@ -499,7 +503,7 @@ impl TcpSender {
         Some(header)
     }
 
-    /// With nothing outstanding and a window without room for a segment, only a timer can go on.
+    /// With nothing outstanding and no room for a segment in the window, only a timer can continue the transfer.
     fn guard_against_silence(&mut self) {
         if !self.core.board.is_empty() || self.core.rto != Time::NEVER || self.core.new_payload() == 0 {
             return;
@@ -541,7 +545,7 @@ impl TcpSender {
         let retransmission = index < core.board.len();
         core.stamp(index);
         let segment = if retransmission {
-            // Sent again without a mark, it is deemed lost all the same; but not by a probe.
+            // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !core.tail_probe {
                 core.mark_lost(index);
             }
@@ -584,7 +588,7 @@ impl TcpSender {
         }
     }
 
-    /// Why the window rule cannot go on, told once.
+    /// The error of the congestion control, if it failed; reported once.
     #[inline]
     pub fn failure(&mut self) -> Option<String> {
         self.control.failure()
@@ -596,13 +600,13 @@ impl TcpSender {
         if self.control.charges_headers() || header.len == 0 { header_bytes(&self.core.params, header) } else { 0 }
     }
 
-    /// Whether the window rule tells causes of loss apart.
+    /// Whether the congestion control distinguishes causes of loss.
     #[must_use]
     pub fn classifies(&self) -> bool {
         self.control.classifies()
     }
 
-    /// The losses that the window rule has judged since the last call.
+    /// The losses that the congestion control has classified since the last call.
     pub fn take_judged(&mut self) -> Vec<Judged> {
         std::mem::take(&mut self.core.judged)
     }

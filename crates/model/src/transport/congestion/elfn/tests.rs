@@ -1,4 +1,4 @@
-//! ELFN's events by hand: notices, probes, thaws and the race with the timeout.
+//! ELFN's events by hand: notices, probes, the end of a freeze, and a timeout before the notice.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Streams, Time};
@@ -156,7 +156,7 @@ fn stale_notices_and_those_while_frozen_are_ignored() {
     }
     assert_eq!(talk.timer(), [2]);
     assert_eq!(talk.now, frozen + TWO_SECONDS);
-    // After the thaw a notice freezes again.
+    // After the freeze has ended, another notice freezes the sender again.
     talk.after(10).ack(3);
     talk.notice(4);
     assert!(talk.sender.state().frozen);

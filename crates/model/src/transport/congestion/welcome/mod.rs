@@ -1,5 +1,5 @@
-//! WELCOME: tells congestion, the wireless channel and broken links apart by how the round trip has developed and by how a loss
-//! shows itself, and answers each in its own way.
+//! WELCOME: distinguishes congestion, the wireless channel and broken links as causes of loss, by the growth of the
+//! round trip and by the sign of the loss (duplicate acknowledgements or a timeout). It answers each cause differently.
 //!
 //! Read: A. Ghaleb-Seddik, Y. Ghamri-Doudane, S.-M. Senouci, "Coupling Loss and Delay Differentiation to Enhance TCP Performance
 //! within Wireless Multi-hop Ad-hoc Networks", Journal of Communications 7(12), 2012 (figures 6 and 7, table I); for its filter
@@ -41,7 +41,7 @@ struct Failure {
     samples: (f64, u32),
 }
 
-/// WELCOME's window rule. Times are in seconds.
+/// WELCOME's congestion control. Times are in seconds.
 #[derive(Clone, Debug)]
 pub struct Welcome {
     params: Params,
@@ -51,7 +51,7 @@ pub struct Welcome {
     /// Segments from here on were first sent after the last loss was found, and with `Sampling::RoundTrip` after the last sample was
     /// taken: only they give round trips.
     fresh: u64,
-    /// The window to go on with when the fast recovery ends, where that is not NewReno's.
+    /// The window after the fast recovery, if it differs from NewReno's.
     resume: Option<f64>,
     failure: Option<Failure>,
     decision: Option<Decision>,
@@ -79,7 +79,7 @@ impl Welcome {
         Some((bytes / f64::from(view.segment)).max(2.0))
     }
 
-    /// Figure 6: what a loss is taken for.
+    /// Figure 6: the classification of a loss.
     fn judge(&mut self, by: Sign) -> Cause {
         let growth = self.history.growth();
         let cause = match by {
@@ -205,7 +205,7 @@ impl CongestionControl for Welcome {
                 _ => Answer::Set { cwnd, ssthresh },
             };
         }
-        // One segment looks for the new route; what the window was is kept for when it is there.
+        // One segment probes for the new route. The old window is stored until there is a route.
         let rto = 1.0 / self.params.factor;
         if !first && self.failure.is_some() {
             return Answer::Rescale { cwnd: 1.0, ssthresh: view.ssthresh, rto };

@@ -1,4 +1,4 @@
-//! What a window rule is told of deliveries, losses and what is in the network.
+//! The information about deliveries, losses and the pipe that a congestion control receives.
 
 use std::sync::{Arc, Mutex};
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::transport::recovery::{Choice, Proportional};
 
-/// SACK's window rule with another recovery. Segments 0 to 9 are out.
+/// SACK's congestion control with another recovery. Segments 0 to 9 are outstanding.
 fn talk(recovery: Choice) -> Talk {
     let (talk, sent) = Talk::with(&Params { recovery, ..params(RFC) }, "sack", RFC);
     assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
@@ -172,8 +172,8 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     }
 }
 
-/// RFC 8985 §9.3: with a proportional reduction the loss of a retransmission lets less out; without one the window is cut again, once for
-/// what was sent since the last cut.
+/// RFC 8985 §9.3: with proportional rate reduction, the loss of a retransmission reduces the number of segments sent.
+/// Without it, the window is reduced again, once for the segments sent since the last reduction.
 #[test]
 fn the_loss_of_a_retransmission_cuts_the_window_again() {
     for (prr, ssthresh) in [(Proportional::Off, 2.75), (Proportional::On, 5.5)] {
@@ -230,7 +230,8 @@ fn an_overtaken_segment_has_its_part_in_the_allowance() {
     assert_eq!(talk.sender.deadline(), sent + Span::from_millis(45));
 }
 
-/// What each of 19 acknowledgements lets out after the loss of the first of 20 segments: new data, a retransmission, nothing.
+/// What the sender sends on each of 19 acknowledgements after the loss of the first of 20 segments: new data, a
+/// retransmission, or nothing.
 fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
     let params = Params { recovery, prr, initial_window: 20, ..params(RFC) };
     let (mut talk, _) = Talk::with(&params, "sack", RFC);

@@ -1,8 +1,9 @@
-//! What a window rule is told of round trips.
+//! The round trips that a congestion control receives.
 
 use super::*;
 
-/// The round trips that the window rule is given. Kept outside the sender, which owns the rule.
+/// The round trips that the congestion control receives. They are kept outside the sender, which owns the congestion
+/// control.
 struct Listens {
     heard: std::sync::Arc<std::sync::Mutex<Vec<Option<Span>>>>,
     recovery: recovery::Choice,

@@ -1,4 +1,4 @@
-//! What a parameter switches can be seen.
+//! Each switch among the parameters has a visible effect.
 
 use super::*;
 
