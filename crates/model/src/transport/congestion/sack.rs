@@ -64,7 +64,7 @@ impl params::Params for Params {
     }
 }
 
-/// The window rule.
+/// The congestion control of SACK.
 #[derive(Clone, Debug)]
 pub struct Sack {
     reno: Reno,

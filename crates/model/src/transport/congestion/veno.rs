@@ -101,7 +101,7 @@ impl params::Params for Params {
     }
 }
 
-/// Veno's window rule.
+/// Veno's congestion control.
 #[derive(Clone, Debug)]
 pub struct Veno {
     params: Params,
