@@ -84,9 +84,23 @@ class Plot(Figure):
         """Writes the figure; the end of the file's name says how: .png, .svg, .pdf."""
         suffix = Path(fname).suffix if isinstance(fname, str | os.PathLike) else ""
         kind = str(options.get("format") or suffix.removeprefix(".")).lower()
+        if kind and isinstance(fname, str | os.PathLike):
+            self.check_format(Path(fname), kind)
         metadata = _DATES.get(kind, {}) | (options.pop("metadata", None) or {})
         with mpl.rc_context(STYLE):
             super().savefig(fname, *arguments, metadata=metadata or None, **options)
+
+    def check_format(self, path: Path, kind: str | None = None) -> None:
+        """Refuses a file whose ending names no format of pictures.
+
+        Raises:
+            ValueError: with the file and the endings that are expected.
+        """
+        kind = path.suffix.removeprefix(".") if kind is None else kind
+        if kind.lower() not in self.canvas.get_supported_filetypes():
+            raise ValueError(
+                f"{path}: plots have no format {kind!r}: expected the ending .png, .svg or .pdf"
+            )
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()

@@ -325,6 +325,8 @@ def _series_file(name: str) -> str:
 def _save_plot(figure: Any, path: Path) -> Path:
     from hopyard.tables import whole
 
+    # The file is written under another name first.
+    figure.check_format(path)
     whole(path, figure.savefig)
     return path
 
