@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from hopyard import _core
     from hopyard.scenario import Settings
@@ -85,7 +85,11 @@ def plan(
         ScenarioError: when a scenario is wrong.
         ValueError: when there is nothing to run, too much, or the same twice.
     """
-    given = [scenario] if isinstance(scenario, (Scenario, str, PathLike)) else list(scenario)
+    several = isinstance(scenario, Iterable) and not isinstance(scenario, (Scenario, str))
+    given: list[Any] = list(scenario) if several else [scenario]  # type: ignore[arg-type]
+    for each in given:
+        if not isinstance(each, (Scenario, str, PathLike)):
+            raise TypeError(f"scenario: expected a scenario or the path of a file, found {each!r}")
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
@@ -153,15 +157,20 @@ def numbers(runs: int | Sequence[int] | None) -> Sequence[int] | None:
         runs = operator.index(runs)
     if isinstance(runs, int):
         if runs < 1:
-            raise ValueError(f"expected one run or more, found {runs}")
+            raise ValueError(f"runs: expected one run or more, found {runs}")
         if runs > MOST_RUNS:
-            raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {runs:,}")
+            raise ValueError(
+                f"runs: expected at most {MOST_RUNS:,} runs in one call, found {runs:,}"
+            )
         return range(runs)
-    found = sorted({int(run) for run in runs})
+    for run in runs:
+        if isinstance(run, bool) or not hasattr(run, "__index__"):
+            raise TypeError(f"runs: expected whole numbers, found {run!r}")
+    found = sorted({operator.index(run) for run in runs})
     if not found:
-        raise ValueError("expected one run or more, found none")
+        raise ValueError("runs: expected one run or more, found none")
     if found[0] < 0 or found[-1] >= 2**32:
-        raise ValueError(f"expected numbers of runs from 0 to {2**32 - 1}, found {found}")
+        raise ValueError(f"runs: expected numbers from 0 to {2**32 - 1}, found {found}")
     return found
 
 

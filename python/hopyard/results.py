@@ -117,7 +117,7 @@ class Results:
         """
         if self.origin is None:
             raise ValueError(f"the scenario of {case} is not known")
-        return self.origin.scenario(case)
+        return self.origin.scenario(_case(case))
 
     def setting(self, case: Case, key: str) -> str | None:
         """The value of a key in the scenario of a case, as text; none where it has no such value.
@@ -179,6 +179,8 @@ class Results:
         Raises:
             ValueError: when there is no such case here.
         """
+        if table not in tables.TABLES:
+            raise ValueError(f"there is no table {table!r}: expected {', '.join(tables.TABLES)}")
         case = self.own(case)
         rows: pa.Table = getattr(self, table)
         # A mask: an expression would import the engine of queries, which takes longer than a run.
@@ -190,7 +192,7 @@ class Results:
         Raises:
             ValueError: when there is none.
         """
-        if case in self.cases:
+        if _case(case) in self.cases:
             return case
         same = [each for each in self.cases if (each.config, each.seed) == (case.config, case.seed)]
         if len(same) != 1:
@@ -315,6 +317,13 @@ class Results:
         ]
         rows = "".join(_html_row("td", row) for row in body)
         return f"<table>{head}{rows}</table><p>{html.escape(repr(self))}</p>"
+
+
+def _case(case: Case) -> Case:
+    """The case; refuses what is none."""
+    if not isinstance(case, Case):
+        raise TypeError(f"expected a case, one of `results.cases`, found {case!r}")
+    return case
 
 
 def _html_row(tag: str, cells: Iterable[str]) -> str:

@@ -79,6 +79,8 @@ def run(
         StoreError: when the folder could not take a finished run or the tables; the folder has
             the runs that the message names as kept.
     """
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress: expected true, false or a function, found {progress!r}")
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
     if out is None:
         return make(cases, jobs=jobs, progress=progress)

@@ -6,7 +6,7 @@ import copy
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -79,6 +79,9 @@ class Section(MutableMapping[str, Found]):
 
     def update(self, *changes: Mapping[str, Any], **keys: Value) -> None:  # type: ignore[override]
         """Makes several changes at once; they are checked together. Keys may be dotted paths."""
+        for change in changes:
+            if not isinstance(change, Mapping):
+                raise TypeError(f"update: expected a mapping of keys, found {change!r}")
         merged = {key: value for change in (*changes, keys) for key, value in change.items()}
         self._scenario._change(
             [((*self._path, *_steps(key)), value) for key, value in merged.items()]
@@ -163,6 +166,11 @@ class Scenario(Section):
             ScenarioError: when the scenario is wrong, with every problem found.
         """
         super().__init__(self, ())
+        if document is not None and not isinstance(document, (Mapping, Section)):
+            raise TypeError(
+                f"Scenario: expected a mapping of keys, found {document!r}; "
+                "Scenario.load reads a file"
+            )
         text = _json({**(document or {}), **keys})
         self._adopt(_core.Scenario.from_json(text, Path(base)), json.loads(text), Path(base))
 
@@ -402,6 +410,8 @@ def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"seed: expected a whole number, found {seed!r}")
     given = [] if seed is None else [("seed", str(seed))]
+    if not isinstance(series, Iterable):
+        raise TypeError(f"series: expected the name of a quantity, or several, found {series!r}")
     names = [series] if isinstance(series, str) else list(series)
     if names:
         given.append(("measure.series", _text("series", names)))
