@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import matplotlib as mpl
 from hopyard import Estimate
-from hopyard.plot import COLOURS, STYLE, Plot
+from hopyard.canvas import COLOURS, STYLE, Plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
