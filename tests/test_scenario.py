@@ -245,3 +245,40 @@ def test_a_file_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
         Scenario.load(tmp_path / "latin.toml")
     with pytest.raises(ValueError, match="at most 16 MiB"):
         Scenario.load("/dev/zero")
+
+
+SWEEP = """
+[nodes]
+count = 3
+[[flow]]
+from = 0
+to = "last"
+[sweep]
+"flow.tcp" = ["newreno", "vegas"]
+[[sweep.together]]
+"nodes.count" = "3..5"
+"flow.to" = "last"
+"""
+
+
+def test_a_file_asks_for_a_comparison(tmp_path: Path) -> None:
+    path = tmp_path / "hops.toml"
+    path.write_text(f'duration = "1 s"\nruns = 1\n{SWEEP}')
+    scenario = hopyard.Scenario.load(path)
+    cases = scenario.cases()
+    assert [case["flow.0.to"] for case in cases] == [2, 3, 4] * 2
+    assert len(cases[0].cases()) == 1
+    assert len(scenario.cases({"flow.tcp": "cubic"})) == 3
+    # A change of another key keeps the comparison.
+    scenario["tcp.window"] = 8
+    assert [case["tcp.window"] for case in scenario.cases()] == [8] * 6
+    results = hopyard.run(path, progress=False)
+    assert [case.settings["flow.tcp"] for case in results.cases] == ["newreno"] * 3 + ["vegas"] * 3
+    assert results.complete
+
+
+def test_a_problem_of_a_sweep_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "hops.toml"
+    path.write_text(SWEEP.replace('"vegas"', '"vegsa"'))
+    with pytest.raises(hopyard.ScenarioError, match=r"hops\.toml:8:26"):
+        hopyard.run(path, progress=False)

@@ -7,6 +7,27 @@ use crate::models::{Model, Parameter, models};
 const BEGIN: &str = "<!-- generated from the source: begin -->";
 const END: &str = "<!-- generated from the source: end -->";
 
+/// The section `[sweep]`, whose keys are those of all others.
+const SWEEP: &str = r#"## `[sweep]`
+
+What the file compares. Each key is a key of the scenario in quotes, as `--set` takes it, with the values to compare: a list, or
+a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the values is a case. The keys of a table
+`[[sweep.together]]` change together: each has as many values as the others, or one for all.
+
+```toml
+[sweep]
+"flow.tcp" = ["newreno", "vegas"]
+
+[[sweep.together]]
+"nodes.count" = "3..9"
+"flow.to" = "last"
+```
+
+`hopyard run FILE` runs these 14 cases, and `hopyard check FILE` judges all of them. A `--set` of the same key replaces the values
+of the file. Keys that change together with that key keep their value if they have one for all cases, and are left out otherwise.
+The table is no part of a case: the configuration hash of a case is that of the scenario with the settings of the case.
+"#;
+
 /// A page of the documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -24,7 +45,7 @@ pub fn pages() -> Vec<Page> {
     let mut pages = vec![Page {
         path: "scenario.md".to_owned(),
         title: "The keys of a scenario".to_owned(),
-        generated: reference.join("\n"),
+        generated: format!("{}\n{SWEEP}", reference.join("\n")),
     }];
     pages.push(Page {
         path: "tcp-events.md".to_owned(),

@@ -17,7 +17,8 @@ pub struct Case {
 }
 
 impl Scenario {
-    /// The scenario under every combination of the given values of keys; without keys, itself.
+    /// The scenario under every combination of the given values of keys, and of those of its `[sweep]`, which come first;
+    /// without keys, itself. A key that is given replaces that of `[sweep]`.
     ///
     /// Cases share seed and run numbers: run 3 of each meets the same movement, the same channel, the same pairs of nodes.
     /// The values of the last key change fastest.
@@ -25,7 +26,8 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with any of the cases.
     pub fn expand(&self, axes: &[Axis]) -> Result<Vec<Case>, Problems> {
-        cases(axes, |settings| self.with(settings))
+        let own = self.sweep.without(axes.iter().flat_map(|axis| &axis.keys).map(String::as_str));
+        cases(&[&own.axes(), axes].concat(), |settings| self.with(settings))
     }
 
     /// Reads a scenario from text under every combination of the given values. What the settings replace need not be right
@@ -41,7 +43,9 @@ impl Scenario {
         axes: &[Axis],
     ) -> Result<Vec<Case>, Problems> {
         let unread = Self::unread(text, name, around);
-        cases(axes, |settings| unread.read(&[given, settings].concat()))
+        let set = axes.iter().flat_map(|axis| &axis.keys).chain(given.iter().map(|(key, _)| key));
+        let own = unread.sweep(set.map(String::as_str)).map(|sweep| sweep.axes()).unwrap_or_default();
+        cases(&[&own, axes].concat(), |settings| unread.read(&[given, settings].concat()))
     }
 }
 

@@ -23,6 +23,7 @@ mod scenario;
 mod schema;
 pub mod sections;
 mod spec;
+mod sweep;
 mod template;
 mod tree;
 mod write;

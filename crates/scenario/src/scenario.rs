@@ -12,6 +12,7 @@ use crate::hash::hash;
 use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
 use crate::resolve::{Resolved, resolve};
+use crate::sweep::{SWEEP, Sweep};
 use crate::tree::{Kind, Table, apply_setting, parse};
 use crate::write;
 
@@ -22,6 +23,8 @@ pub struct Scenario {
     files: Files,
     settings: Vec<(String, String)>,
     given: Values,
+    /// What the file compares, and no setting has replaced.
+    pub(crate) sweep: Sweep,
     pub(crate) resolved: Arc<Resolved>,
     warnings: Vec<Problem>,
 }
@@ -79,14 +82,15 @@ impl Scenario {
     fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let mut tree = parse(&source, &mut problems);
+        let sweep = Sweep::take(&mut tree, &mut problems);
         for (key, value) in &settings {
-            apply_setting(&mut tree, key, value, &mut problems);
+            apply_setting(&mut tree, key, value, &sweep, &mut problems);
         }
         name_last_node(&mut tree);
         if tree.get("name").is_none()
             && let Some(stem) = source.name.as_deref().and_then(|name| Path::new(name).file_stem())
         {
-            apply_setting(&mut tree, "name", &json!(stem.to_string_lossy()).to_string(), &mut problems);
+            apply_setting(&mut tree, "name", &json!(stem.to_string_lossy()).to_string(), &sweep, &mut problems);
         }
         let outcome = resolve(&tree, &files);
         problems.extend(outcome.problems);
@@ -94,7 +98,8 @@ impl Scenario {
             (None, Some(resolved)) => {
                 let given = canonical(&tree.to_map(), &resolved.complete);
                 let resolved = Arc::new(resolved);
-                Ok(Self { source, files, settings, given, resolved, warnings: outcome.warnings })
+                let sweep = sweep.without(settings.iter().map(|(key, _)| key.as_str()));
+                Ok(Self { source, files, settings, given, sweep, resolved, warnings: outcome.warnings })
             }
             (Some(problems), _) => Err(problems),
             // A scenario is given up only with a problem.
@@ -156,14 +161,20 @@ impl Scenario {
     /// The scenario as data: with every default that applies, or what was given alone, in canonical form either way.
     #[must_use]
     pub fn to_value(&self, defaults: bool) -> Value {
-        Value::Object(if defaults { self.resolved.complete.clone() } else { self.given.clone() })
+        Value::Object(self.values(defaults))
     }
 
     /// The scenario as TOML: with every default that applies, or what was given alone, in canonical form either way.
     /// Reading it back gives a scenario with the same hash.
     #[must_use]
     pub fn to_toml(&self, defaults: bool) -> String {
-        write::to_toml(if defaults { &self.resolved.complete } else { &self.given })
+        write::to_toml(&self.values(defaults))
+    }
+
+    fn values(&self, defaults: bool) -> Values {
+        let mut values = if defaults { self.resolved.complete.clone() } else { self.given.clone() };
+        values.extend(self.sweep.to_value().map(|sweep| (SWEEP.to_owned(), sweep)));
+        values
     }
 
     /// The configuration hash: equal for scenarios that mean the same, on every platform.
@@ -184,6 +195,13 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
+    /// What the text compares besides these keys; what is wrong there is told when the scenario is read.
+    pub(crate) fn sweep<'a>(&self, set: impl Iterator<Item = &'a str>) -> Result<Sweep, ()> {
+        let mut problems = Vec::new();
+        let sweep = Sweep::take(&mut parse(&self.source, &mut Vec::new()), &mut problems);
+        if problems.is_empty() { Ok(sweep.without(set)) } else { Err(()) }
+    }
+
     pub(crate) fn read(&self, settings: &[(String, String)]) -> Result<Scenario, Problems> {
         Scenario::read(Arc::clone(&self.source), self.files.clone(), settings.to_vec())
     }

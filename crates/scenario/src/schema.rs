@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::catalogue::{LAYOUT, Layout, ROOMS, room};
 use crate::merge::{PROFILE, Values, profiles};
+use crate::sweep::{SWEEP, TOGETHER};
 use hopyard_model::params::ModelInfo;
 
 /// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.
@@ -28,12 +29,26 @@ pub fn json_schema() -> Value {
         let schema = if layout.list { json!({ "type": "array", "items": schema }) } else { Value::Object(schema) };
         properties(&mut top).insert(layout.name.to_owned(), schema);
     }
+    properties(&mut top).insert(SWEEP.to_owned(), sweep());
     let mut root = Map::new();
     root.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     root.insert("title".to_owned(), "Hopyard scenario".into());
     root.extend(top);
     root.insert("$defs".to_owned(), Value::Object(definitions));
     Value::Object(root)
+}
+
+/// `[sweep]`, whose keys are those of the scenario.
+fn sweep() -> Value {
+    json!({
+        "type": "object",
+        "description": "Keys of the scenario, each with the values to compare: a list, or a range such as \"3..9\".",
+        "properties": { TOGETHER: {
+            "type": "array",
+            "description": "Tables of keys that change together: each has as many values as the others, or one for all.",
+            "items": { "type": "object" }
+        } }
+    })
 }
 
 /// A section: its own keys, a table for each model whose parameters may stand in it.
@@ -57,6 +72,17 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
                 property.insert("anyOf".to_owned(), json!([{ "enum": names }, custom]));
             } else {
                 property.insert("enum".to_owned(), names);
+            }
+        }
+    }
+    if layout.name == "flow" {
+        // The ends of a flow may be the last node, whose number the reader fills in.
+        for key in ["from", "to"] {
+            if let Some(Value::Object(property)) = properties(&mut schema).get_mut(key) {
+                let kept = ["description", "default"].map(|key| property.remove_entry(key));
+                let number = Value::Object(std::mem::take(property));
+                property.extend(kept.into_iter().flatten());
+                property.insert("anyOf".to_owned(), json!([number, { "const": "last" }]));
             }
         }
     }

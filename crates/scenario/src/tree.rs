@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::merge::steps;
 use crate::problem::{Mark, Problem, SETTING, Source};
 use crate::resolve::is_tcp_only;
+use crate::sweep::Sweep;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -199,7 +200,9 @@ impl Reader<'_> {
 /// Puts a setting into the tree: `path` is a dotted key, `value` TOML or bare words.
 ///
 /// A key under a list of tables goes to every table of the list (`flow.tcp`), or with a number to that one (`flow.0.tcp`).
-pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, problems: &mut Vec<Problem>) {
+///
+/// What the scenario's own `[sweep]` gives stands where the file says it.
+pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &Sweep, problems: &mut Vec<Problem>) {
     let path = path.trim();
     let source = Arc::new(Source::new(Some(SETTING.to_owned()), format!("{path}={value}")));
     let key_mark = Mark::new(&source, 0..path.len());
@@ -209,7 +212,10 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, problems:
         problems.push(problem.expected("a dotted key such as `mac.dcf.rate`"));
         return;
     }
-    let setting = Setting { node: parse_setting(&source, path.len() + 1, problems), key_mark };
+    let setting = match sweep.find(path, value) {
+        Some((mark, node)) => Setting { node: node.clone(), key_mark: mark.clone() },
+        None => Setting { node: parse_setting(&source, path.len() + 1, problems), key_mark },
+    };
     // Flows that are drawn are flows: what goes to every flow goes to them too.
     let to_all = steps[0] == "flow" && steps.get(1).is_some_and(|step| !is_number(step));
     let drawn = if to_all { root.get("flows") } else { None };
@@ -319,7 +325,7 @@ mod tests {
     fn set(text: &str, settings: &[(&str, &str)]) -> (Value, Vec<Problem>) {
         let (mut table, mut problems) = read(text);
         for (path, value) in settings {
-            apply_setting(&mut table, path, value, &mut problems);
+            apply_setting(&mut table, path, value, &Sweep::default(), &mut problems);
         }
         (Value::Object(table.to_map()), problems)
     }
