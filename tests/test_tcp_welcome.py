@@ -34,7 +34,11 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
     duplicates = results.decisions.filter(pc.field("detected_by") == "duplicate_acks")
     assert "link_failure" not in duplicates["decided"].to_pylist()
     if situation == "signal_loss":
-        assert once.accuracy == 1
+        # With a sample in each round trip the growth of an endless file looks like congestion.
+        assert 0.4 < once.accuracy < 1
+        fine = {"tcp.welcome.sampling": "acknowledgement", "tcp.welcome.average": "band"}
+        results = hopyard.run(STUDY / "signal_loss.toml", runs=2, set=fine, progress=False)
+        assert confusion(results.decisions.filter(pc.field("transmissions") == 1)).accuracy == 1
 
 
 def test_a_shorter_wait_pays_when_the_signal_comes_back() -> None:
