@@ -267,7 +267,8 @@ def test_a_rule_freezes_and_thaws() -> None:
     moved = {"nodes": [1], "model": "waypoints", "waypoints": {"track": track}}
     scenario = Scenario(
         duration="40 s",
-        # Without timestamps: an acknowledgement lost before the outage would give a round trip as long as it.
+        # Without timestamps: otherwise an acknowledgement that was lost before the outage
+        # gives a round trip as long as the outage.
         tcp={"timestamps": False},
         nodes={"count": 2, "spacing": "200 m"},
         movement=[moved],
