@@ -40,7 +40,7 @@ def cases() -> list[Case]:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run, with a trace, and count the datagrams whose hops were used up."""
     tally = Tally()
-    options = {
+    options: dict[str, str | int | float] = {
         "movement": str(INPUTS / f"leave_{case.leaves}.tcl"),
         "nodes": 4,
         "width": 5000,
