@@ -44,14 +44,14 @@ mod _core {
     /// The tables of results with the meaning and the unit of each column, as JSON.
     #[pyfunction]
     fn result_tables() -> PyResult<String> {
-        serde_json::to_string(&hopyard_model::observe::tables())
+        serde_json::to_string(&hopyard_model::world::columns::tables())
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The quantities that can be sampled over time, with their units and meanings, as JSON.
     #[pyfunction]
     fn quantities() -> PyResult<String> {
-        serde_json::to_string(&hopyard_model::observe::quantities())
+        serde_json::to_string(&hopyard_model::world::columns::quantities())
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

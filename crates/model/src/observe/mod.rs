@@ -2,10 +2,8 @@
 //!
 //! Observation does not change a run: it draws no random number and requests no action.
 
-mod columns;
 mod flow;
 mod results;
 
-pub use columns::{Column, TableInfo, quantities, tables};
 pub use flow::FlowMeter;
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};

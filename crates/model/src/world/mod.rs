@@ -5,6 +5,7 @@
 
 mod account;
 mod build;
+pub mod columns;
 mod decisions;
 mod dispatch;
 mod flow;

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
+use crate::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
 use crate::world::Quantity;
 
 /// A column of a table of results, or a quantity of a series.
