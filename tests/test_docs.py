@@ -105,7 +105,8 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             scenario = tmp_path / (block.file or f"line-{block.line}.toml")
             # A page of a model may show its own tables alone.
             nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
-            scenario.write_text(block.text + nodes, encoding="utf-8")
+            flow = "\n[[flow]]\nfrom = 0\nto = 1\n" if "[sweep]" in block.text else ""
+            scenario.write_text(block.text + nodes + flow, encoding="utf-8")
             done = CliRunner().invoke(main, ["check", str(scenario)])
             assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
 
