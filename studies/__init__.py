@@ -1,1 +1,1 @@
-"""Studies: questions of the field, each answered by one command with its figures committed."""
+"""Studies: each answers a question of the field with one command and committed results."""

@@ -213,7 +213,7 @@ class Lab:
         self.out.mkdir(parents=True, exist_ok=True)
         made = (
             f"Made by `make study STUDY={self.folder.name}` with Hopyard {hopyard.__version__}, "
-            f"{self.runs} runs of each case unless it says otherwise; "
+            f"{self.runs} runs of each case if no other number is given. "
             "± is half of the 95 % confidence interval."
         )
         page = self.out / "RESULTS.md"

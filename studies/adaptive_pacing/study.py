@@ -39,14 +39,14 @@ PLOTS = {"goodput (kbit/s)": "goodput", "retransmissions (%)": "retransmissions"
 
 
 def chain(lab: Lab, hops: int, changes: dict[str, Any]) -> Scenario:
-    """The chain with so many hops."""
+    """The chain with this number of hops."""
     scenario = Scenario.load(lab.folder / "chain.toml")
     scenario.update({"nodes.count": hops + 1, "flow.0.to": hops, **changes})
     return scenario
 
 
 def column(results: Results, name: str) -> NDArray[np.float64]:
-    """A column of the flows' table, one value a run."""
+    """A column of the flows' table, one value for each run."""
     flows = results.flows.sort_by("run")
     return np.asarray(flows[name].cast("float64").to_numpy(zero_copy_only=False), dtype=float)
 
@@ -99,11 +99,11 @@ def run(lab: Lab) -> None:
             ratio = goodput[sender].mean() / goodput["NewReno"].mean()
             gains.append([hops, sender, *against, float(100 * (ratio - 1))])
     lab.section("Goodput, retransmissions, delay")
-    lab.text("From second 20 to second 120, one flow from end to end.")
+    lab.text("One flow from end to end, measured from second 20 to second 120.")
     lab.table("chains", ["hops", "TCP", *COLUMNS], rows)
     for title, name in PLOTS.items():
         lab.lines(name, lines[title], "hops", title)
-    lab.section("Adaptive Pacing against the others, run by run")
+    lab.section("Differences from NewReno and Vegas, run by run")
     lab.table(
         "gains",
         [
@@ -117,7 +117,7 @@ def run(lab: Lab) -> None:
     )
     lab.section("The gap")
     lab.text(
-        "The least time between two segments, sampled every 100 ms: each run's median and mean, "
+        "The minimum time between two segments, sampled every 100 ms: each run's median and mean, "
         "and the largest mean of a run. The plot shows the medians."
     )
     lab.table("gaps", ["hops", "TCP", "median (ms)", "mean (ms)", "largest mean (ms)"], gap_rows)

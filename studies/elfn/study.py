@@ -35,21 +35,21 @@ ROUTING: dict[str, dict[str, Any]] = {
     },
     "DSDV": {"routing.protocol": "dsdv"},
 }
-#: From the healing to the first segment with new payload, and to the first payload delivered.
+#: From the repair to the first segment with new payload, and to the first payload delivered.
 TIMES = {"sent": "first_new_s", "delivered": "first_delivery_s"}
 AFTER = 60.0
 
 
 def outages(about: int, runs: int) -> NDArray[np.float64]:
-    """Lengths spread evenly over two seconds around `about`: no probe's phase is preferred."""
+    """Durations spread evenly over the two seconds around `about`, for all phases of the probes."""
     return about - 1 + 2 * (np.arange(runs) + 0.5) / runs
 
 
 def breaking(lab: Lab, outage: float, changes: dict[str, Any]) -> Scenario:
-    """The chain with an outage of this length, measured from the healing on."""
+    """The chain with an outage of this duration, measured from the repair on."""
     scenario = Scenario.load(lab.folder / "breaking_chain.toml")
     heals = BREAK + outage
-    # Nodes fly off and back within ten milliseconds, or a tenth of a short outage.
+    # Nodes move away and back within ten milliseconds, or a tenth of a short outage.
     blink = min(0.01, outage / 10)
     moves: dict[str, Any] = {}
     for place, node in enumerate((3, 4, 5)):
@@ -67,13 +67,13 @@ def breaking(lab: Lab, outage: float, changes: dict[str, Any]) -> Scenario:
 
 
 def measured(results: Results, column: str) -> NDArray[np.float64]:
-    """A column of the flows' table, one value a case, in order of the cases."""
+    """A column of the flows' table, one value for each case, in order of the cases."""
     flows = results.flows.sort_by("case")
     return np.asarray(flows[column].cast("float64").to_numpy(zero_copy_only=False), dtype=float)
 
 
 def waits(results: Results, column: str, healed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Seconds from the healing; what did not come until the end counts as the time there was."""
+    """Seconds from the repair; an event that did not happen counts as the whole remaining time."""
     found = measured(results, column) - healed
     return np.where(np.isnan(found), AFTER, found)
 
@@ -122,12 +122,13 @@ def run(lab: Lab) -> None:
                     for kind in TIMES
                 ]
                 pairs.append([routing, about, sender, *differences])
-    lab.section("From the healing to the first new data")
+    lab.section("From the repair to the first new data")
     lab.text(
-        "Seconds from the instant at which the link is back to the first segment sent with payload "
-        "that had never been sent, and to the first payload that the application gets. A run in "
-        f"which nothing was delivered within {AFTER:g} s counts as {AFTER:g} s (last column). Each "
-        "outage is spread evenly over the two seconds around its nominal length."
+        "Seconds from the repair of the link to the first segment with payload that was never sent "
+        "before, and to the first payload that the application receives. A run in which nothing "
+        f"was delivered within {AFTER:g} s counts as {AFTER:g} s (their number is in the last "
+        "column). The durations of each outage are spread evenly over the two seconds around the "
+        "nominal duration."
     )
     header = ["routing", "outage (s)", "TCP"]
     for kind in TIMES:
@@ -140,13 +141,13 @@ def run(lab: Lab) -> None:
                 name,
                 lines,
                 "outage (s)",
-                f"healing to first new data {kind} (s)",
+                f"repair to first new data {kind} (s)",
                 title=routing,
             )
-    lab.section("Against NewReno, pair by pair")
-    lab.text("How much later than NewReno with the same seed and outage; negative means sooner.")
+    lab.section("Difference from NewReno, pair by pair")
+    lab.text("Delay after NewReno with the same seed and outage; negative means earlier.")
     lab.table("pairs", ["routing", "outage (s)", "TCP", "sent (s)", "delivered (s)"], pairs)
-    lab.section(f"The {AFTER:g} s after the healing")
+    lab.section(f"The {AFTER:g} s after the repair")
     lab.table(
         "after",
         ["routing", "outage (s)", "TCP", "goodput (kbit/s)", "timeouts", "retransmissions"],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: The losses, in parts of the packets.
 LOSSES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05)
 
-#: What is compared: a label, and the settings that make it.
+#: The compared variants: a label, and its settings.
 VARIANTS: dict[str, dict[str, Any]] = {
     "NewReno": {"flow.tcp": "newreno"},
     "SACK": {"flow.tcp": "sack"},
@@ -37,10 +37,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "BBR": {"flow.tcp": "bbr"},
 }
 
-#: The bottlenecks: rate in kbit/s, and a queue as long as what 100 ms hold.
+#: The bottlenecks: rate in kbit/s, and a queue as long as the bandwidth-delay product of 100 ms.
 BOTTLENECKS = {"2 Mbps": (2000, 17), "10 Mbps": (10_000, 85)}
 
-#: Payload of the 1512 bytes that a segment with timestamps takes on the wire.
+#: The share of payload in the 1512 bytes of a segment with timestamps on the wire.
 PAYLOAD = 1460 / 1512
 
 
@@ -54,9 +54,9 @@ def goodput(lab: Lab, settings: dict[str, Any]) -> dict[float, Estimate]:
 
 
 def reno_in_theory(share: float) -> dict[float, float]:
-    """The macroscopic law MSS / RTT * sqrt(3 / 2p) in kbit/s, as far as the path carries it.
+    """The macroscopic law MSS / RTT * sqrt(3 / 2p) in kbit/s, at most the rate of the path.
 
-    Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, one acknowledgement a packet.
+    Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, one acknowledgement for each packet.
     """
     return {
         loss: min(share, 1460 * 8 / 0.1 * math.sqrt(1.5 / loss) / 1000) if loss else share
@@ -76,7 +76,7 @@ def losses(lab: Lab) -> None:
         path = {
             "wire.1.rate": rate,
             "wire.1.queue_length": queue,
-            # What the path holds: slow start ends without a burst of losses.
+            # The bandwidth-delay product: slow start ends without a burst of losses.
             "tcp.initial_ssthresh": queue,
         }
         for name, short, title, more in (
@@ -93,10 +93,11 @@ def losses(lab: Lab) -> None:
             found: dict[str, Mapping[float, Estimate | float]] = {
                 label: goodput(lab, path | settings | more)
                 for label, settings in VARIANTS.items()
-                # Vegas's rule is one with its recovery; BBR repairs by SACK as it is.
+                # Vegas's window depends on its own recovery; BBR always uses SACK.
                 if name == "own" or label not in ("Vegas", "BBR", "SACK")
             }
-            # No file is faster than the bottleneck; what waits behind a gap at 20 s counts late.
+            # No file is faster than the bottleneck. Payload that waits behind a gap at 20 s is
+            # counted after it, hence the tolerance.
             for label, values in found.items():
                 for loss, value in values.items():
                     if isinstance(value, Estimate) and value.mean > share * 1.005:
@@ -104,14 +105,14 @@ def losses(lab: Lab) -> None:
             found["Reno in theory"] = reno_in_theory(share)
             lab.text(
                 f"Goodput in kbit/s; the bottleneck carries {share:.0f} kbit/s of payload. "
-                "Columns are the probability with which the bottleneck loses a packet."
+                "The columns give the probability that the bottleneck loses a packet."
             )
             lab.table(
                 file,
                 ["variant", *(f"{loss:.1%}" for loss in LOSSES)],
                 [[label, *values.values()] for label, values in found.items()],
             )
-            lab.text("The same as multiples of NewReno's (of the means).")
+            lab.text("The same goodput, divided by that of NewReno (means).")
             lab.table(
                 f"gain_{kbps // 1000}_mbps_{name}",
                 ["variant", *(f"{loss:.1%}" for loss in LOSSES)],
@@ -147,7 +148,7 @@ def mean_after(points: list[tuple[float, float]], start: float) -> float:
 
 
 def estimates(lab: Lab) -> None:
-    """The estimates over time: alone on a wire, and with data on the way back over 802.11."""
+    """The estimates over time: alone on a wire, and with data in both directions over 802.11."""
     places: dict[str, tuple[str, str, dict[str, Any]]] = {
         "wire": (
             "bottleneck.toml",
@@ -155,7 +156,7 @@ def estimates(lab: Lab) -> None:
             {"wire.1.rate": "2 Mbps", "wire.1.queue_length": 17, "tcp.initial_ssthresh": 17},
         ),
         "chain": ("chain.toml", "four hops of 802.11", {}),
-        "chain_both_ways": ("chain_both_ways.toml", "four hops of 802.11, data both ways", {}),
+        "chain_both_ways": ("chain_both_ways.toml", "four hops of 802.11, both directions", {}),
     }
     rules = {
         "Westwood": VARIANTS["Westwood"],
@@ -177,7 +178,7 @@ def estimates(lab: Lab) -> None:
             received = mean_after(sampled(results, "goodput"), 20)
             estimated = mean_after(lines[label], 20)
             rows.append([title, label, received, estimated, estimated / received])
-        lab.section(f"What is estimated: {title}")
+        lab.section(f"Estimates over time: {title}")
         lab.lines(
             f"estimate_{name}",
             lines,
@@ -186,7 +187,7 @@ def estimates(lab: Lab) -> None:
             title=title,
             log_y=name != "wire",
         )
-    lab.section("Estimate and truth")
+    lab.section("Estimate and received rate")
     lab.text("One run; means from 20 s to 60 s, in kbit/s of payload.")
     lab.table("estimates", ["path", "variant", "received", "estimated", "ratio"], rows)
 

@@ -1,6 +1,6 @@
-"""TCP-WELCOME in the four situations of its paper, and what it takes losses for.
+"""TCP-WELCOME in the four situations of its paper, and how it classifies losses.
 
-The README says what is compared and why.
+The README explains what is compared and why.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from studies.common import Lab
 
-#: The two readings of WELCOME's paper, each with the two ways of sampling round trips, and what
-#: this implementation takes unless told otherwise.
+#: The two readings of WELCOME's paper, each with the two ways of sampling round trips, and the
+#: defaults of this implementation.
 TEXT: dict[str, Any] = {"tcp.welcome.reading": "text", "tcp.welcome.wireless": "keep"}
 PSEUDOCODE: dict[str, Any] = {"tcp.welcome.reading": "pseudocode", "tcp.welcome.wireless": "clamp"}
 EACH_ACK: dict[str, Any] = {"tcp.welcome.sampling": "acknowledgement"}
@@ -35,7 +35,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "WELCOME, default": {},
 }
 
-#: The others, those of the paper first.
+#: The other variants, those of the paper first.
 OTHERS: dict[str, dict[str, Any]] = {
     "NewReno": {"tcp": "newreno"},
     "SACK": {"tcp": "sack"},
@@ -44,7 +44,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "Westwood+ (Linux)": {"tcp": "westwood_plus", "tcp.westwood_plus.profile": "linux"},
 }
 
-#: Single parameters of WELCOME, each changed alone from the text's reading.
+#: Changes of one parameter of WELCOME at a time, from the reading by the text.
 CHANGES: dict[str, dict[str, Any]] = {
     "text": {},
     "eta = 5": {"tcp.welcome.eta": 5},
@@ -62,7 +62,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A scenario, the key that chooses the TCP looked at, its flows, and the paper's figure."""
+    """A scenario, the key that selects the measured TCP, its flows, and the paper's figure."""
 
     title: str
     file: str
@@ -70,7 +70,7 @@ class Situation:
     flows: int
     hops: int
     figure: int
-    #: What of the scenario is otherwise.
+    #: Settings that differ from the scenario file.
     given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -102,29 +102,30 @@ RETURNS = (22.0, 39.0, 60.0, 87.0)
 
 
 def settings(situation: Situation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """A variant's settings, its name under the key of the situation."""
+    """A variant's settings; the key of the situation selects the variant."""
     rest = {key: value for key, value in given.items() if key != "tcp"}
     return {situation.key: given.get("tcp", "welcome")} | dict(situation.given) | rest
 
 
 def per_run(results: Results, column: str, flows: int) -> Floats:
-    """The sum of a column over the first flows, one value a run."""
+    """The sum of a column over the first flows, one value for each run."""
     table = results.flows.filter(pc.field("flow") < flows)
     sums = table.group_by("run", use_threads=False).aggregate([(column, "sum")]).sort_by("run")
     return np.asarray(sums[f"{column}_sum"].to_numpy(), dtype=np.float64)
 
 
 def first_losses(results: Results) -> pa.Table:
-    """Decisions on segments that had been sent once: an outage counts once, not at each timeout."""
+    """Decisions on segments that had been sent once, so that an outage counts only once."""
     return results.decisions.filter(pc.field("transmissions") == 1)
 
 
 def capacity(lab: Lab) -> dict[int, Estimate]:
-    """What an undisturbed chain carries, by hops: the best of NewReno and Vegas."""
-    lab.section("What 802.11 carries undisturbed")
+    """The goodput of an undisturbed chain, by hops: the better of NewReno and Vegas."""
+    lab.section("Goodput of an undisturbed chain")
     lab.text(
-        "Goodput in kbit/s over a chain with nothing in its way, 512-byte segments at 2 Mb/s. "
-        "A situation below that gives over two percent more over as many hops ends the study."
+        "Goodput in kbit/s over a chain without disturbance, with 512-byte segments at 2 Mb/s. "
+        "The study stops with an error if a situation below exceeds this goodput by more than two "
+        "percent over the same number of hops."
     )
     best: dict[int, Estimate] = {}
     rows = []
@@ -139,7 +140,7 @@ def capacity(lab: Lab) -> dict[int, Estimate]:
 
 
 def goodput(lab: Lab, situation: Situation, limit: Estimate) -> dict[str, Results]:
-    """Every variant in a situation: goodput, and how it compares with NewReno run by run."""
+    """Every variant in a situation: goodput, and the difference from NewReno run by run."""
     lab.section(f"{situation.title} (figure {situation.figure})")
     found = {
         label: lab.run(situation.file, set=settings(situation, given))
@@ -174,11 +175,11 @@ def goodput(lab: Lab, situation: Situation, limit: Estimate) -> dict[str, Result
 
 
 def loads(lab: Lab) -> None:
-    """The main connection's goodput by how much the neighbour has to send."""
+    """The goodput of the main connection, by the load of the neighbour."""
     lab.section("The neighbour's load")
     lab.text(
-        "Goodput in kbit/s of the connection that is disturbed, by how much the neighbour has to "
-        "send: once that is more than it can carry beside the other, it has the channel for itself."
+        "Goodput in kbit/s of the disturbed connection, by the load of the neighbour. If the load "
+        "exceeds the remaining share of the channel, the neighbour uses the whole channel."
     )
     rows = []
     for rate in (50, 100, 150, 200, 300, None):
@@ -193,11 +194,11 @@ def loads(lab: Lab) -> None:
 
 
 def routings(lab: Lab) -> None:
-    """Link failure and loss of signal where routing finds its way otherwise."""
-    lab.section("What routing has to do with it")
+    """Link failure and loss of signal with other routing protocols."""
+    lab.section("The influence of routing")
     lab.text(
-        "Goodput in kbit/s where routes are AODV's as ns-2 has it (as above), AODV's by RFC 3561, "
-        "and known at once to an oracle: what is left is TCP's own wait."
+        "Goodput in kbit/s with the AODV of ns-2 (as above), with AODV by RFC 3561, and with an "
+        "oracle that knows every route at once. With the oracle only TCP's own wait remains."
     )
     protocols: dict[str, dict[str, Any]] = {
         "AODV of ns-2": {},
@@ -217,13 +218,13 @@ def routings(lab: Lab) -> None:
 
 
 def matrices(lab: Lab, found: Mapping[str, Mapping[str, Results]]) -> None:
-    """What WELCOME took losses for, and what they were."""
-    lab.section("What WELCOME takes losses for")
+    """The decisions of WELCOME, and the true causes."""
+    lab.section("How WELCOME classifies losses")
     lab.text(
-        "Losses of segments that had been sent once, all runs together: in each row how many of "
-        "them were taken for what. Right is congestion for `congestion`, wireless for "
-        "`interference`, link failure for `link_failure`; nothing is right for `spurious`, where "
-        "nothing was lost."
+        "Losses of segments that had been sent once, all runs together. Each row gives the number "
+        "of losses with each decision. Correct decisions are: congestion for `congestion`, "
+        "wireless for `interference`, link failure for `link_failure`. For `spurious` no decision "
+        "is correct, because nothing was lost."
     )
     rows = []
     for situation, variants in found.items():
@@ -234,8 +235,9 @@ def matrices(lab: Lab, found: Mapping[str, Mapping[str, Results]]) -> None:
                     rows.append([situation, label, cause, *counts])
     lab.table("confusion", ["situation", "reading", "true cause", *DECIDED], rows)
     lab.text(
-        "How often it is right, of the losses for which a decision can be; and the same with the "
-        "losses of segments sent again, which count an outage once for each timeout."
+        "The share of correct decisions, for the losses that have a correct decision. The last "
+        "column includes losses of retransmitted segments, so that an outage counts once for each "
+        "timeout."
     )
     rows = []
     for situation, variants in found.items():
@@ -246,8 +248,9 @@ def matrices(lab: Lab, found: Mapping[str, Mapping[str, Results]]) -> None:
     header = ["situation", "reading", "losses", "right", *(f"{each} found" for each in DECIDED)]
     lab.table("accuracy", [*header, "right, with repeats"], rows)
     lab.text(
-        "What the losses were, and how many of the last ten round trips had grown before them "
-        "(the text's reading): what tells a full queue from a frame that was disturbed."
+        "The true causes of the losses, and how many of the last ten round trips before them had "
+        "grown (reading by the text). WELCOME uses this number to distinguish a full queue from a "
+        "disturbed frame."
     )
     rows = []
     for situation, variants in found.items():
@@ -271,12 +274,12 @@ def matrices(lab: Lab, found: Mapping[str, Mapping[str, Results]]) -> None:
 
 
 def sensitivity(lab: Lab) -> None:
-    """One parameter changed at a time."""
+    """The effect of one changed parameter at a time."""
     lab.section("One parameter at a time")
     runs = max(lab.runs // 3, 2)
     lab.text(
-        f"The text's reading with one parameter changed, {runs} runs each: goodput in kbit/s, and "
-        "the share of losses taken for the right thing."
+        f"The reading by the text with one parameter changed, {runs} runs each: goodput in kbit/s, "
+        "and the share of losses that are classified correctly."
     )
     header = ["changed"]
     header += [f"{each.title}{part}" for each in SITUATIONS for part in (" (kbit/s)", ", right")]
@@ -295,7 +298,7 @@ def sensitivity(lab: Lab) -> None:
 
 
 def waits(results: Results) -> list[Estimate]:
-    """How long after each return of the signal something is delivered, in seconds."""
+    """The time from each return of the signal to the next delivery, in seconds."""
     delivers = (pc.field("quantity") == "goodput") & (pc.field("value") > 0)
     rows = results.series.filter(delivers)
     run, time = rows["run"].to_numpy(), rows["time_s"].to_numpy()
@@ -310,12 +313,12 @@ def waits(results: Results) -> list[Estimate]:
 
 
 def after_signal_loss(lab: Lab) -> None:
-    """When data flows again after a loss of signal, and the window then."""
-    lab.section("After the signal has come back")
+    """The first delivery after a loss of signal, and the congestion window."""
+    lab.section("After the signal has returned")
     lab.text(
-        "Seconds from the return of the signal to the next delivery, for each of the four losses "
-        "(runs in which nothing is delivered before the next loss are left out), and what sums "
-        "up: AODV as ns-2 has it, and an oracle."
+        "Seconds from the return of the signal to the next delivery, for each of the four losses, "
+        "and the sums of timeouts and routing packets, with the AODV of ns-2 and with an oracle. "
+        "Runs in which nothing is delivered before the next loss are left out."
     )
     protocols: dict[str, dict[str, Any]] = {
         "AODV of ns-2": {},
