@@ -1,8 +1,8 @@
 //! Inputs for fuzz targets: sound texts, spoilt by edits that know where words and lines begin.
 //!
-//! Random bytes hardly ever get past the first word of a line. So a target also starts from sound texts (its seeds) and applies
-//! a few random edits, with the words that its reader knows and some that are hard on any reader. What is edited, and how, is
-//! drawn by bolero, which can shrink it when a target fails.
+//! Random bytes hardly ever get past the first word of a line. So a target also starts from sound texts (its seeds) and
+//! applies a few random edits, with the words that its reader knows and some that are hard on any reader. What is
+//! edited, and how, is drawn by bolero, which can shrink it when a target fails.
 
 use bolero::TypeGenerator;
 

@@ -1,5 +1,5 @@
-//! Runs one run of a scenario as a plain Rust program and prints what was done as one line of JSON: the core's speed, without
-//! Python. Time and memory are measured from outside, as those of the peers are.
+//! Runs one run of a scenario as a plain Rust program and prints what was done as one line of JSON: the core's speed,
+//! without Python. Time and memory are measured from outside, as those of the peers are.
 //!
 //! `hopyard-bench FILE [until=SPAN] [KEY=VALUE ...]`
 //!
@@ -34,8 +34,8 @@ fn run(path: &Path, settings: &[(String, String)], until: Option<Span>) -> Resul
     Ok(line.to_string())
 }
 
-/// The most memory that this process has had, in MB: what the system counts for a child begins with what its parent had. Nothing
-/// where the system does not say.
+/// The most memory that this process has had, in MB: what the system counts for a child begins with what its parent
+/// had. Nothing where the system does not say.
 fn peak_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let words = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! What Westwood and Westwood+ estimate, on a path whose share is known: 10 Mb/s and 2 ms, then a bottleneck of 2 Mb/s and 48 ms
-//! with room for 50 packets.
+//! What Westwood and Westwood+ estimate, on a path whose share is known: 10 Mb/s and 2 ms, then a bottleneck of 2 Mb/s
+//! and 48 ms with room for 50 packets.
 
 mod common;
 
@@ -82,8 +82,8 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
             let (estimate, _) = series(&outcome, flow, "bandwidth");
             sum += goodput;
             assert!((goodput / (SHARE / 2.0) - 1.0).abs() < 0.05, "{variant} {profile}: {goodput}");
-            // Westwood sees the distance of two segments that left the bottleneck in a row: more than its share. By the clock ns-3
-            // counts one acknowledgement of a window too many.
+            // Westwood sees the distance of two segments that left the bottleneck in a row: more than its share. By the
+            // clock ns-3 counts one acknowledgement of a window too many.
             let range = match (variant, profile) {
                 ("westwood", _) => 1.2..2.1,
                 (_, "ns3") => 1.0..1.1,
@@ -99,7 +99,8 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
 #[test]
 fn compressed_acknowledgements_run_away_with_westwood_alone() {
     for (variant, profile) in ESTIMATORS {
-        // Data on the way back makes the acknowledgements wait, and leave in bursts at the bottleneck's rate for 40 bytes.
+        // Data on the way back makes the acknowledgements wait, and leave in bursts at the bottleneck's rate for 40
+        // bytes.
         let outcome = run(&path(&[(0, 2, variant, profile), (2, 0, "newreno", "rfc")], 0.0));
         let (goodput, _) = series(&outcome, 0, "goodput");
         let (estimate, highest) = series(&outcome, 0, "bandwidth");

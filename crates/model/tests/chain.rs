@@ -56,7 +56,8 @@ fn losses_as_ns2_scripts_count_them_are_of_one_window() {
     spec.duration = Span::from_secs(60);
     spec.measure_from = hopyard_engine::Time::ZERO + Span::from_secs(50);
     let flow = run(&spec).flows.remove(0);
-    // What drops are divided by: the segments and the acknowledgements of the window, of which there are no more than segments.
+    // What drops are divided by: the segments and the acknowledgements of the window, of which there are no more than
+    // segments.
     let numbered = (flow.packets_dropped + flow.packets_queued) as f64 * 100.0 / flow.loss_ns2_percent;
     let sent = flow.packets_sent as f64;
     assert!(sent < numbered && numbered <= 2.05 * sent, "{numbered} packets, {sent} of them segments");

@@ -1,4 +1,5 @@
-//! Whatever network is built, no packet is lost without a reason, nothing panics, and the tables agree with one another.
+//! Whatever network is built, no packet is lost without a reason, nothing panics, and the tables agree with one
+//! another.
 
 mod common;
 
@@ -239,8 +240,8 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
     }
 }
 
-/// Requests of ARP and AODV are broadcast, and not repeated by the MAC: those sent in the same instant collide, and must not
-/// do so again and again.
+/// Requests of ARP and AODV are broadcast, and not repeated by the MAC: those sent in the same instant collide, and
+/// must not do so again and again.
 #[test]
 fn flows_that_start_in_the_same_instant_all_get_through() {
     for protocol in ["static", "oracle", "aodv", "dsdv"] {

@@ -1,5 +1,5 @@
-//! A window rule from outside the crate: it behaves as the same rule within, gets a stream of its own, and ends the run when
-//! it fails.
+//! A window rule from outside the crate: it behaves as the same rule within, gets a stream of its own, and ends the run
+//! when it fails.
 
 mod common;
 

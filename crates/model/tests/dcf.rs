@@ -82,8 +82,9 @@ fn hidden_stations_collide_as_in_ns2() {
     }
 }
 
-/// Three stations in a row at this distance, with threshold reception. The middle one sends to one end, the other end sends to
-/// the middle one, both saturated. The result is the share of the outer sender's data frames that nobody acknowledges.
+/// Three stations in a row at this distance, with threshold reception. The middle one sends to one end, the other end
+/// sends to the middle one, both saturated. The result is the share of the outer sender's data frames that nobody
+/// acknowledges.
 fn failures_of_the_outer_sender(distance: f64) -> f64 {
     let mut spec = network("rfc", "static", &chain(3, distance));
     spec.radio.reception = Reception::Threshold;
@@ -98,8 +99,9 @@ fn failures_of_the_outer_sender(distance: f64) -> f64 {
 
 #[test]
 fn stations_that_send_in_the_same_slot_collide_at_every_distance() {
-    // Over 60 s: 5.66 % at all three distances. If delays were rounded to the nearest nanosecond, the outer sender would sense
-    // the middle one's frame just before its own slot ends, but only where two short delays are less than the long one.
+    // Over 60 s: 5.66 % at all three distances. If delays were rounded to the nearest nanosecond, the outer sender
+    // would sense the middle one's frame just before its own slot ends, but only where two short delays are less than
+    // the long one.
     let near = failures_of_the_outer_sender(240.0);
     assert!((0.045..0.07).contains(&near), "{near}");
     for distance in [249.9, 250.0] {

@@ -97,8 +97,8 @@ fn a_full_queue_is_congestion() {
 #[test]
 fn ten_acknowledgements_do_not_show_a_queue_that_fills_slowly() {
     let rows = full_queues(welcome::Sampling::Acknowledgement);
-    // In slow start the queue fills fast enough to be seen. In congestion avoidance twenty acknowledgements come for each segment
-    // that the window grows by: the last ten round trips are the same.
+    // In slow start the queue fills fast enough to be seen. In congestion avoidance twenty acknowledgements come for
+    // each segment that the window grows by: the last ten round trips are the same.
     assert_eq!(rows[0].decided, "congestion");
     let later = &rows[1..];
     assert!(later.len() > 10 && later.iter().all(|row| row.decided == "wireless"), "{later:?}");

@@ -1,5 +1,5 @@
-//! The same scenario, seed and version give the same results: whatever the medium's switches, whoever watches, on as many
-//! threads as there are.
+//! The same scenario, seed and version give the same results: whatever the medium's switches, whoever watches, on as
+//! many threads as there are.
 
 mod common;
 

@@ -1,7 +1,8 @@
-//! Forced drops beside ns-3.37: where the algorithm is the same, the same segments leave, and windows differ by less than 1 %.
+//! Forced drops beside ns-3.37: where the algorithm is the same, the same segments leave, and windows differ by less
+//! than 1 %.
 //!
-//! The reference is `validation/peers/data/ns3_forced_drops.csv`. `make validate` shows every case, those with other algorithms
-//! included, and `docs/validation.md` says what differs and why.
+//! The reference is `validation/peers/data/ns3_forced_drops.csv`. `make validate` shows every case, those with other
+//! algorithms included, and `docs/validation.md` says what differs and why.
 
 #[path = "two_links/ns3.rs"]
 mod ns3;
@@ -23,7 +24,8 @@ fn where_the_algorithm_is_the_same_so_are_segments_and_windows() {
             let name = format!("{} and {}, {:?}", case.tcp, rival.name, case.drops);
             assert_eq!(result.first_difference, None, "{name}");
             assert!(result.window < 0.01, "{name}: {}", result.window);
-            // CUBIC's window is the same to the segment: what is left is ns-3's acknowledgement that opens the connection.
+            // CUBIC's window is the same to the segment: what is left is ns-3's acknowledgement that opens the
+            // connection.
             let time = if case.tcp == "Cubic" { 50e-6 } else { 0.1 };
             assert!(result.time < time, "{name}: {} s", result.time);
             compared += 1;

@@ -1,8 +1,8 @@
 //! Forced drops: TCP in the profile `ns2` sends what ns-2.35's agents send, segment for segment.
 //!
-//! The reference (`data/ns2_forced_drops.csv`) was made with ns-2.35: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, no loss but the
-//! segments listed, window 100. Set `clean`: initial window 1, no limited transmit, no SYN, minimum timeout 1 s; set `ns235`: the
-//! defaults of 2.35. `make validate` makes the same comparison as a table.
+//! The reference (`data/ns2_forced_drops.csv`) was made with ns-2.35: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, no
+//! loss but the segments listed, window 100. Set `clean`: initial window 1, no limited transmit, no SYN, minimum
+//! timeout 1 s; set `ns235`: the defaults of 2.35. `make validate` makes the same comparison as a table.
 
 mod two_links;
 
@@ -61,7 +61,8 @@ fn senders_that_lose_their_second_packet_send_as_in_ns2() {
     openings(8, |set, variant, _| variant != "Vegas" && variant != "Tahoe" && !set.contains("_delayed"));
 }
 
-/// With a SYN the second packet is the first segment of data. The timeout comes before the third duplicate acknowledgement.
+/// With a SYN the second packet is the first segment of data. The timeout comes before the third duplicate
+/// acknowledgement.
 #[test]
 fn tahoe_that_loses_its_first_segment_of_data_sends_as_in_ns2() {
     openings(3, |set, variant, _| variant == "Tahoe" && !set.contains("_delayed"));

@@ -1,7 +1,7 @@
 //! Golden results: for every model of every room a short run, kept as a table beside its digest in `golden/`.
 //!
-//! The tables are `insta` snapshots: they are plain text files that a review shows line by line, and `cargo insta review`
-//! takes over a change that is meant. Such a change belongs into the changelog under Results, with its reason.
+//! The tables are `insta` snapshots: they are plain text files that a review shows line by line, and `cargo insta
+//! review` takes over a change that is meant. Such a change belongs into the changelog under Results, with its reason.
 //! The rooms' lists of models are walked, so that a new model has no place to hide.
 
 mod common;

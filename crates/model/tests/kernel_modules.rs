@@ -1,9 +1,11 @@
-//! One loss, as the Linux modules answer it that ns-2.35 carries (`Agent/TCP/Linux`, kernel 2.6.22), and as the profile `linux` does.
+//! One loss, as the Linux modules answer it that ns-2.35 carries (`Agent/TCP/Linux`, kernel 2.6.22), and as the profile
+//! `linux` does.
 //!
-//! The reference (`data/ns2_kernel_modules.csv`) was made by `validation/peers/ns2/kernel_modules.tcl`: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, timestamps, a largest
-//! window that has been reached, one segment lost. It tells the threshold after the loss, and the lowest window
-//! within 1.5 s, which is the threshold, or with Westwood+ what the path holds by its estimate where that is more. Of 1050 bytes, the
-//! path holds 20 segments: a window of 15 leaves no queue, one of 22 leaves two segments, the others many.
+//! The reference (`data/ns2_kernel_modules.csv`) was made by `validation/peers/ns2/kernel_modules.tcl`: 10 Mb/s and 2
+//! ms, then 0.8 Mb/s and 100 ms, timestamps, a largest window that has been reached, one segment lost. It tells the
+//! threshold after the loss, and the lowest window within 1.5 s, which is the threshold, or with Westwood+ what the
+//! path holds by its estimate where that is more. Of 1050 bytes, the path holds 20 segments: a window of 15 leaves no
+//! queue, one of 22 leaves two segments, the others many.
 
 #[allow(dead_code, reason = "other tests use more of it")]
 mod two_links;
@@ -47,7 +49,8 @@ fn one_loss_is_answered_as_by_the_kernels_modules() {
         let (window, ssthresh, lowest) = (number(1), f64::from(number(3)), f64::from(number(4)));
         let (cut, repaired) = one_loss(fields[0], window, number(2).into());
         match fields[0] {
-            // ns-2 does not tell the module that the recovery ends; the estimate shows where it is more than half the window.
+            // ns-2 does not tell the module that the recovery ends; the estimate shows where it is more than half the
+            // window.
             "westwood_plus" => {
                 assert!((cut - ssthresh).abs() < 1e-9, "{line}: {cut}");
                 assert!((repaired.max(cut) - lowest).abs() < 1e-9, "{line}: {repaired}");

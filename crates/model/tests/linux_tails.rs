@@ -1,8 +1,10 @@
-//! The loss of the last segments, outages and a stall, beside a sender of Linux 6.1 on the same link (`data/README.md`).
+//! The loss of the last segments, outages and a stall, beside a sender of Linux 6.1 on the same link
+//! (`data/README.md`).
 //!
-//! The same segments are to be sent again, and all is to be acknowledged within a bound of Linux's time. What keeps cases apart is not in
-//! any RFC that Hopyard follows: Linux's timeout is the smoothed round trip and at least 200 ms more (ours at least 200 ms in all); its
-//! deviation is the largest of a round trip; and it takes back a timeout that timestamps show to have been in vain (Eifel, RFC 3522).
+//! The same segments are to be sent again, and all is to be acknowledged within a bound of Linux's time. What keeps
+//! cases apart is not in any RFC that Hopyard follows: Linux's timeout is the smoothed round trip and at least 200 ms
+//! more (ours at least 200 ms in all); its deviation is the largest of a round trip; and it takes back a timeout that
+//! timestamps show to have been in vain (Eifel, RFC 3522).
 
 #[allow(dead_code, reason = "other tests use more of it")]
 mod two_links;
@@ -92,7 +94,8 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
 
 #[test]
 fn lost_tails_and_outages_are_repaired_as_by_linux() {
-    // By how much ours may be done earlier: its timeout is shorter by the smoothed round trip, once for a tail and each time in an outage.
+    // By how much ours may be done earlier: its timeout is shorter by the smoothed round trip, once for a tail and each
+    // time in an outage.
     let bounds = [("tail1", 0.05), ("tail3", 0.05), ("tail10", 0.05), ("out1", 0.07), ("out5", 0.20)];
     for (name, bound) in bounds {
         let case = cases().into_iter().find(|case| case.name == name).expect("a case of this name");
@@ -103,7 +106,8 @@ fn lost_tails_and_outages_are_repaired_as_by_linux() {
     }
 }
 
-/// Ours goes on after a timeout in vain: it sends all that was outstanding again, once, where Linux stops after the first segment.
+/// Ours goes on after a timeout in vain: it sends all that was outstanding again, once, where Linux stops after the
+/// first segment.
 #[test]
 fn a_stall_costs_what_linux_takes_back() {
     let case = cases().into_iter().find(|case| case.name == "stall1").expect("a case of this name");

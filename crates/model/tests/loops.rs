@@ -1,4 +1,5 @@
-//! The loops of ns-2's AODV: the last node of a chain of four leaves, and two nodes then take each other for the next hop.
+//! The loops of ns-2's AODV: the last node of a chain of four leaves, and two nodes then take each other for the next
+//! hop.
 
 mod common;
 

@@ -122,8 +122,8 @@ fn hystart_ends_slow_start_before_the_queue_overflows() {
     };
     let (cwnd, again) = run(hystart::Choice::PlusPlus);
     assert_eq!(again, 0, "slow start ended at {cwnd} without a loss");
-    // Path and queue hold nine hundred. Beyond a hundred the round trip grows, which the next round shows, of more than two hundred;
-    // five rounds take a quarter more each.
+    // Path and queue hold nine hundred. Beyond a hundred the round trip grows, which the next round shows, of more than
+    // two hundred; five rounds take a quarter more each.
     assert!((500.0..900.0).contains(&cwnd), "{cwnd}");
     let (_, again) = run(hystart::Choice::Off);
     assert!(again > 200, "without it {again} segments are lost");

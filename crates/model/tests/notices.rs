@@ -1,5 +1,5 @@
-//! A chain whose middle link breaks and heals: who is told of it, by which packets, and what ELFN does about it that NewReno
-//! does not.
+//! A chain whose middle link breaks and heals: who is told of it, by which packets, and what ELFN does about it that
+//! NewReno does not.
 
 mod common;
 
@@ -16,7 +16,8 @@ use common::{add_tcp, chain, network, run, with_ranges};
 const BREAKS: u64 = 30;
 const HEALS: u64 = 40;
 
-/// Five hops; the three nodes on the right are out of reach between second 30 and second 40, and measured is from then on.
+/// Five hops; the three nodes on the right are out of reach between second 30 and second 40, and measured is from then
+/// on.
 fn breaking(routing: &str, variant: &str) -> Spec {
     let places = chain(6, 200.0);
     let mut spec = network("rfc", routing, &places);

@@ -1,5 +1,6 @@
-//! Every two TCP variants are told apart, each pair where theory says that they differ: tools of this field have shipped variants that
-//! behaved alike. What each does in which way stands in the tests of its own file; here none may be another under a new name.
+//! Every two TCP variants are told apart, each pair where theory says that they differ: tools of this field have
+//! shipped variants that behaved alike. What each does in which way stands in the tests of its own file; here none may
+//! be another under a new name.
 //!
 //! - Losses at random over a wire: how much a loss takes, how losses are repaired, what is taken for the path's rate.
 //! - A queue that fills: what looks at round trips, what paces, how fast the window comes back.

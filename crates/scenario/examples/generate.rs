@@ -1,4 +1,5 @@
-//! Writes what is generated from the source: `docs/scenario.schema.json`, `docs/scenario.md` and the heads of `docs/models/*.md`.
+//! Writes what is generated from the source: `docs/scenario.schema.json`, `docs/scenario.md` and the heads of
+//! `docs/models/*.md`.
 //!
 //! `cargo run -p hopyard-scenario --example generate`; a test fails where this has been forgotten.
 

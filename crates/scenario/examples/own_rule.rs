@@ -1,5 +1,5 @@
-//! Runs a scenario whose flows have a window rule of one's own, written in Rust, without a change to Hopyard itself: the rule
-//! of `docs/custom-tcp/aimd.rs`, under the name `aimd:Aimd`. Prints the digest of each run.
+//! Runs a scenario whose flows have a window rule of one's own, written in Rust, without a change to Hopyard itself:
+//! the rule of `docs/custom-tcp/aimd.rs`, under the name `aimd:Aimd`. Prints the digest of each run.
 //!
 //! `cargo run --release -p hopyard-scenario --example own_rule -- SCENARIO [KEY=VALUE ...]`
 

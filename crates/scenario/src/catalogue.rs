@@ -1,5 +1,5 @@
-//! Every section of a scenario and every model, in one list: the reader, the JSON schema, the command line's list and the
-//! documentation all go by it.
+//! Every section of a scenario and every model, in one list: the reader, the JSON schema, the command line's list and
+//! the documentation all go by it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -27,9 +27,9 @@ pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
 const MANY_ROWS: u128 = 10_000_000;
 /// More nodes than this are warned of.
 const MANY_NODES: u64 = 100_000;
-/// The memory that a node takes in a run, at the least. Measured as the growth of the process in runs of 0.1 s with one flow:
-/// 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV. Routes and queues
-/// that come later add to it.
+/// The memory that a node takes in a run, at the least. Measured as the growth of the process in runs of 0.1 s with one
+/// flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV. Routes
+/// and queues that come later add to it.
 const BYTES_A_NODE: u64 = 2_500;
 
 /// What a path says is faulty: a section, a key at the top, or one table of a list: "nodes", "flow.3".

@@ -1,7 +1,8 @@
-//! Window rules that are not models: `tcp = "module:Class"` names one that somebody else finds, such as one written in Python.
+//! Window rules that are not models: `tcp = "module:Class"` names one that somebody else finds, such as one written in
+//! Python.
 //!
-//! This crate knows the form of the name, where it may stand, and how its parameters are read; what it stands for comes from a
-//! [`CustomRules`], which a program gives with the scenario's [`Surroundings`].
+//! This crate knows the form of the name, where it may stand, and how its parameters are read; what it stands for comes
+//! from a [`CustomRules`], which a program gives with the scenario's [`Surroundings`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,8 +36,8 @@ pub struct BadRule {
 
 /// A kind of rule from outside, whose parameters a scenario may set.
 pub trait CustomClass: fmt::Debug + Send + Sync {
-    /// Its parameters with their defaults. A default's type is the parameter's: a whole number, another number, text, true or
-    /// false.
+    /// Its parameters with their defaults. A default's type is the parameter's: a whole number, another number, text,
+    /// true or false.
     fn defaults(&self) -> &Map<String, Value>;
 
     /// The rule with these parameters, all of them given.

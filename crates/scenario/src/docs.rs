@@ -37,7 +37,8 @@ pub struct Page {
     generated: String,
 }
 
-/// Every generated page: one for each model, one for the sections of scenarios, one for what TCP variants answer to events.
+/// Every generated page: one for each model, one for the sections of scenarios, one for what TCP variants answer to
+/// events.
 #[must_use]
 pub fn pages() -> Vec<Page> {
     let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");

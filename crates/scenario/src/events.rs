@@ -1,7 +1,8 @@
-//! Which event each TCP variant answers in which way: a page of the documentation, made by asking the variants themselves.
+//! Which event each TCP variant answers in which way: a page of the documentation, made by asking the variants
+//! themselves.
 //!
-//! Every registered variant is brought into the same state by the same acknowledgements, and then told one event. What it
-//! answers is written down. A variant that is added is in the tables, and one that changes changes them.
+//! Every registered variant is brought into the same state by the same acknowledgements, and then told one event. What
+//! it answers is written down. A variant that is added is in the tables, and one that changes changes them.
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Streams, Time};
@@ -367,7 +368,8 @@ mod tests {
 
     #[test]
     fn the_tables_say_what_the_standards_say() {
-        // RFC 5681 eq. 2 to 4: a segment for each acknowledgement, one for each round trip, half of what is outstanding.
+        // RFC 5681 eq. 2 to 4: a segment for each acknowledgement, one for each round trip, half of what is
+        // outstanding.
         let (acks, losses) = (acknowledgements(), losses());
         assert_eq!(effect("newreno", &acks, "slow start"), "cwnd 40");
         assert_eq!(effect("newreno", &acks, "avoidance"), "cwnd 20.977");

@@ -17,11 +17,11 @@ pub struct Case {
 }
 
 impl Scenario {
-    /// The scenario under every combination of the given values of keys, and of those of its `[sweep]`, which come first;
-    /// without keys, itself. A key that is given replaces that of `[sweep]`.
+    /// The scenario under every combination of the given values of keys, and of those of its `[sweep]`, which come
+    /// first; without keys, itself. A key that is given replaces that of `[sweep]`.
     ///
-    /// Cases share seed and run numbers: run 3 of each meets the same movement, the same channel, the same pairs of nodes.
-    /// The values of the last key change fastest.
+    /// Cases share seed and run numbers: run 3 of each meets the same movement, the same channel, the same pairs of
+    /// nodes. The values of the last key change fastest.
     ///
     /// # Errors
     /// Everything that is wrong with any of the cases.
@@ -30,8 +30,9 @@ impl Scenario {
         cases(&[&own.axes(), axes].concat(), |settings| self.with(settings))
     }
 
-    /// Reads a scenario from text under every combination of the given values. What the settings replace need not be right
-    /// in the text. `given` are settings of all cases; the rest is as for [`Scenario::load`] and [`Scenario::expand`].
+    /// Reads a scenario from text under every combination of the given values. What the settings replace need not be
+    /// right in the text. `given` are settings of all cases; the rest is as for [`Scenario::load`] and
+    /// [`Scenario::expand`].
     ///
     /// # Errors
     /// Everything that is wrong with any of the cases.
@@ -96,7 +97,8 @@ const MOST_PROBLEMS: usize = 1000;
 
 /// Takes apart what the command line gives: `flow.tcp=vegas,newreno` is a key and two values.
 ///
-/// Commas within quotes, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has two values.
+/// Commas within quotes, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has
+/// two values.
 ///
 /// # Errors
 /// When there is no key, or no value.

@@ -1,7 +1,7 @@
 //! Laying a scenario's keys over a model's defaults, so that every key that does not fit is found, each on its own.
 //!
-//! A key is tried alone first: the model's own reader says whether the value has the right type and unit. Then all keys that
-//! passed are checked together, and a fault that the model finds is put down to the key it names.
+//! A key is tried alone first: the model's own reader says whether the value has the right type and unit. Then all keys
+//! that passed are checked together, and a fault that the model finds is put down to the key it names.
 
 use hopyard_model::params::{ModelInfo, ParamsError};
 use serde_json::{Map, Value};
@@ -127,7 +127,8 @@ impl Section<'_> {
         }
     }
 
-    /// The values under a key, each with its path: a parameter that is itself a table is laid over its defaults key by key.
+    /// The values under a key, each with its path: a parameter that is itself a table is laid over its defaults key by
+    /// key.
     fn leaves<'t>(
         &self,
         entry: &'t Entry,

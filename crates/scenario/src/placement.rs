@@ -59,7 +59,8 @@ pub(crate) struct Drawn {
 pub(crate) fn draw_flows(count: u32, nodes: u32, start: [Span; 2], mut rng: Rng) -> Vec<Drawn> {
     let nodes = u64::from(nodes);
     let pairs = nodes * nodes.saturating_sub(1);
-    // Floyd's sampling: each set of pairs is equally likely, however many are taken; then the order is drawn (Fisher-Yates).
+    // Floyd's sampling: each set of pairs is equally likely, however many are taken; then the order is drawn
+    // (Fisher-Yates).
     let mut numbers: Vec<u64> = Vec::with_capacity(count as usize);
     let mut taken = std::collections::BTreeSet::new();
     for last in pairs.saturating_sub(u64::from(count))..pairs {

@@ -143,7 +143,8 @@ impl Problem {
         let in_file = self.mark.as_ref().and_then(|mark| Some((mark, mark.source.name.as_deref()?)));
         let mut group = if let Some((mark, name)) = in_file {
             let label = expected.as_deref();
-            // Only the lines concerned: with thousands of problems the whole text would be gone through thousands of times.
+            // Only the lines concerned: with thousands of problems the whole text would be gone through thousands of
+            // times.
             let (first, lines) = mark.source.lines_of(&mark.span);
             let span = mark.span.start - lines.start..mark.span.end - lines.start;
             let annotation = AnnotationKind::Primary.span(span).label(label);

@@ -59,7 +59,8 @@ fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
 struct Groups(Vec<u32>);
 
 impl Groups {
-    /// Nodes within `range` of each other are connected, and those that a wire joins; `all` counts those without a radio too.
+    /// Nodes within `range` of each other are connected, and those that a wire joins; `all` counts those without a
+    /// radio too.
     fn new(places: &[Position], range: f64, all: u32, wires: impl Iterator<Item = [u32; 2]>) -> Self {
         let mut groups = Self((0..all).collect());
         // Neighbours of a node lie in its cell or in one of the eight around it.

@@ -32,9 +32,9 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario from text.
     ///
-    /// `name` is the file's, for problems; what the scenario names besides is looked for in its surroundings, which may be just
-    /// the folder where its files lie; `settings` are keys
-    /// with values that go before those of the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
+    /// `name` is the file's, for problems; what the scenario names besides is looked for in its surroundings, which may
+    /// be just the folder where its files lie; `settings` are keys with values that go before those of the text, as
+    /// TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
     ///
     /// # Errors
     /// Everything that is wrong with it.

@@ -12,7 +12,8 @@ use hopyard_model::world::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Gives a section its place among parameters: the same defaults under every profile, and no check of its own unless given.
+/// Gives a section its place among parameters: the same defaults under every profile, and no check of its own unless
+/// given.
 macro_rules! section {
     ($type:ident $(, $check:expr)?) => {
         impl Params for $type {
@@ -100,8 +101,8 @@ impl JsonSchema for Until {
 pub struct Head {
     /// What results are called after. It changes nothing else.
     pub name: String,
-    /// Whose defaults every model takes: those of the standards, or those of ns-2.35. The key `profile` in a model's own table takes
-    /// another for that model.
+    /// Whose defaults every model takes: those of the standards, or those of ns-2.35. The key `profile` in a model's
+    /// own table takes another for that model.
     pub profile: String,
     /// How long each run lasts.
     pub duration: Span,
@@ -160,12 +161,13 @@ pub enum Placement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nodes {
-    /// How many nodes have a radio; they are numbered from 0. Taken from `positions` or from the movement file where not given.
+    /// How many nodes have a radio; they are numbered from 0. Taken from `positions` or from the movement file where
+    /// not given.
     pub count: u32,
     /// How many further nodes have wires only; their numbers follow those of the others.
     pub wired: u32,
-    /// How nodes are placed: "chain", "grid", "uniform", "circle", "positions" or "mobility". The default is "positions" where
-    /// those are given, and "mobility" where the movement model has its own start.
+    /// How nodes are placed: "chain", "grid", "uniform", "circle", "positions" or "mobility". The default is
+    /// "positions" where those are given, and "mobility" where the movement model has its own start.
     pub placement: Placement,
     /// The distance between neighbours of a chain or grid.
     pub spacing: Distance,
@@ -173,8 +175,8 @@ pub struct Nodes {
     pub columns: u32,
     /// The distance of a circle's nodes from its middle.
     pub radius: Distance,
-    /// Width and height of the rectangle in which nodes are drawn and move, its corner at the origin; nodes placed otherwise
-    /// must lie in it if it is given. "0 m" twice stands for no area.
+    /// Width and height of the rectangle in which nodes are drawn and move, its corner at the origin; nodes placed
+    /// otherwise must lie in it if it is given. "0 m" twice stands for no area.
     pub area: [Distance; 2],
     /// The places of all nodes with a radio, as metres to the east and to the north.
     pub positions: Vec<[f64; 2]>,
@@ -253,7 +255,8 @@ impl Default for Movement {
 
 section!(Movement);
 
-/// The part of `[radio]` that is not the radio's own: the choice of a path loss model, with parameters in `[radio.NAME]`.
+/// The part of `[radio]` that is not the radio's own: the choice of a path loss model, with parameters in
+/// `[radio.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {

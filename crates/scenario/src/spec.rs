@@ -36,8 +36,8 @@ fn congestion(variant: &Variant) -> congestion::Config {
 }
 
 impl Scenario {
-    /// What run number `run` is made of. The same scenario, seed and number give the same; runs differ in their random numbers,
-    /// and cases of a comparison, whatever else they change, have them in common.
+    /// What run number `run` is made of. The same scenario, seed and number give the same; runs differ in their random
+    /// numbers, and cases of a comparison, whatever else they change, have them in common.
     #[must_use]
     pub fn spec(&self, run: u64) -> Spec {
         let resolved = &*self.resolved;

@@ -1,7 +1,8 @@
 //! `[sweep]`: the comparison that a scenario file asks for.
 //!
-//! Each key of the table is a key of the scenario with the values to compare; the tables of `[[sweep.together]]` have keys
-//! that change together. The table belongs to the file, not to a case: each case is the scenario with one choice of values.
+//! Each key of the table is a key of the scenario with the values to compare; the tables of `[[sweep.together]]` have
+//! keys that change together. The table belongs to the file, not to a case: each case is the scenario with one choice
+//! of values.
 
 use std::sync::Arc;
 

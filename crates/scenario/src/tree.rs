@@ -199,7 +199,8 @@ impl Reader<'_> {
 
 /// Puts a setting into the tree: `path` is a dotted key, `value` TOML or bare words.
 ///
-/// A key under a list of tables goes to every table of the list (`flow.tcp`), or with a number to that one (`flow.0.tcp`).
+/// A key under a list of tables goes to every table of the list (`flow.tcp`), or with a number to that one
+/// (`flow.0.tcp`).
 ///
 /// What the scenario's own `[sweep]` gives stands where the file says it.
 pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &Sweep, problems: &mut Vec<Problem>) {

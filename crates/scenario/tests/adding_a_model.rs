@@ -1,7 +1,7 @@
 //! A model is one file and its registry entry: this test adds a TCP variant so to a copy of the source.
 //!
-//! A program beside the copy then lists the model, finds it in the schema, chooses it in a scenario and runs that. Nothing else of
-//! the copy is touched.
+//! A program beside the copy then lists the model, finds it in the schema, chooses it in a scenario and runs that.
+//! Nothing else of the copy is touched.
 
 use std::fs;
 use std::path::{Path, PathBuf};

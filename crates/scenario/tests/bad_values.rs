@@ -1,4 +1,5 @@
-//! Parameters out of their range: every numeric parameter of every TCP variant refuses what it cannot be, with its line.
+//! Parameters out of their range: every numeric parameter of every TCP variant refuses what it cannot be, with its
+//! line.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What holds for whatever text: the reader never panics, refuses with problems that can be shown, and what it accepts it
-//! accepts again after it has been written, as the same scenario.
+//! What holds for whatever text: the reader never panics, refuses with problems that can be shown, and what it accepts
+//! it accepts again after it has been written, as the same scenario.
 
 use std::path::Path;
 

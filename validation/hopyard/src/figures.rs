@@ -76,7 +76,8 @@ impl Figures {
             .collect())
     }
 
-    /// Sums of one column by key, and how many different values `per` has: for means over runs of counts that rows split.
+    /// Sums of one column by key, and how many different values `per` has: for means over runs of counts that rows
+    /// split.
     pub fn totals(&self, keys: &[&str], value: &str, per: &str) -> Result<(BTreeMap<Key, f64>, usize)> {
         let mut columns = keys.to_vec();
         columns.extend([value, per]);

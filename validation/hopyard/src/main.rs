@@ -1,8 +1,8 @@
 //! Hopyard's side of the comparison: runs the peers' scenarios, writes our figures beside theirs, and makes the tables.
 //!
-//! `hopyard-validation [--only dcf,chain,...] [--jobs N]` runs the experiments, each to its own files in `validation/results`,
-//! and then makes `validation/RESULTS.md` from all the figures that are there, ours and the peers'. The same seeds give the
-//! same figures, whatever the number of jobs.
+//! `hopyard-validation [--only dcf,chain,...] [--jobs N]` runs the experiments, each to its own files in
+//! `validation/results`, and then makes `validation/RESULTS.md` from all the figures that are there, ours and the
+//! peers'. The same seeds give the same figures, whatever the number of jobs.
 
 mod comparison;
 mod experiment;

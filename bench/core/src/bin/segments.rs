@@ -1,5 +1,5 @@
-//! Runs a scenario with a TCP variant and prints how many segments its flows have sent, so that their cost can be told from the
-//! time of the whole process. Without arguments: the names of all variants.
+//! Runs a scenario with a TCP variant and prints how many segments its flows have sent, so that their cost can be told
+//! from the time of the whole process. Without arguments: the names of all variants.
 //!
 //! `hopyard-segments [FILE VARIANT [KEY=VALUE ...]]`
 

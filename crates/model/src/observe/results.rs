@@ -35,8 +35,8 @@ pub struct Outcome {
     pub decisions: Vec<DecisionRow>,
 }
 
-/// A row for each flow of each run. Counts, rates and delays are of the measuring window: from `measure.from` to the end of
-/// the run. 1 kbit/s is 1000 bit/s.
+/// A row for each flow of each run. Counts, rates and delays are of the measuring window: from `measure.from` to the
+/// end of the run. 1 kbit/s is 1000 bit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRow {
     /// The flow's number: 0, 1, 2 and so on in the order of the scenario.
@@ -55,11 +55,12 @@ pub struct FlowRow {
     /// Throughput: IP bytes, headers included, of the data packets that arrived, duplicates included, per second.
     #[schemars(extend("unit" = "kbit/s"))]
     pub throughput_kbps: f64,
-    /// Payload of the data packets that arrived for the first time, in order or not, per second: what scripts for ns-2's traces
-    /// usually count.
+    /// Payload of the data packets that arrived for the first time, in order or not, per second: what scripts for
+    /// ns-2's traces usually count.
     #[schemars(extend("unit" = "kbit/s"))]
     pub payload_kbps: f64,
-    /// Mean time that the data packets that arrived took from source to destination. Each retransmission is a packet of its own.
+    /// Mean time that the data packets that arrived took from source to destination. Each retransmission is a packet of
+    /// its own.
     #[schemars(extend("unit" = "ms"))]
     pub delay_ms: Option<f64>,
     /// Median of `delay_ms` over the packets.
@@ -105,8 +106,8 @@ pub struct FlowRow {
     /// `packets_dropped` as a share of `packets_sent`.
     #[schemars(extend("unit" = "%"))]
     pub loss_network_percent: f64,
-    /// The loss rate of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share of the packets of the run
-    /// that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV and ARP).
+    /// The loss rate of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share of the packets of
+    /// the run that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV and ARP).
     #[schemars(extend("unit" = "%"))]
     pub loss_ns2_percent: f64,
     /// Mean number of hops of the data packets that arrived.
@@ -244,8 +245,8 @@ impl TrueCause {
     }
 }
 
-/// A row for each loss whose cause a sender judged, with the true cause; only congestion controls that tell causes apart
-/// make such rows. From the start of the run.
+/// A row for each loss whose cause a sender judged, with the true cause; only congestion controls that tell causes
+/// apart make such rows. From the start of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionRow {
     /// The flow's number.
@@ -257,7 +258,8 @@ pub struct DecisionRow {
     pub detected_by: &'static str,
     /// What the sender took the loss for: `congestion`, `wireless` or `link_failure`.
     pub decided: &'static str,
-    /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or `other`.
+    /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or
+    /// `other`.
     pub true_cause: &'static str,
     /// The first sequence number that was not acknowledged.
     pub sequence: u64,

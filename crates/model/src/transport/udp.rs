@@ -1,7 +1,7 @@
 //! What a UDP receiver counts (RFC 768 has nothing else to do).
 //!
-//! Datagrams carry a number within their flow, from zero, so that losses, copies and changes of order can be told apart.
-//! A datagram counts as a copy only within the last 64 numbers: later copies count as out of order.
+//! Datagrams carry a number within their flow, from zero, so that losses, copies and changes of order can be told
+//! apart. A datagram counts as a copy only within the last 64 numbers: later copies count as out of order.
 
 use crate::packet::UdpHeader;
 

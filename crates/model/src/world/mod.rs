@@ -183,8 +183,8 @@ impl World {
     /// Runs to the end, or until the watch asks to stop, and returns the results.
     ///
     /// # Errors
-    /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or when a
-    /// user's window rule fails.
+    /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or
+    /// when a user's window rule fails.
     pub fn run(mut self, watch: &Watch) -> Result<Outcome, RunError> {
         self.start();
         let mut cancelled = false;

@@ -122,8 +122,8 @@ pub enum Quantity {
     Srtt,
     /// Retransmission timeout, in seconds.
     Rto,
-    /// Payload that the receiving application got in order in the interval, in kbit/s. The delivery of what waited for a
-    /// retransmission makes a peak above the channel's rate.
+    /// Payload that the receiving application got in order in the interval, in kbit/s. The delivery of what waited for
+    /// a retransmission makes a peak above the channel's rate.
     Goodput,
     /// IP bytes of the data packets that arrived in the interval, duplicates included, in kbit/s.
     Throughput,
@@ -131,7 +131,8 @@ pub enum Quantity {
     Hops,
     /// Bandwidth that the congestion control estimates, in kbit/s of payload; no sample where it estimates none.
     Bandwidth,
-    /// Least time between two segments of a congestion control that paces, in milliseconds; no sample where it does not.
+    /// Least time between two segments of a congestion control that paces, in milliseconds; no sample where it does
+    /// not.
     PacingGap,
 }
 

@@ -1,5 +1,6 @@
-//! A sender and a receiver over two wired links in a row, with segments lost by order: the smallest network on which TCP's
-//! behaviour can be followed segment by segment. Byte-exact serialisation, first in first out, no limit on the queues.
+//! A sender and a receiver over two wired links in a row, with segments lost by order: the smallest network on which
+//! TCP's behaviour can be followed segment by segment. Byte-exact serialisation, first in first out, no limit on the
+//! queues.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -248,8 +249,8 @@ pub const NS2_LINKS: [Link; 2] = [
     Link { rate: Rate::from_bps(800_000), delay: Span::from_millis(100) },
 ];
 
-/// Where in a tick of 10 ms the sender's clock of round trips starts in ns-2 with its default seed: the second number that it draws,
-/// because a new agent and the start of the simulation draw one each. A new agent of Vegas draws two.
+/// Where in a tick of 10 ms the sender's clock of round trips starts in ns-2 with its default seed: the second number
+/// that it draws, because a new agent and the start of the simulation draw one each. A new agent of Vegas draws two.
 fn ns2_phase(variant: &str) -> Span {
     Span::from_nanos(if variant == "Vegas" { 142_047 } else { 5_558_807 })
 }
@@ -290,8 +291,8 @@ pub fn run_ns2(set: &str, variant: &str, drops: &[u64]) -> Vec<Event> {
     run_ns2_for(set, variant, drops, &[], Span::from_millis(3500))
 }
 
-/// The same for another time, with acknowledgements lost too. A set with `_delayed` in its name delays acknowledgements; with `_one` at
-/// its end it has a window of one segment.
+/// The same for another time, with acknowledgements lost too. A set with `_delayed` in its name delays
+/// acknowledgements; with `_one` at its end it has a window of one segment.
 pub fn run_ns2_for(set: &str, variant: &str, drops: &[u64], ack_drops: &[u64], length: Span) -> Vec<Event> {
     let policy = if set.contains("_delayed") { "delayed" } else { "every" };
     let acking = acking::Config::of_profile(policy, "ns2").expect("a policy of this name");
@@ -351,9 +352,9 @@ pub struct Case {
     pub events: Vec<Event>,
 }
 
-/// Reads reference cases: `set,variant,case,drops,time,event,segment,size,again,cwnd,ssthresh,duplicates` a line. The first four
-/// may be left empty where they are as before; size and duplicates are not used. A table of openings has the acknowledgements lost in the
-/// place of the size, in the first line of a case.
+/// Reads reference cases: `set,variant,case,drops,time,event,segment,size,again,cwnd,ssthresh,duplicates` a line. The
+/// first four may be left empty where they are as before; size and duplicates are not used. A table of openings has the
+/// acknowledgements lost in the place of the size, in the first line of a case.
 pub fn read_reference(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let openings = text.lines().next().expect("a header").contains("ack_drops");

@@ -1,5 +1,5 @@
-//! The comparison with ns-3.37: the same path, every packet with two bytes of PPP more, SACK, initial window 2, minimum timeout 1 s,
-//! every segment acknowledged, 300 segments of 1000 bytes, no timestamps.
+//! The comparison with ns-3.37: the same path, every packet with two bytes of PPP more, SACK, initial window 2, minimum
+//! timeout 1 s, every segment acknowledged, 300 segments of 1000 bytes, no timestamps.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
@@ -11,8 +11,8 @@ use hopyard_model::transport::{acking, tcp};
 
 use crate::two_links::{Event, Kind, NS2_LINKS, Path};
 
-/// A case of the reference: which variant and which recovery as ns-3 names them, the data segments lost, counted from 1, and
-/// what was sent.
+/// A case of the reference: which variant and which recovery as ns-3 names them, the data segments lost, counted from
+/// 1, and what was sent.
 pub struct Case {
     pub tcp: String,
     pub recovery: String,
@@ -29,8 +29,8 @@ pub struct Sent {
     pub cwnd: f64,
 }
 
-/// Reads the reference: `tcp,recovery,drops,time,segment,again,cwnd,ssthresh` a line. The first three are left out but for the first
-/// line of a case, the windows, in bytes, where they are as in the line before.
+/// Reads the reference: `tcp,recovery,drops,time,segment,again,cwnd,ssthresh` a line. The first three are left out but
+/// for the first line of a case, the windows, in bytes, where they are as in the line before.
 pub fn read(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut cwnd = 0.0;
@@ -64,7 +64,8 @@ pub struct Rival {
 }
 
 impl Rival {
-    /// Whether both do the same in this case. Without a loss the slow starts differ, and so does proportional rate reduction.
+    /// Whether both do the same in this case. Without a loss the slow starts differ, and so does proportional rate
+    /// reduction.
     pub fn is_same(&self, case: &Case) -> bool {
         self.same && case.recovery == "classic" && !case.drops.is_empty()
     }

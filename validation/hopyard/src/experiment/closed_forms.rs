@@ -53,8 +53,8 @@ fn simulated(rate_mbps: u32, rts: bool, senders: u32, seed: u32) -> Result<f64> 
     let mut scenario = Scenario::stationary("rfc", "static", &circle(senders, 100.0))?;
     scenario.rate(rate_mbps, rts);
     scenario.ranges(250, 550);
-    // The closed form lets a collision destroy every frame, and all who sense it wait an EIFS. With `sinr` no EIFS follows a
-    // preamble that was not found.
+    // The closed form lets a collision destroy every frame, and all who sense it wait an EIFS. With `sinr` no EIFS
+    // follows a preamble that was not found.
     scenario.spec.radio.reception = Reception::Threshold;
     let alone_us = f64::from(PAYLOAD) * 8e3 / theory(rate_mbps, rts, 1);
     for sender in 1..=senders {

@@ -1,5 +1,5 @@
-//! Forced drops beside ns-3: which segments SACK, CUBIC, Westwood+ and BBR send, and with which windows, when chosen packets of one
-//! window are lost on a wired bottleneck.
+//! Forced drops beside ns-3: which segments SACK, CUBIC, Westwood+ and BBR send, and with which windows, when chosen
+//! packets of one window are lost on a wired bottleneck.
 
 use std::path::Path;
 

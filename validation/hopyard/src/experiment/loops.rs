@@ -59,8 +59,8 @@ fn compare_loops(root: &Path) -> Result<Vec<Table>> {
     let ours = Figures::read(&root.join("results/loops.csv"))?;
     let ns2 = Figures::read(&root.join("peers/data/ns2_loops.csv"))?;
     let keys = [("leaves_s", "leaves, s"), ("interval_s", "interval, s")];
-    // Where all seeds of ns-2 give the same count, ours must be that count. In a few cells some seeds of either simulator
-    // give no loop; there the mean must lie in the interval of ns-2's mean.
+    // Where all seeds of ns-2 give the same count, ours must be that count. In a few cells some seeds of either
+    // simulator give no loop; there the mean must lie in the interval of ns-2's mean.
     let measure =
         Measure { column: "ttl_drops", title: "datagrams whose TTL ran out", bound: Bound::WithinOrInterval(0.0) };
     Ok(vec![compare("Loops", "ns-2", &keys, &measure, &ours, &ns2)?])

@@ -62,8 +62,8 @@ fn a_file_of_the_hops_gives_the_same_run() {
 
 #[test]
 fn four_hops_carry_what_they_carry_in_ns2() {
-    // ns-2.35, ten seeds: 248.3 and 291.9 kbit/s. A packet that goes out to a hop just found broken costs 3 %, so this is
-    // about as much as four runs can tell.
+    // ns-2.35, ten seeds: 248.3 and 291.9 kbit/s. A packet that goes out to a hop just found broken costs 3 %, so this
+    // is about as much as four runs can tell.
     for (variant, expected) in [("Newreno", 248.3), ("Vegas", 291.9)] {
         let scenario = hops_scenario("aodv", 4, variant).expect("a scenario");
         let runs = (1..=4).map(|run| scenario.run(run).expect("packets add up").flows[0].payload_kbps);

@@ -1,15 +1,16 @@
-//! Adaptive delayed acknowledgements (TCP-DAA): up to four segments a time while the channel is good, two after it was not.
+//! Adaptive delayed acknowledgements (TCP-DAA): up to four segments a time while the channel is good, two after it was
+//! not.
 //!
-//! Read: R. de Oliveira and T. Braun, "A Dynamic Adaptive Acknowledgment Strategy for TCP over Multihop Wireless Networks", IEEE
-//! INFOCOM 2005, and "A Smart TCP Acknowledgment Approach for Multihop Wireless Networks", IEEE Transactions on Mobile Computing
-//! 6(2), 2007: by their abstracts and by what later papers say of them, not in full. Confirmed so: the delaying window begins at one
-//! segment, grows with segments that arrive in order up to four, and falls to two on a sign of loss or when a segment is late,
-//! then grows by one. Not confirmed: the rate of the first growth (`startup`), the weights of the average (`alpha`, `kappa`),
-//! that gaps between all arrivals in order count, that every arrival sets the timer anew, that a fall ends the first growth, that
-//! an acknowledgement covers as many segments as the window held when the first of them came.
-//! Chosen here: a longest delay, which RFC 1122 asks for.
-//! The papers also change the sender, which is a matter of `[tcp]`: `duplicate_threshold = 2`, `timeout_factor = 5`, and a window of few
-//! segments (`max_cwnd = 4`).
+//! Read: R. de Oliveira and T. Braun, "A Dynamic Adaptive Acknowledgment Strategy for TCP over Multihop Wireless
+//! Networks", IEEE INFOCOM 2005, and "A Smart TCP Acknowledgment Approach for Multihop Wireless Networks", IEEE
+//! Transactions on Mobile Computing 6(2), 2007: by their abstracts and by what later papers say of them, not in full.
+//! Confirmed so: the delaying window begins at one segment, grows with segments that arrive in order up to four, and
+//! falls to two on a sign of loss or when a segment is late, then grows by one. Not confirmed: the rate of the first
+//! growth (`startup`), the weights of the average (`alpha`, `kappa`), that gaps between all arrivals in order count,
+//! that every arrival sets the timer anew, that a fall ends the first growth, that an acknowledgement covers as many
+//! segments as the window held when the first of them came. Chosen here: a longest delay, which RFC 1122 asks for. The
+//! papers also change the sender, which is a matter of `[tcp]`: `duplicate_threshold = 2`, `timeout_factor = 5`, and a
+//! window of few segments (`max_cwnd = 4`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -24,7 +25,8 @@ use crate::params::{self, Fault};
 pub struct Params {
     /// Segments in order that one acknowledgement may cover at most: 4.
     pub segments: u32,
-    /// By how many segments each arrival in order widens the delaying window before it has first been full: 0.3. Later it is one.
+    /// By how many segments each arrival in order widens the delaying window before it has first been full: 0.3. Later
+    /// it is one.
     pub startup: f64,
     /// The weight of the old value in the average of the gaps between arrivals: 0.75.
     pub alpha: f64,

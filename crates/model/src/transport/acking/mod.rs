@@ -1,7 +1,7 @@
 //! When a receiver acknowledges: one file a policy.
 //!
-//! A policy decides only whether a segment is acknowledged now or later. What the acknowledgement says is the receiver's business.
-//! Adding a policy is one file here and one line in the list below.
+//! A policy decides only whether a segment is acknowledged now or later. What the acknowledgement says is the
+//! receiver's business. Adding a policy is one file here and one line in the list below.
 
 pub mod adaptive;
 pub mod delayed;

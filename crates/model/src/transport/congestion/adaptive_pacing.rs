@@ -1,21 +1,21 @@
 //! Adaptive Pacing (TCP-AP): NewReno with a gap between segments, after which a segment no longer disturbs the next
 //! one.
 //!
-//! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks", MobiHoc 2005; for the
-//! profile `agent`, the authors' agent for ns-2 of September 2005.
-//! A sender at node i disturbs its own segments until they are received four hops on. Each round trip over h hops gives the time that
-//! a packet spends waiting at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q + s_data/b),
-//! which is averaged. The variation of round trips shows contention before a segment is lost. The gap between two
-//! segments is FHD (1 + 2 cov); the window is NewReno's and still bounds what is outstanding.
-//! The profile `agent` differs: see the parameters. Left out: the agent has a queue of paced segments. A fast
-//! retransmission discards the segments in this queue, and they are then repaired as lost. Here a segment that waits
-//! has not been sent. If the queue is empty at a fast retransmission, the agent's timer stays off until the next loss,
-//! and nothing is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment
-//! waits for the next tick. Here the next segment is sent at once if a gap has passed.
-//! It takes samples by timestamps, of duplicate acknowledgements too; here only an acknowledgement of a segment that was sent once
-//! gives one (Karn's rule), and none between a loss and the acknowledgement of all that was outstanding then.
-//! Repairs on partial acknowledgements and limited transmit are not paced.
-//! Validated by the tests below, against the formula by hand, and over chains (`studies/adaptive_pacing`).
+//! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks",
+//! MobiHoc 2005; for the profile `agent`, the authors' agent for ns-2 of September 2005. A sender at node i disturbs
+//! its own segments until they are received four hops on. Each round trip over h hops gives the time that a packet
+//! spends waiting at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q +
+//! s_data/b), which is averaged. The variation of round trips shows contention before a segment is lost. The gap
+//! between two segments is FHD (1 + 2 cov); the window is NewReno's and still bounds what is outstanding. The profile
+//! `agent` differs: see the parameters. Left out: the agent has a queue of paced segments. A fast retransmission
+//! discards the segments in this queue, and they are then repaired as lost. Here a segment that waits has not been
+//! sent. If the queue is empty at a fast retransmission, the agent's timer stays off until the next loss, and nothing
+//! is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment waits for
+//! the next tick. Here the next segment is sent at once if a gap has passed. It takes samples by timestamps, of
+//! duplicate acknowledgements too; here only an acknowledgement of a segment that was sent once gives one (Karn's
+//! rule), and none between a loss and the acknowledgement of all that was outstanding then. Repairs on partial
+//! acknowledgements and limited transmit are not paced. Validated by the tests below, against the formula by hand, and
+//! over chains (`studies/adaptive_pacing`).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -99,16 +99,16 @@ pub enum Variation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The bandwidth b of a hop: a rate, or "radio", that of data frames on the scenario's radios. paper: radio; agent: 2 Mb/s
-    /// (`ll_bandwidth_`).
+    /// The bandwidth b of a hop: a rate, or "radio", that of data frames on the scenario's radios. paper: radio; agent:
+    /// 2 Mb/s (`ll_bandwidth_`).
     pub bandwidth: Bandwidth,
-    /// Bytes of headers that count with a segment's payload, and make an acknowledgement. Both: 112 B, the agent's; the paper gives
-    /// no number.
+    /// Bytes of headers that count with a segment's payload, and make an acknowledgement. Both: 112 B, the agent's; the
+    /// paper gives no number.
     pub overhead: Bytes,
     /// Where the number of hops is taken from. paper: route; agent: acknowledgement.
     pub hops: Hops,
-    /// Hops after which a segment disturbs its successor no more: 4 where a node is sensed a little more than twice as far as
-    /// it is heard (250 m and 550 m). Both: 4 (`n_factor_`).
+    /// Hops after which a segment disturbs its successor no more: 4 where a node is sensed a little more than twice as
+    /// far as it is heard (250 m and 550 m). Both: 4 (`n_factor_`).
     pub reuse_hops: u8,
     /// Whether a route shorter than that is paced by the delay of one hop instead. paper: off; agent: on.
     pub one_hop_if_short: bool,
@@ -120,8 +120,8 @@ pub struct Params {
     pub variation: Variation,
     /// What the variation is multiplied by in the gap. Both: 2.
     pub variation_weight: f64,
-    /// A longer wait at a hop is replaced by the mean wait (with weight 0.5 of the past), and a propagation delay as long is
-    /// thrown away; "0 s" for no bound. paper: 0 s; agent: 0.5 s (`delaybound_`).
+    /// A longer wait at a hop is replaced by the mean wait (with weight 0.5 of the past), and a propagation delay as
+    /// long is thrown away; "0 s" for no bound. paper: 0 s; agent: 0.5 s (`delaybound_`).
     pub delay_bound: Span,
     /// The gap before the first sample; "0 s" to send unpaced till then. paper: 0 s; agent: 50 ms (`rate_interval_`).
     pub initial_gap: Span,
@@ -131,11 +131,11 @@ pub struct Params {
     pub back_off: bool,
     /// What a loss halves. paper: flight; agent: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). paper: on;
-    /// agent: off.
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
+    /// paper: on; agent: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
-    /// 2 is RFC 3465. Both: 1.
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
+    /// 2, 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
@@ -215,16 +215,16 @@ pub struct AdaptivePacing {
     delay: Option<f64>,
     /// The mean wait at a hop.
     wait: f64,
-    /// The samples whose variation counts, oldest first; their sum and the sum of their squares in nanoseconds, exact, so that a
-    /// sample costs the same however many count.
+    /// The samples whose variation counts, oldest first; their sum and the sum of their squares in nanoseconds, exact,
+    /// so that a sample costs the same however many count.
     history: VecDeque<Span>,
     sum: u64,
     squares: u128,
     gap: Span,
     /// Not paced until the next acknowledgement.
     paused: bool,
-    /// Below this number an acknowledgement may cover segments that arrived long before, behind a gap that has only now been
-    /// filled: it tells nothing of the round trip.
+    /// Below this number an acknowledgement may cover segments that arrived long before, behind a gap that has only now
+    /// been filled: it tells nothing of the round trip.
     doubtful: u64,
 }
 

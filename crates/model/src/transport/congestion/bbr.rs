@@ -1,13 +1,14 @@
 //! BBR version 1: sends at the highest rate at which the network has recently delivered. The data outstanding is about
 //! that rate multiplied by the shortest round trip.
 //!
-//! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
-//! 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below); Linux's `tcp_bbr`, for what came
-//! after them: long-term sampling (policers), compensation for aggregated acknowledgements, margin of the pacing rate, even windows.
-//! The models of the path: the bandwidth is the largest delivery rate of ten round trips, the propagation delay the shortest round trip
-//! of ten seconds. A loss changes neither. During a loss recovery the window follows the data delivered; at its end it
-//! is restored. Left out: the reset after a spurious loss detection.
-//! Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
+//! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control",
+//! ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below);
+//! Linux's `tcp_bbr`, for what came after them: long-term sampling (policers), compensation for aggregated
+//! acknowledgements, margin of the pacing rate, even windows. The models of the path: the bandwidth is the largest
+//! delivery rate of ten round trips, the propagation delay the shortest round trip of ten seconds. A loss changes
+//! neither. During a loss recovery the window follows the data delivered; at its end it is restored. Left out: the
+//! reset after a spurious loss detection. Validated by its steady state, by tests against CUBIC and NewReno
+//! (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
 
 mod model;
 
@@ -47,11 +48,11 @@ pub struct Params {
     pub min_window: u32,
     /// By which part the pacing rate stays below the bandwidth, so that no queue stands. rfc: 0.01 (Linux); ns3: 0.
     pub pacing_margin: f64,
-    /// Whether what the rate carries in about a millisecond leaves together, two segments at least from 1.2 Mb/s on (§4.2.2); otherwise
-    /// each segment is paced by itself. rfc: on (Linux); ns3: off.
+    /// Whether what the rate carries in about a millisecond leaves together, two segments at least from 1.2 Mb/s on
+    /// (§4.2.2); otherwise each segment is paced by itself. rfc: on (Linux); ns3: off.
     pub bursts: bool,
-    /// Whether windows are whole, even numbers of segments, for receivers that acknowledge every second. rfc: on (Linux);
-    /// ns3: off.
+    /// Whether windows are whole, even numbers of segments, for receivers that acknowledge every second. rfc: on
+    /// (Linux); ns3: off.
     pub whole_segments: bool,
     /// Whether a constant bandwidth under much loss is taken for that of a policer. rfc: on (Linux); ns3: off.
     pub long_term: bool,
@@ -136,8 +137,8 @@ pub struct Bbr {
     bandwidth: MaxFilter,
     long_term: LongTerm,
     aggregation: Aggregation,
-    /// Round trips so far, whether this acknowledgement begins one, and what must have been delivered when a segment was sent
-    /// that ends it (§4.1.1.1).
+    /// Round trips so far, whether this acknowledgement begins one, and what must have been delivered when a segment
+    /// was sent that ends it (§4.1.1.1).
     rounds: u64,
     round_start: bool,
     round_end: u64,
@@ -174,7 +175,8 @@ pub struct Bbr {
     /// The application had nothing more to send; it restarts after a pause.
     drained: bool,
     idle_restart: bool,
-    /// When the window is to be restored, because PROBE_RTT has ended with a segment that was sent and not with an acknowledgement.
+    /// When the window is to be restored, because PROBE_RTT has ended with a segment that was sent and not with an
+    /// acknowledgement.
     restore_at: Time,
 }
 

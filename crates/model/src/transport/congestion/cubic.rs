@@ -1,12 +1,13 @@
-//! CUBIC: the window follows a cubic function of the time since the last loss, flat around the window at which that happened.
+//! CUBIC: the window follows a cubic function of the time since the last loss, flat around the window at which that
+//! happened.
 //!
 //! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for the profile `ns3`, ns-3.37's `TcpCubic`.
-//! Implemented of RFC 9438: §4.2 (function, target and its bounds), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave and convex
-//! regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do not count).
-//! Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
-//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN. Of ns-3, its hybrid slow start.
-//! Validated against the closed forms of §4.2 and §4.3 (tests below) and, in the profile `ns3`, by ns-3.37's windows
-//! (`tests/drops_ns3.rs`).
+//! Implemented of RFC 9438: §4.2 (function, target and its bounds), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave
+//! and convex regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do
+//! not count). Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
+//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN. Of ns-3, its hybrid slow
+//! start. Validated against the closed forms of §4.2 and §4.3 (tests below) and, in the profile `ns3`, by ns-3.37's
+//! windows (`tests/drops_ns3.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -35,8 +36,9 @@ pub enum Reduce {
 pub enum Growth {
     /// RFC 9438 §4.2 to §4.5.
     Rfc9438,
-    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the least smoothed round trip; no
-    /// Reno-friendly region; thresholds in whole segments; growth with the acknowledgement that ends a recovery.
+    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the least smoothed round
+    /// trip; no Reno-friendly region; thresholds in whole segments; growth with the acknowledgement that ends a
+    /// recovery.
     Ns3,
 }
 
@@ -56,11 +58,11 @@ pub struct Params {
     pub reduce: Reduce,
     /// How the window follows the cubic function. rfc: rfc9438; ns3: ns3.
     pub growth: Growth,
-    /// Whether growth above the threshold counts acknowledged segments; otherwise each acknowledgement counts as one, so that
-    /// delayed acknowledgements slow it down (RFC 9438 §4.4). rfc: off; ns3: on.
+    /// Whether growth above the threshold counts acknowledged segments; otherwise each acknowledgement counts as one,
+    /// so that delayed acknowledgements slow it down (RFC 9438 §4.4). rfc: off; ns3: on.
     pub count_bytes: bool,
-    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many. rfc: 1
-    /// (RFC 5681 eq. 2); ns3: 65535.
+    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many.
+    /// rfc: 1 (RFC 5681 eq. 2); ns3: 65535.
     pub slow_start_limit: u32,
     /// Whether the window grows only while it holds the sender back (RFC 9438 §5.8). rfc: on; ns3: off.
     pub grow_only_when_limited: bool,
@@ -78,7 +80,8 @@ pub struct Params {
     pub hystart_growth_divisor: u32,
     /// `CSS_ROUNDS`: rounds of conservative slow start before slow start ends (RFC 9406 §4.3).
     pub hystart_rounds: u32,
-    /// `L`: segments by which one acknowledgement may open the window under HyStart++, if it covers as many (RFC 9406 §4.3).
+    /// `L`: segments by which one acknowledgement may open the window under HyStart++, if it covers as many (RFC 9406
+    /// §4.3).
     pub hystart_limit: u32,
 }
 

@@ -16,8 +16,8 @@ pub trait CustomRule: fmt::Debug + Send + Sync {
     /// Its name in scenarios and tables.
     fn name(&self) -> &str;
 
-    /// What its runs depend on besides scenario and seed: its parameters, and its code or a hash of that. Rules that are called
-    /// the same and have the same identity behave the same.
+    /// What its runs depend on besides scenario and seed: its parameters, and its code or a hash of that. Rules that
+    /// are called the same and have the same identity behave the same.
     fn identity(&self) -> Value;
 
     /// A new instance, for one connection of one run. `rng` is the sender's own stream. If the instance cannot be made,

@@ -1,18 +1,18 @@
 //! ELFN: a sender that receives a notice of a broken route freezes, and restores its state when there is a route again.
 //!
-//! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002 (first at
-//! MobiCom 1999); J. Karlsson, V. G. Dimitrov, A. Kassler, A. Brunstrom, J. Nilsson and A. Hansson, "Performance Evaluation for TCP
-//! in Tactical Mobile Ad Hoc Networks", §3 (an ICMP error ahead of the route error; a source without a route tells itself; probes
-//! every 2 s; the race between the notice and the timeout).
-//! Two states. NORMAL is the base variant. A notice about a segment that is still outstanding leads to FROZEN: no timer runs, and
-//! the first unacknowledged segment is sent every `probe_interval` until any acknowledgement arrives, which leads back to NORMAL with
-//! windows, timeout, smoothed round trip, deviation and back-off as they were. The states themselves are the sender's
-//! ([`Answer::Freeze`]); notices while frozen change nothing.
-//! If the retransmission timer expires before the notice arrives, the published scheme stores, and later restores, a
-//! window of one segment and a timeout after back-off. The parameter `race` can select the values from before that
-//! timeout instead. Chosen where the papers say nothing: a notice about data that was acknowledged since is stale and
-//! ignored, as is any before the connection is open. Left out: Holland and Vaidya's trials with other windows and
-//! timeouts after the freeze. Validated by the tests below, event by event, and over breaking chains (`studies/elfn`).
+//! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002
+//! (first at MobiCom 1999); J. Karlsson, V. G. Dimitrov, A. Kassler, A. Brunstrom, J. Nilsson and A. Hansson,
+//! "Performance Evaluation for TCP in Tactical Mobile Ad Hoc Networks", §3 (an ICMP error ahead of the route error; a
+//! source without a route tells itself; probes every 2 s; the race between the notice and the timeout). Two states.
+//! NORMAL is the base variant. A notice about a segment that is still outstanding leads to FROZEN: no timer runs, and
+//! the first unacknowledged segment is sent every `probe_interval` until any acknowledgement arrives, which leads back
+//! to NORMAL with windows, timeout, smoothed round trip, deviation and back-off as they were. The states themselves are
+//! the sender's ([`Answer::Freeze`]); notices while frozen change nothing. If the retransmission timer expires before
+//! the notice arrives, the published scheme stores, and later restores, a window of one segment and a timeout after
+//! back-off. The parameter `race` can select the values from before that timeout instead. Chosen where the papers say
+//! nothing: a notice about data that was acknowledged since is stale and ignored, as is any before the connection is
+//! open. Left out: Holland and Vaidya's trials with other windows and timeouts after the freeze. Validated by the tests
+//! below, event by event, and over breaking chains (`studies/elfn`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -54,16 +54,16 @@ pub struct Params {
     pub base: Base,
     /// Time between probes while frozen. Both: 2 s, as both papers choose.
     pub probe_interval: Span,
-    /// What is restored when the retransmission timer went off before the notice came: "published", the state that the timeout
-    /// has left; or "restore_before_timeout".
+    /// What is restored when the retransmission timer went off before the notice came: "published", the state that the
+    /// timeout has left; or "restore_before_timeout".
     pub race: Race,
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
-    /// ns2: off.
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
+    /// rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
-    /// 2 is RFC 3465. Both: 1.
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
+    /// 2, 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,

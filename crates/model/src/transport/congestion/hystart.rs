@@ -60,8 +60,8 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the values are possible; `names` are those that a variant gives to `min_threshold`, `max_threshold`, `divisor`,
-    /// `samples`, `growth_divisor`, `rounds` and `limit`.
+    /// Whether the values are possible; `names` are those that a variant gives to `min_threshold`, `max_threshold`,
+    /// `divisor`, `samples`, `growth_divisor`, `rounds` and `limit`.
     ///
     /// # Errors
     /// The first that is impossible.
@@ -131,7 +131,8 @@ impl HyStart {
         matches!(self.phase, Phase::Conservative { .. })
     }
 
-    /// New data of `acked` segments is acknowledged in slow start. `standard` is what slow start would add without HyStart++.
+    /// New data of `acked` segments is acknowledged in slow start. `standard` is what slow start would add without
+    /// HyStart++.
     pub fn on_ack(&mut self, acked: f64, standard: f64, round_trip: Option<Span>, view: &View) -> Step {
         // §4.2: the window grows before the sample is judged.
         let growth = match self.phase {
@@ -192,8 +193,8 @@ mod tests {
     use super::super::testing::view;
     use super::*;
 
-    /// Rounds of `window` acknowledgements each, with these round trips in milliseconds; returns each round's growth, and whether
-    /// slow start ended in it.
+    /// Rounds of `window` acknowledgements each, with these round trips in milliseconds; returns each round's growth,
+    /// and whether slow start ended in it.
     fn rounds(hystart: &mut HyStart, trips: &[u64]) -> Vec<(f64, bool)> {
         let window = 10_u64;
         let first = hystart.window_end.map_or(0, |end| end - window * 1000);

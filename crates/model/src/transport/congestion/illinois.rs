@@ -1,14 +1,16 @@
-//! Illinois: a loss decides whether the window shrinks, the queueing delay how fast it grows and by how much it shrinks.
+//! Illinois: a loss decides whether the window shrinks, the queueing delay how fast it grows and by how much it
+//! shrinks.
 //!
-//! Read: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed Networks",
-//! VALUETOOLS 2006 and Performance Evaluation 65, 2008; for the profile `linux`, what Linux's `tcp_illinois` does.
-//! Once a round trip the average queueing delay da, out of the greatest seen, dm, gives alpha, by which congestion avoidance grows each
-//! round trip (great while the queue is empty, small when it is full), and beta, the part of the window that a loss takes (small when the
-//! queue is empty). Alpha returns to its maximum only after some rounds with an empty queue. Small windows behave as Reno's.
-//! The profiles differ in constants (of the paper's simulations, and Linux's) and in the recovery.
-//! Left out: of Linux, fixed-point arithmetic, round trips cut at 3.3 s, the window's growth in whole segments.
-//! Validated by points of both curves computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`). That is older
-//! and keeps beta of the window where it must take it off; later kernels mended that, and so it is here.
+//! Read: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
+//! High-Speed Networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008; for the profile `linux`, what Linux's
+//! `tcp_illinois` does. Once a round trip the average queueing delay da, out of the greatest seen, dm, gives alpha, by
+//! which congestion avoidance grows each round trip (great while the queue is empty, small when it is full), and beta,
+//! the part of the window that a loss takes (small when the queue is empty). Alpha returns to its maximum only after
+//! some rounds with an empty queue. Small windows behave as Reno's. The profiles differ in constants (of the paper's
+//! simulations, and Linux's) and in the recovery. Left out: of Linux, fixed-point arithmetic, round trips cut at 3.3 s,
+//! the window's growth in whole segments. Validated by points of both curves computed by hand, and against the kernel
+//! module in ns-2.35 (`tests/kernel_modules.rs`). That is older and keeps beta of the window where it must take it off;
+//! later kernels mended that, and so it is here.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -46,7 +48,8 @@ pub struct Params {
     pub beta_max_delay: f64,
     /// What a loss cuts. linux: window; paper: flight.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. linux: on; paper: off.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. linux: on; paper:
+    /// off.
     pub sack: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
     pub slow_start_limit: u32,
@@ -167,7 +170,8 @@ pub struct Illinois {
     /// Sum and number of the round's samples; it ends beyond this sequence number.
     samples: (Span, u64),
     round: u64,
-    /// The delay was above the low delay since alpha was last at its maximum, and for how many rounds it has been below.
+    /// The delay was above the low delay since alpha was last at its maximum, and for how many rounds it has been
+    /// below.
     above: bool,
     low_rounds: u32,
 }

@@ -50,7 +50,8 @@ pub struct View {
     /// or that are marked as lost, but with those of them that were retransmitted. The same as `flight` where recovery
     /// keeps no scoreboard.
     pub pipe: f64,
-    /// Whether losses are being repaired without a timeout: from after `on_loss` to `on_recovered`, in which it still holds.
+    /// Whether losses are being repaired without a timeout: from after `on_loss` to `on_recovered`, in which it still
+    /// holds.
     pub recovering: bool,
     /// Deemed lost so far, in segments: each transmission counts once, those that a timeout gives up included.
     pub lost: f64,
@@ -100,21 +101,23 @@ pub enum Phase {
 }
 
 /// What an acknowledgement tells of the rate at which the network delivers
-/// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a rule that [`wants_rate`](CongestionControl::wants_rate) is given any.
+/// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a rule that [`wants_rate`](CongestionControl::wants_rate) is
+/// given any.
 ///
-/// A segment counts as delivered when it is acknowledged or reported by SACK, once. Where recovery does without SACK, what
-/// arrives behind a gap is delivered when the gap closes. Payload in bytes throughout; a SYN or FIN has none.
+/// A segment counts as delivered when it is acknowledged or reported by SACK, once. Where recovery does without SACK,
+/// what arrives behind a gap is delivered when the gap closes. Payload in bytes throughout; a SYN or FIN has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Bytes delivered over `interval`: since the newest of the segments now delivered was sent.
     pub delivered: u64,
-    /// Over which time; nothing when the sample is not valid: nothing was delivered, or it took less than the shortest round trip.
+    /// Over which time; nothing when the sample is not valid: nothing was delivered, or it took less than the shortest
+    /// round trip.
     pub interval: Option<Span>,
     /// Whether room was left in the network when that segment was sent, because the application had no more to send
     /// or the rule [limited itself](CongestionControl::limits_itself): the path may be faster than the sample says.
     pub app_limited: bool,
-    /// `total_delivered` as it was when that segment was sent: a round trip is over when this reaches what `total_delivered`
-    /// was at its beginning.
+    /// `total_delivered` as it was when that segment was sent: a round trip is over when this reaches what
+    /// `total_delivered` was at its beginning.
     pub prior_delivered: u64,
     /// Bytes that this acknowledgement delivers.
     pub newly_delivered: u64,
@@ -145,10 +148,11 @@ pub struct Ack {
     pub delivered: u64,
     /// Segments acknowledged.
     pub segments: u32,
-    /// The round trip, on a fine clock, of the newest segment that is acknowledged here for the first time, if none of those covered
-    /// was sent again (Karn's rule).
+    /// The round trip, on a fine clock, of the newest segment that is acknowledged here for the first time, if none of
+    /// those covered was sent again (Karn's rule).
     pub round_trip: Option<Span>,
-    /// The time since the newest segment covered was sent, if that was sent but once: it may contain the time that a hole stood open.
+    /// The time since the newest segment covered was sent, if that was sent but once: it may contain the time that a
+    /// hole stood open.
     pub newest_round_trip: Option<Span>,
     /// Where the acknowledgement falls.
     pub phase: Phase,
@@ -265,7 +269,8 @@ pub struct Decision {
 pub enum Restore {
     /// Windows, timeout and round-trip estimate as they were when the freeze began.
     AtFreeze,
-    /// As they were before the first timeout since the last new acknowledgement, if there was one; otherwise as `AtFreeze`.
+    /// As they were before the first timeout since the last new acknowledgement, if there was one; otherwise as
+    /// `AtFreeze`.
     BeforeTimeout,
 }
 
@@ -290,9 +295,9 @@ pub enum Answer {
         /// The factor.
         rto: f64,
     },
-    /// Stop: keep windows, timeout and round-trip estimate, stop the retransmission timer, and send nothing but the first
-    /// unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`. A sender that is
-    /// frozen already stays as it is.
+    /// Stop: keep windows, timeout and round-trip estimate, stop the retransmission timer, and send nothing but the
+    /// first unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`. A
+    /// sender that is frozen already stays as it is.
     Freeze {
         /// Time between probes.
         probe: Span,
@@ -338,8 +343,8 @@ pub trait CongestionControl {
         Answer::Keep
     }
 
-    /// Data is to be sent after a pause longer than the retransmission timeout; `restart` is the window that the parameters
-    /// ask for.
+    /// Data is to be sent after a pause longer than the retransmission timeout; `restart` is the window that the
+    /// parameters ask for.
     fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
         Answer::Set { cwnd: view.cwnd.min(restart), ssthresh: view.ssthresh }
     }
@@ -392,8 +397,8 @@ pub trait CongestionControl {
         false
     }
 
-    /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate reduction
-    /// is then off.
+    /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate
+    /// reduction is then off.
     fn governs_recovery(&self) -> bool {
         false
     }

@@ -31,11 +31,11 @@ pub enum Halve {
 pub struct Params {
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
-    /// ns2: off.
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
+    /// rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
-    /// 2 is RFC 3465. Both: 1.
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
+    /// 2, 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes, so that delayed acknowledgements do not slow it down
     /// (RFC 3465 §2.1). Both: off.
@@ -120,7 +120,8 @@ impl Reno {
             if self.params.slow_start_limit == 1 || grown <= view.ssthresh {
                 return grown;
             }
-            // Slow start ends at the threshold. More than one segment would lead beyond it; the rest counts for congestion avoidance.
+            // Slow start ends at the threshold. More than one segment would lead beyond it; the rest counts for
+            // congestion avoidance.
             let rest = if self.params.count_bytes { grown - view.ssthresh } else { 0.0 };
             view.ssthresh + rest / view.ssthresh
         } else if self.params.count_bytes {

@@ -30,11 +30,11 @@ pub struct Params {
     pub repair: Repair,
     /// What a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
-    /// ns2: off.
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
+    /// rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
-    /// 2 is RFC 3465. Both: 1.
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
+    /// 2, 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,

@@ -1,12 +1,13 @@
 //! Vegas: compares the rate it should reach with the rate it does, and keeps a few segments queued.
 //!
-//! Read: L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995;
-//! for the profile `ns2`, ns-2.35's `VegasTcpAgent`. The fine-grained retransmission of the paper's §3.1 is
-//! `recovery/fine_grained.rs`; here are its §3.2 (congestion avoidance) and §3.3 (slow start).
-//! Of the profile `ns2`: the difference is rounded to whole segments; data packets count without their headers; the window that
-//! duplicate acknowledgements have opened closes only if there were more than three, to the value of the last cut, which a timeout
-//! sets to zero; times count from the last transmission of the first segment. Left out of ns-2: arrays that wrap at the window's size and then mistake some segments for retransmitted ones.
-//! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`).
+//! Read: L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
+//! 13(8), 1995; for the profile `ns2`, ns-2.35's `VegasTcpAgent`. The fine-grained retransmission of the paper's §3.1
+//! is `recovery/fine_grained.rs`; here are its §3.2 (congestion avoidance) and §3.3 (slow start). Of the profile `ns2`:
+//! the difference is rounded to whole segments; data packets count without their headers; the window that duplicate
+//! acknowledgements have opened closes only if there were more than three, to the value of the last cut, which a
+//! timeout sets to zero; times count from the last transmission of the first segment. Left out of ns-2: arrays that
+//! wrap at the window's size and then mistake some segments for retransmitted ones. Validated segment for segment
+//! against ns-2.35 (`tests/forced_drops.rs`).
 
 use hopyard_engine::Time;
 use schemars::JsonSchema;
@@ -33,11 +34,12 @@ pub struct Params {
     /// Whether the window that duplicate acknowledgements have opened always closes on the next new acknowledgement.
     /// rfc: on; ns2: off.
     pub always_deflate: bool,
-    /// Whether a round trip may contain the time that a hole stood open before it: that of the newest segment acknowledged, whatever
-    /// else is acknowledged with it. rfc: off; ns2: on.
+    /// Whether a round trip may contain the time that a hole stood open before it: that of the newest segment
+    /// acknowledged, whatever else is acknowledged with it. rfc: off; ns2: on.
     pub sample_holes: bool,
-    /// Whether the clock restarts each time that the first segment is sent, as in ns-2: the time of the last reduction is not converted
-    /// then, and the first segment gives no sample if it carries data, because its time of sending is 0. rfc: off; ns2: on.
+    /// Whether the clock restarts each time that the first segment is sent, as in ns-2: the time of the last reduction
+    /// is not converted then, and the first segment gives no sample if it carries data, because its time of sending is
+    /// 0. rfc: off; ns2: on.
     pub clock_restarts: bool,
 }
 

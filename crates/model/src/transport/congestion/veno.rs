@@ -1,15 +1,14 @@
 //! Veno: Reno that asks Vegas's question, how many segments are queued, to tell a random loss from a congestion.
 //!
-//! Read: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003:
-//! the backlog (§III-A), the additive increase (§III-B), the multiplicative decrease (§III-C); for the profile `linux`, what Linux's
-//! `tcp_veno` does.
-//! The backlog is N = W (1 - BaseRTT / RTT). With N below beta a loss keeps 4/5 of the window, otherwise half; in congestion avoidance
-//! with N at beta or more, every second acknowledgement opens the window.
-//! Profile `linux`: the last round trip and not the smoothed one. The shortest round trip is kept through losses that no timeout shows, and
-//! forgotten when the network is empty. Timeouts tell the two kinds of loss apart as well.
-//! Left out of Linux: Reno's growth takes over until a third round trip is measured, and while a timeout is repaired; the window grows in
-//! whole segments.
-//! Validated by backlogs computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
+//! Read: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
+//! 21(2), 2003: the backlog (§III-A), the additive increase (§III-B), the multiplicative decrease (§III-C); for the
+//! profile `linux`, what Linux's `tcp_veno` does. The backlog is N = W (1 - BaseRTT / RTT). With N below beta a loss
+//! keeps 4/5 of the window, otherwise half; in congestion avoidance with N at beta or more, every second
+//! acknowledgement opens the window. Profile `linux`: the last round trip and not the smoothed one. The shortest round
+//! trip is kept through losses that no timeout shows, and forgotten when the network is empty. Timeouts tell the two
+//! kinds of loss apart as well. Left out of Linux: Reno's growth takes over until a third round trip is measured, and
+//! while a timeout is repaired; the window grows in whole segments. Validated by backlogs computed by hand, and against
+//! the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -45,14 +44,15 @@ pub struct Params {
     pub round_trip: RoundTrip,
     /// Whether a loss forgets the shortest round trip. paper: on; linux: off.
     pub forget_min_rtt: bool,
-    /// Whether the shortest round trip is forgotten when the network is empty: when data is sent with nothing outstanding, and at a
-    /// timeout. paper: off; linux: on.
+    /// Whether the shortest round trip is forgotten when the network is empty: when data is sent with nothing
+    /// outstanding, and at a timeout. paper: off; linux: on.
     pub forget_when_empty: bool,
     /// Whether a timeout, too, may count as a random loss. paper: off; linux: on.
     pub discern_timeouts: bool,
     /// What a loss cuts. paper: flight; linux: window.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux: on.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux:
+    /// on.
     pub sack: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
     pub slow_start_limit: u32,

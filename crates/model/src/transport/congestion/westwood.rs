@@ -1,18 +1,19 @@
 //! Westwood: after a loss the window follows a bandwidth estimated from the acknowledgements, instead of being halved.
 //!
-//! Read: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
-//! Wireless Links", MobiCom 2001: the filter (§2.2), the counting of acknowledged data (§2.3), the answers to losses (§3); for the
-//! profile `inet`, INET's model, which its authors' papers name as the one for OMNeT++.
-//! Each acknowledgement gives a sample of bandwidth, what it reports over the time since the one before. A low-pass filter with
-//! time constant tau smooths the samples; its discrete form (Tustin) changes with the distance of the samples, and where none came for
-//! tau/m a sample of zero is put in. The estimate therefore decays while nothing arrives. The filter joins two samples by a straight line:
-//! of acknowledgements that come in bursts the last one's sample is held against the whole pause after it, and the estimate runs away.
-//! That is the original's fault, kept here; [`westwood_plus`](super::westwood_plus) mends it.
-//! Left out: what the authors' ns-2 agent does beyond the paper (it lengthens an interval of less than 10 ms after a virtual sample, and
-//! starts again from two segments after a timeout).
-//! Where the paper is silent: the estimate begins at zero; the first acknowledgement only starts the clock; acknowledgements of one
-//! instant give one sample; a decayed estimate below one byte per second counts as none, so that an idle connection needs no timer.
-//! Validated by filter values computed by hand and by the bottleneck's share (`tests/bandwidth_estimates.rs`).
+//! Read: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
+//! Transport over Wireless Links", MobiCom 2001: the filter (§2.2), the counting of acknowledged data (§2.3), the
+//! answers to losses (§3); for the profile `inet`, INET's model, which its authors' papers name as the one for OMNeT++.
+//! Each acknowledgement gives a sample of bandwidth, what it reports over the time since the one before. A low-pass
+//! filter with time constant tau smooths the samples; its discrete form (Tustin) changes with the distance of the
+//! samples, and where none came for tau/m a sample of zero is put in. The estimate therefore decays while nothing
+//! arrives. The filter joins two samples by a straight line: of acknowledgements that come in bursts the last one's
+//! sample is held against the whole pause after it, and the estimate runs away. That is the original's fault, kept
+//! here; [`westwood_plus`](super::westwood_plus) mends it. Left out: what the authors' ns-2 agent does beyond the paper
+//! (it lengthens an interval of less than 10 ms after a virtual sample, and starts again from two segments after a
+//! timeout). Where the paper is silent: the estimate begins at zero; the first acknowledgement only starts the clock;
+//! acknowledgements of one instant give one sample; a decayed estimate below one byte per second counts as none, so
+//! that an idle connection needs no timer. Validated by filter values computed by hand and by the bottleneck's share
+//! (`tests/bandwidth_estimates.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -48,8 +49,9 @@ pub struct Params {
     pub virtual_samples: u32,
     /// Segments that one acknowledgement counts at most; 0 means no limit. rfc, ns2: 0; inet: 2.
     pub count_limit: u32,
-    /// Whether the threshold is divided by a factor that grows from 1 to 4, by 0.25 with each fast retransmission and by 1 with
-    /// each timeout in slow start, and is 1 again after a loss in congestion avoidance. rfc, ns2: off; inet: on.
+    /// Whether the threshold is divided by a factor that grows from 1 to 4, by 0.25 with each fast retransmission and
+    /// by 1 with each timeout in slow start, and is 1 again after a loss in congestion avoidance. rfc, ns2: off; inet:
+    /// on.
     pub dampen: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
     pub slow_start_limit: u32,
@@ -101,8 +103,9 @@ impl Params {
     }
 }
 
-/// How much data each acknowledgement reports (§2.3, `AckedCount`): a duplicate reports one segment; the acknowledgement that follows
-/// covers it again, and counts only what no duplicate has reported, but at least one segment.
+/// How much data each acknowledgement reports (§2.3, `AckedCount`): a duplicate reports one segment; the
+/// acknowledgement that follows covers it again, and counts only what no duplicate has reported, but at least one
+/// segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counting {
     /// Bytes that duplicates have reported.

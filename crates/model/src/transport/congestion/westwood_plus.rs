@@ -1,19 +1,20 @@
 //! Westwood+: Westwood with one bandwidth sample a round trip, which bursts of acknowledgements do not mislead.
 //!
-//! Read: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control",
-//! ACM CCR 34(2), 2004; A. Dell'Aera, L. A. Grieco and S. Mascolo, "Linux 2.4 Implementation of Westwood+ TCP with Rate-Halving",
-//! ICC 2004; for the profiles, what Linux (`tcp_westwood`) and ns-3.37 (`TcpWestwoodPlus`) do.
-//! A sample is the data acknowledged in a window of at least a round trip over the window's length; a filter with constant weights
-//! smooths the samples. Without acknowledgements there are no samples, so an outage leaves the estimate as it is.
-//! Profile `linux`: the window is halved while losses are repaired, and only then set, with the threshold, to what the path holds; a
-//! timeout lets the next round trip replace the shortest one, so that a longer route becomes known; and it computes in whole bytes per millisecond. Each of
-//! its two averages then stops up to 7 bytes per millisecond short of what it is given: a path of 1 Mb/s is taken for one of 0.9 Mb/s. Profile `ns3`: the window of the sample is one smoothed
-//! round trip by the clock and begins with an acknowledgement, whose data counts in it, so that small windows are overestimated.
-//! Left out: of Linux, F-RTO, and that the round trip before a timeout may be taken for the shortest after it; of ns-3, that it counts
-//! duplicates in another way.
-//! Where they are silent: the first window begins when the first segment is sent (Linux: when the connection is established).
-//! Validated by filter values computed by hand, by the bottleneck's share (`tests/bandwidth_estimates.rs`), and against the kernel module
-//! in ns-2.35 (`tests/kernel_modules.rs`).
+//! Read: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
+//! Congestion Control", ACM CCR 34(2), 2004; A. Dell'Aera, L. A. Grieco and S. Mascolo, "Linux 2.4 Implementation of
+//! Westwood+ TCP with Rate-Halving", ICC 2004; for the profiles, what Linux (`tcp_westwood`) and ns-3.37
+//! (`TcpWestwoodPlus`) do. A sample is the data acknowledged in a window of at least a round trip over the window's
+//! length; a filter with constant weights smooths the samples. Without acknowledgements there are no samples, so an
+//! outage leaves the estimate as it is. Profile `linux`: the window is halved while losses are repaired, and only then
+//! set, with the threshold, to what the path holds; a timeout lets the next round trip replace the shortest one, so
+//! that a longer route becomes known; and it computes in whole bytes per millisecond. Each of its two averages then
+//! stops up to 7 bytes per millisecond short of what it is given: a path of 1 Mb/s is taken for one of 0.9 Mb/s.
+//! Profile `ns3`: the window of the sample is one smoothed round trip by the clock and begins with an acknowledgement,
+//! whose data counts in it, so that small windows are overestimated. Left out: of Linux, F-RTO, and that the round trip
+//! before a timeout may be taken for the shortest after it; of ns-3, that it counts duplicates in another way. Where
+//! they are silent: the first window begins when the first segment is sent (Linux: when the connection is established).
+//! Validated by filter values computed by hand, by the bottleneck's share (`tests/bandwidth_estimates.rs`), and against
+//! the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -73,8 +74,8 @@ pub struct Params {
     pub weight: f64,
     /// Whether the first sample fills the filter, which otherwise rises from zero. paper, ns3: off; linux: on.
     pub fill: bool,
-    /// The tick in which windows and round trips are measured, and whole bytes of which the filter computes; 0 s: no rounding.
-    /// paper, ns3: 0 s; linux: 1 ms.
+    /// The tick in which windows and round trips are measured, and whole bytes of which the filter computes; 0 s: no
+    /// rounding. paper, ns3: 0 s; linux: 1 ms.
     pub tick: Span,
     /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
     pub moment: Moment,
@@ -84,7 +85,8 @@ pub struct Params {
     pub forget_min_rtt: bool,
     /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
     pub whole_segments: bool,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux, ns3: on.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux,
+    /// ns3: on.
     pub sack: bool,
     /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
     pub slow_start_limit: u32,

@@ -68,8 +68,8 @@ impl LossRecovery for FineGrained {
         core.acknowledge();
         core.recovering &= core.una() < core.recover;
         core.grow(control, arrival, Phase::Open);
-        // ns-2 takes the newest segment acknowledged, also if it waited for a hole to be filled. A time of sending of 0 means no sample to
-        // it: that is the time of the first segment.
+        // ns-2 takes the newest segment acknowledged, also if it waited for a hole to be filled. A time of sending of 0
+        // means no sample to it: that is the time of the first segment.
         let ns2 = core.params.follows_ns2();
         let sample = if ns2 { arrival.acked.newest_round_trip } else { arrival.acked.round_trip };
         let first_data = arrival.acked.segments == 1 && arrival.acked.bytes > 0 && core.una() == arrival.acked.bytes;

@@ -1,9 +1,10 @@
-//! The pipe algorithm of ns-2's Sack1 (Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996).
+//! The pipe algorithm of ns-2's Sack1 (Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR
+//! 26(3), 1996).
 //!
-//! `pipe` estimates the segments on the path: one less for every acknowledgement in recovery, one more for every segment sent.
-//! While it is below the window, the sender fills the holes below the highest SACKed segment once each, then sends new data.
-//! A duplicate acknowledgement counts only if it reports something new. After a timeout, and after every acknowledgement outside
-//! recovery, what was reported is forgotten.
+//! `pipe` estimates the segments on the path: one less for every acknowledgement in recovery, one more for every
+//! segment sent. While it is below the window, the sender fills the holes below the highest SACKed segment once each,
+//! then sends new data. A duplicate acknowledgement counts only if it reports something new. After a timeout, and after
+//! every acknowledgement outside recovery, what was reported is forgotten.
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;

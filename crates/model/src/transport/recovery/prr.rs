@@ -29,8 +29,8 @@ impl Prr {
         Self { target, flight: flight.max(1.0), delivered: 0.0, out: 0.0, budget: 0.0 }
     }
 
-    /// So much is delivered, and `pipe` is in the network now; `safe` when the acknowledgement advances and tells of no further
-    /// loss. Returns what may be sent.
+    /// So much is delivered, and `pipe` is in the network now; `safe` when the acknowledgement advances and tells of no
+    /// further loss. Returns what may be sent.
     pub fn on_delivered(&mut self, delivered: f64, pipe: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let due = if pipe > self.target {
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn one_loss_halves_over_a_round_trip() {
-        // As in RFC 6937 §3.1: a window of 20, of which the first is lost. The third report of SACK begins the recovery: two new
-        // segments were let out, the lost one has left, and so have those reported.
+        // As in RFC 6937 §3.1: a window of 20, of which the first is lost. The third report of SACK begins the
+        // recovery: two new segments were let out, the lost one has left, and so have those reported.
         let mut prr = Prr::new(10.0, 20.0);
         let mut pipe = 19.0;
         assert_eq!(sent(&mut prr, &mut pipe, 17), "1.1.1.1.1.1.1.1..");

@@ -1,8 +1,8 @@
 //! RACK-TLP (RFC 8985): losses are found by time, and a probe takes the place of most timeouts.
 //!
-//! A segment is lost when one sent later was delivered and a round trip and a reordering window have passed since it was sent. The
-//! window is zero while no reordering has been seen and the losses are certain. Otherwise it is a quarter of the
-//! shortest round trip. It grows while the receiver reports by DSACK that retransmissions were spurious. When
+//! A segment is lost when one sent later was delivered and a round trip and a reordering window have passed since it
+//! was sent. The window is zero while no reordering has been seen and the losses are certain. Otherwise it is a quarter
+//! of the shortest round trip. It grows while the receiver reports by DSACK that retransmissions were spurious. When
 //! acknowledgements stop, a probe goes out after two round trips: new data, or the last segment again; its
 //! acknowledgement tells RACK what was lost. The reduction follows `prr.rs` unless the congestion control sets the
 //! window during recovery itself or the parameters say otherwise.
@@ -49,7 +49,8 @@ pub struct Rack {
     timed_out: bool,
     /// When the most recently sent segment that was delivered was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<(Time, u64)>,
-    /// `RACK.rtt`: the round trip of the segment delivered last, of the most recently sent where an acknowledgement delivers several.
+    /// `RACK.rtt`: the round trip of the segment delivered last, of the most recently sent where an acknowledgement
+    /// delivers several.
     rtt: Span,
     /// The highest end delivered (`RACK.fack`).
     fack: u64,
@@ -93,15 +94,16 @@ impl Rack {
 
     /// §6.2 steps 1 to 3 for one segment newly delivered.
     ///
-    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order. `echo` is the
-    /// timestamp that it echoes, if that can belong to the segment.
+    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order.
+    /// `echo` is the timestamp that it echoes, if that can belong to the segment.
     fn deliver(&mut self, segment: &Segment, fack: u64, core: &mut Core, echo: Option<u32>) {
         let again = segment.transmissions > 1;
         let rtt = core.now.since(segment.sent);
         self.fack = self.fack.max(segment.end());
         self.reordering_seen |= segment.end() < fack && !again;
         if again {
-            // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast for that.
+            // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast
+            // for that.
             let older = echo.is_some_and(|echo| is_earlier(echo, milliseconds(segment.sent)));
             if older || core.min_rtt.is_some_and(|min| rtt < min) {
                 return;
@@ -281,7 +283,8 @@ impl LossRecovery for Rack {
             while let Some(&segment) = core.board.get(index)
                 && segment.end() <= end
             {
-                // TS.Recent stands still while there is a gap (RFC 7323 §4.3), so the echo tells nothing of what SACK reports.
+                // TS.Recent stands still while there is a gap (RFC 7323 §4.3), so the echo tells nothing of what SACK
+                // reports.
                 if !segment.sacked {
                     self.deliver(&segment, fack, core, None);
                 }

@@ -1,6 +1,7 @@
 //! Fast retransmit and fast recovery (RFC 5681 §3.2): the first acknowledgement of new data ends it.
 //!
-//! Losses below the highest segment sent at the last reduction do not start another one (ns-2's `bugFix_`; RFC 6582 §1).
+//! Losses below the highest segment sent at the last reduction do not start another one (ns-2's `bugFix_`; RFC 6582
+//! §1).
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;

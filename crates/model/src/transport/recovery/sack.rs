@@ -32,8 +32,8 @@ impl Sack {
         Self { proportional, ..Self::default() }
     }
 
-    /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1 segments, are
-    /// reported. Both hold for every segment below one for which they hold.
+    /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1
+    /// segments, are reported. Both hold for every segment below one for which they hold.
     fn find_lost(&mut self, core: &mut Core) {
         self.set_lost_below(core);
         for index in core.board.index_of(self.high_rxt)..self.lost_below {
@@ -129,15 +129,16 @@ impl Sack {
         }
     }
 
-    /// A duplicate acknowledgement outside recovery reports `news` bytes. Whether it shows a loss, after which recovery begins.
+    /// A duplicate acknowledgement outside recovery reports `news` bytes. Whether it shows a loss, after which recovery
+    /// begins.
     fn count_duplicate(&mut self, core: &mut Core, control: &mut Controller, news: u64) -> bool {
         core.duplicates += 1;
         self.find_lost(core);
         core.report_duplicate(control, news);
         // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
         let lost = core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0;
-        // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without SACK late copies
-        // look like a loss.
+        // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without
+        // SACK late copies look like a loss.
         if lost && core.una() >= core.recover {
             self.enter(core, control, news);
         }

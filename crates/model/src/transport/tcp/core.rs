@@ -109,7 +109,8 @@ pub struct Core {
     sampler: Option<Box<RateSampler>>,
     /// The delivery rate sample of the current acknowledgement.
     rate: Option<RateSample>,
-    /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step 2).
+    /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step
+    /// 2).
     limited_sent: u32,
     /// The segment to send even if the window has no room.
     pub(crate) forced: Option<u64>,
@@ -189,13 +190,14 @@ impl Core {
         self.board.una()
     }
 
-    /// Whether the first segment not acknowledged lies beyond the last reduction, so that its loss may start another (RFC 6582 §3.2
-    /// step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
+    /// Whether the first segment not acknowledged lies beyond the last reduction, so that its loss may start another
+    /// (RFC 6582 §3.2 step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
     pub(crate) fn is_beyond_recover(&self) -> bool {
         self.una() > self.recover || (self.recover == 0 && !self.params.follows_ns2())
     }
 
-    /// Whether only ns-2's packet 0 is acknowledged: the SYN, or the first segment if the connection opens without a SYN.
+    /// Whether only ns-2's packet 0 is acknowledged: the SYN, or the first segment if the connection opens without a
+    /// SYN.
     pub(crate) fn ns2_only_first_acknowledged(&self) -> bool {
         let first = if self.params.connect == Connect::None { u64::from(self.mss) } else { 1 };
         self.params.follows_ns2() && self.una() == first
@@ -220,8 +222,8 @@ impl Core {
         self.edge.saturating_sub(self.board.una())
     }
 
-    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never moves back
-    /// (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
+    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never
+    /// moves back (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
     #[inline]
     pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
         let window = u64::from(header.window.min(self.params.window_bytes()));
@@ -267,8 +269,8 @@ impl Core {
             && self.app_end > 0
     }
 
-    /// The end of the payload of the segment at `index`, or of a new one there; nothing when there is no such segment. A FIN needs no
-    /// room in a window: it costs the receiver no buffer.
+    /// The end of the payload of the segment at `index`, or of a new one there; nothing when there is no such segment.
+    /// A FIN needs no room in a window: it costs the receiver no buffer.
     #[inline]
     fn end_of(&self, index: usize) -> Option<u64> {
         if let Some(segment) = self.board.get(index) {

@@ -3,11 +3,12 @@
 //! Data flows one way, as in every study of this field. Sequence numbers count bytes from zero and do not wrap. With an
 //! opening exchange the SYN has number 0 and data begins at 1; without one, data begins at 0.
 //!
-//! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675 (SACK),
-//! RFC 7323 (timestamps), RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 2883 (DSACK). The receiver closes its half
-//! as soon as the sender has closed its own, and a connection in TIME-WAIT stays there. Left out: data in both directions,
-//! urgent data, resets, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU discovery, ECN.
-//! The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment (`tests/forced_drops.rs`).
+//! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675
+//! (SACK), RFC 7323 (timestamps), RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 2883 (DSACK). The
+//! receiver closes its half as soon as the sender has closed its own, and a connection in TIME-WAIT stays there. Left
+//! out: data in both directions, urgent data, resets, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU
+//! discovery, ECN. The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment
+//! (`tests/forced_drops.rs`).
 
 mod buffer;
 mod core;
@@ -34,8 +35,8 @@ pub use self::sender::{SenderCounters, SenderState, TcpSender};
 use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
 use crate::transport::congestion;
 
-/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as far as an end can be in it that only sends or only
-/// receives.
+/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as far as an end can be in it that only sends or
+/// only receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// No connection yet at the sender, or no more at the receiver.
@@ -54,7 +55,8 @@ pub enum Connection {
     Closing,
     /// The receiver has closed its half, and its FIN is not acknowledged.
     LastAck,
-    /// Both are: the sender stays to answer copies of the receiver's FIN. The state is not left; a flow has one connection.
+    /// Both are: the sender stays to answer copies of the receiver's FIN. The state is not left; a flow has one
+    /// connection.
     TimeWait,
 }
 
@@ -76,16 +78,16 @@ pub enum NetworkEvent {
     RouteRestored,
     /// The route to the receiver now has this many hops.
     HopCount(u8),
-    /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only to
-    /// variants that ask for it.
+    /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only
+    /// to variants that ask for it.
     Unreachable {
         /// The segment's first sequence number.
         seq: u64,
     },
 }
 
-/// The duplicate that an acknowledgement reports (RFC 2883 §4): its first block lies below what it acknowledges, or within the
-/// second block.
+/// The duplicate that an acknowledgement reports (RFC 2883 §4): its first block lies below what it acknowledges, or
+/// within the second block.
 pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
     let mut blocks = header.sack.iter();
     let first = blocks.next()?;

@@ -14,8 +14,8 @@ use crate::transport::recovery;
 pub enum Connect {
     /// Not at all: the first segment carries data.
     None,
-    /// As ns-2's one-way agents: one segment without data, answered by an ordinary acknowledgement. It counts as a segment for
-    /// window, timer and loss, and the initial window is granted when it is acknowledged.
+    /// As ns-2's one-way agents: one segment without data, answered by an ordinary acknowledgement. It counts as a
+    /// segment for window, timer and loss, and the initial window is granted when it is acknowledged.
     Ns2,
     /// SYN, SYN with ACK, ACK with the first data (RFC 9293 §3.5).
     ThreeWay,
@@ -67,7 +67,8 @@ pub enum IdleRestart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryExit {
-    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option). `reno` takes the threshold.
+    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option). `reno` takes
+    /// the threshold.
     Flight,
     /// The slow start threshold (RFC 5681 §3.2 step 6; RFC 6582 §3.2 step 3, second option).
     Ssthresh,
@@ -79,15 +80,16 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Payload of a full segment. rfc: 1460 B, an Ethernet frame's worth (RFC 9293 §3.7.1); ns2: 1000 B (`packetSize_`).
+    /// Payload of a full segment. rfc: 1460 B, an Ethernet frame's worth (RFC 9293 §3.7.1); ns2: 1000 B
+    /// (`packetSize_`).
     pub segment_size: Bytes,
     /// The receiver's window in segments. rfc: 44, the 65,535 bytes that a header can announce without scaling;
     /// ns2: 20 (`window_`).
     pub window: u32,
     /// The congestion window to start with, in segments. rfc: 10 (RFC 6928 §2); ns2: 2 (`windowInit_`).
     pub initial_window: u32,
-    /// The slow start threshold to start with, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily high"
-    /// (RFC 5681 §3.1); ns2: 0.
+    /// The slow start threshold to start with, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily
+    /// high" (RFC 5681 §3.1); ns2: 0.
     pub initial_ssthresh: u32,
     /// The largest congestion window in segments; 0 means no limit. Both: 0 (ns-2: `maxcwnd_`).
     pub max_cwnd: u32,
@@ -95,8 +97,8 @@ pub struct Params {
     pub connect: Connect,
     /// How it ends when the application has no more to send. rfc: fin; ns2: none.
     pub close: Close,
-    /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4, Nagle).
-    /// rfc: on; ns2: off.
+    /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
+    /// Nagle). rfc: on; ns2: off.
     pub nagle: bool,
     /// How the receiving application reads. What a steady one has not read takes room in the receiver's window.
     /// Both: at_once.
@@ -105,13 +107,14 @@ pub struct Params {
     pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
     pub recovery: recovery::Choice,
-    /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to what is delivered (RFC 9937):
-    /// "recovery" as belongs to it (`rack` does, `sack` does not), "on" or "off" for both of them. Both: recovery.
+    /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to what is delivered
+    /// (RFC 9937): "recovery" as belongs to it (`rack` does, `sack` does not), "on" or "off" for both of them. Both:
+    /// recovery.
     pub prr: recovery::Proportional,
     /// Whether `rack` probes for the loss of the last segments (RFC 8985 §7). Both: on.
     pub tail_loss_probe: bool,
-    /// How long the receiver may delay an acknowledgement: a tail loss probe waits as much longer when a single segment is
-    /// outstanding (RFC 8985 §7.2). Both: 200 ms.
+    /// How long the receiver may delay an acknowledgement: a tail loss probe waits as much longer when a single segment
+    /// is outstanding (RFC 8985 §7.2). Both: 200 ms.
     pub max_ack_delay: Span,
     /// Whether a receiver that uses SACK also reports what it gets twice (RFC 2883). rfc: on; ns2: off.
     pub dsack: bool,
@@ -129,8 +132,8 @@ pub struct Params {
     pub sample_partial_acks: bool,
     /// Segments sent at most on one event; 0 means no limit. Both: 0 (ns-2: `maxburst_`).
     pub max_burst: u32,
-    /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample; without, one
-    /// segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
+    /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample; without,
+    /// one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
     pub timestamps: bool,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
@@ -146,7 +149,8 @@ pub struct Params {
     pub tick: Span,
     /// What the window becomes after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
     pub idle_restart: IdleRestart,
-    /// Whether header options fill whole words, as on the wire. rfc: on; ns2: off (a SACK block is 8 bytes, timestamps are 10).
+    /// Whether header options fill whole words, as on the wire. rfc: on; ns2: off (a SACK block is 8 bytes, timestamps
+    /// are 10).
     pub padded_options: bool,
 }
 

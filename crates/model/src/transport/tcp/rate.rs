@@ -49,7 +49,8 @@ pub(crate) struct RateSampler {
 }
 
 impl RateSampler {
-    /// A segment is sent, at this place of the board, for the first time or again (§3.2); `idle` when nothing was outstanding.
+    /// A segment is sent, at this place of the board, for the first time or again (§3.2); `idle` when nothing was
+    /// outstanding.
     pub fn on_sent(&mut self, index: usize, idle: bool, now: Time) {
         if idle {
             self.first_sent = now;
@@ -68,7 +69,8 @@ impl RateSampler {
         }
     }
 
-    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the network.
+    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the
+    /// network.
     pub fn on_acknowledgement(&mut self, board: &Board, header: &TcpHeader, pipe: f64, now: Time) -> RateSample {
         let before = self.delivered;
         // The stamp of the newest segment delivered, when it was sent, and its end.

@@ -28,7 +28,8 @@ pub struct ReceiverCounters {
     pub acks: u64,
 }
 
-/// TCP's receiving end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing more.
+/// TCP's receiving end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing
+/// more.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     params: Params,
@@ -139,9 +140,9 @@ impl TcpReceiver {
         }
     }
 
-    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window. A segment from before
-    /// the window is not acceptable and leaves it alone (§5.3 R2), so that the sender can distinguish a spurious
-    /// retransmission from the original.
+    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window. A
+    /// segment from before the window is not acceptable and leaves it alone (§5.3 R2), so that the sender can
+    /// distinguish a spurious retransmission from the original.
     fn note_timestamp(&mut self, header: &TcpHeader) {
         let Some((value, _)) = header.timestamps else { return };
         let end = header.seq + u64::from(header.len) + u64::from(header.flags.syn) + u64::from(header.flags.fin);
@@ -269,7 +270,8 @@ impl TcpReceiver {
         })
     }
 
-    /// The bytes of an acknowledgement's IP and TCP headers with options: a packet's size is this and the payload, which is nothing.
+    /// The bytes of an acknowledgement's IP and TCP headers with options: a packet's size is this and the payload,
+    /// which is nothing.
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
         header_bytes(&self.params, header)

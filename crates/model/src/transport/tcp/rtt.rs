@@ -70,7 +70,8 @@ impl Estimator {
         }
     }
 
-    /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the nearest tick.
+    /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the
+    /// nearest tick.
     pub fn sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
         self.last = Some(round_trip);
         let (min, max, tick, factor) = (self.min, self.max, self.tick, self.factor);
@@ -140,7 +141,8 @@ impl Estimator {
         }
     }
 
-    /// New data was acknowledged without doubt about which transmission: ns-2 then ends the back-off even without a sample.
+    /// New data was acknowledged without doubt about which transmission: ns-2 then ends the back-off even without a
+    /// sample.
     pub fn end_back_off(&mut self) {
         if let Kind::Ns2 { backoff, .. } = &mut self.kind {
             *backoff = 1;

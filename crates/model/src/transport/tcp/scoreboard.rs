@@ -1,7 +1,7 @@
 //! The segments that were sent and are not acknowledged, in order.
 //!
-//! Segments keep their bounds when they are sent again, so a record stands for a segment, not for a byte range that may be cut
-//! anew. The records live in a ring: no memory is taken once the largest window has been seen.
+//! Segments keep their bounds when they are sent again, so a record stands for a segment, not for a byte range that may
+//! be cut anew. The records live in a ring: no memory is taken once the largest window has been seen.
 
 use std::collections::VecDeque;
 
@@ -47,9 +47,9 @@ pub struct Acked {
     pub delivered: u64,
     /// Segments.
     pub segments: u32,
-    /// The round trip of the newest segment that is acknowledged here for the first time, if none of those covered was sent again
-    /// (Karn's rule). One that SACK had reported, or that waited for a retransmission, would contain the time that the
-    /// segment waited behind a gap.
+    /// The round trip of the newest segment that is acknowledged here for the first time, if none of those covered was
+    /// sent again (Karn's rule). One that SACK had reported, or that waited for a retransmission, would contain the
+    /// time that the segment waited behind a gap.
     pub round_trip: Option<Span>,
     /// The time since the newest segment covered was sent, if it was sent only once. It may contain the time behind a
     /// gap.

@@ -37,7 +37,8 @@ pub struct SenderCounters {
     pub window_probes: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_loss_probes: u64,
-    /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made a copy.
+    /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made
+    /// a copy.
     pub reported_duplicates: u64,
     /// Notices of segments that a node could not forward.
     pub notices: u64,
@@ -79,7 +80,8 @@ enum Stage {
     Open,
 }
 
-/// TCP's sending end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing more.
+/// TCP's sending end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing
+/// more.
 #[derive(Debug)]
 pub struct TcpSender {
     core: Core,
@@ -393,7 +395,8 @@ impl TcpSender {
     fn on_timeout(&mut self) {
         let core = &mut self.core;
         if core.board.una() == 0 && !(self.await_initial_window && self.control.opens_with_data()) {
-            // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do this.
+            // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do
+            // this.
             self.initial_window = 1.0;
         }
         let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
@@ -636,7 +639,8 @@ impl TcpSender {
         }
     }
 
-    /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in bytes.
+    /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in
+    /// bytes.
     #[must_use]
     pub const fn window_edges(&self) -> (u64, u64, u64) {
         (self.core.board.una(), self.core.board.max(), self.core.advertised())
@@ -657,8 +661,8 @@ impl TcpSender {
         }
     }
 
-    /// Whether all that the application wrote, or had written when it stopped, is acknowledged, and the connection is closed if
-    /// it is to be.
+    /// Whether all that the application wrote, or had written when it stopped, is acknowledged, and the connection is
+    /// closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let closes = self.core.closing && self.core.params.close == Close::Fin;

@@ -300,7 +300,8 @@ fn repeated_timeouts_double_and_keep_the_threshold() {
     assert_eq!(talk.window(), (1.0, 5.0));
 }
 
-/// What duplicate acknowledgements let out counts neither for the path nor for the threshold (RFC 5681 eq. 4: at most half of FlightSize).
+/// What duplicate acknowledgements let out counts neither for the path nor for the threshold (RFC 5681 eq. 4: at most
+/// half of FlightSize).
 #[test]
 fn a_timeout_in_recovery_does_not_count_what_inflation_let_out() {
     let (mut talk, sent) = Talk::new(RFC, "newreno");
@@ -341,8 +342,9 @@ fn ns2_opens_with_an_empty_segment() {
     assert_eq!(talk.after(100).ack(1), "2 3");
 }
 
-/// ns-2's Vegas grants the initial window with the acknowledgement after that of segment 0 alone, also when segment 0 was lost:
-/// its timeout does not reduce the initial window. The timeout's window is kept when one acknowledgement covers both segments.
+/// ns-2's Vegas grants the initial window with the acknowledgement after that of segment 0 alone, also when segment 0
+/// was lost: its timeout does not reduce the initial window. The timeout's window is kept when one acknowledgement
+/// covers both segments.
 #[test]
 fn ns2_vegas_keeps_the_window_of_a_timeout_that_opened_it() {
     let control = || {

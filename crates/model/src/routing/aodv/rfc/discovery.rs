@@ -170,7 +170,8 @@ impl Aodv {
         cx: &mut Context,
     ) -> bool {
         let route = self.table.entry(destination);
-        // A neighbour that was only heard has a route without a valid number (§6.7 (i)): its number is but a lower bound.
+        // A neighbour that was only heard has a route without a valid number (§6.7 (i)): its number is but a lower
+        // bound.
         let numbered = route.state == State::Up && route.own_sequence;
         let news = !route.known_sequence
             || newer(sequence, route.sequence)

@@ -1,4 +1,5 @@
-//! The gap against the paper's formulas by hand, the agent's rules one by one, and what NewReno and Vegas do on the same path.
+//! The gap against the paper's formulas by hand, the agent's rules one by one, and what NewReno and Vegas do on the
+//! same path.
 
 use hopyard_engine::{Streams, Time};
 
@@ -27,7 +28,8 @@ fn assert_near(gap: Span, millis: f64) {
 
 #[test]
 fn on_a_path_of_fixed_delay_the_gap_is_the_four_hop_propagation_delay() {
-    // 80 ms over eight hops: of 10 ms a hop, 4.896 ms are transmission; half of the rest is the wait. 4 (2.552 + 4.448) = 28.
+    // 80 ms over eight hops: of 10 ms a hop, 4.896 ms are transmission; half of the rest is the wait. 4 (2.552 + 4.448)
+    // = 28.
     for profile in [PAPER, AGENT] {
         let mut rule = rule(profile);
         for _ in 0..200 {
@@ -171,8 +173,8 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     }
 }
 
-/// A sender over eight hops with data without end, after an acknowledgement of its first two segments after 80 ms; and how many
-/// segments go out at once then.
+/// A sender over eight hops with data without end, after an acknowledgement of its first two segments after 80 ms; and
+/// how many segments go out at once then.
 fn started(control: Controller) -> (TcpSender, usize) {
     let tcp = crate::transport::tcp::Params {
         segment_size: Bytes::new(1000),
@@ -217,8 +219,8 @@ fn newreno_and_vegas_send_at_once_what_adaptive_pacing_spaces() {
     }
 }
 
-/// The window of a variant after each round of a path whose round trip doubles after ten rounds, all segments of a round being
-/// acknowledged one by one at its end; and the rule's gap then.
+/// The window of a variant after each round of a path whose round trip doubles after ten rounds, all segments of a
+/// round being acknowledged one by one at its end; and the rule's gap then.
 fn windows(name: &str) -> (Vec<f64>, Span) {
     let config = Config::of_profile(name, RFC).expect("a variant");
     let tcp = crate::transport::tcp::Params {

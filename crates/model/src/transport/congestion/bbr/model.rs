@@ -9,7 +9,8 @@ pub const INITIAL_WINDOW: f64 = 10.0;
 /// For how long a burst of acknowledgements may be made up for, in seconds.
 pub const LARGEST_BURST: f64 = 0.1;
 
-/// A number that is not negative, without its fraction: as `libm::floor`, at a tenth of the cost where it is done on each acknowledgement.
+/// A number that is not negative, without its fraction: as `libm::floor`, at a tenth of the cost where it is done on
+/// each acknowledgement.
 pub const fn floor(value: f64) -> f64 {
     value as u64 as f64
 }
@@ -51,7 +52,8 @@ impl MaxFilter {
     }
 }
 
-/// How much more than the bandwidth explains is acknowledged at once: the largest excess of the last five to ten rounds, in segments.
+/// How much more than the bandwidth explains is acknowledged at once: the largest excess of the last five to ten
+/// rounds, in segments.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregation {
     excess: [f64; 2],
@@ -264,7 +266,8 @@ mod tests {
         assert!(aggregation.extra() <= 2.0, "{}", aggregation.extra());
     }
 
-    /// Rounds of 100 ms with these rates in bytes per second and shares lost; the first verdict, and the round in which it falls.
+    /// Rounds of 100 ms with these rates in bytes per second and shares lost; the first verdict, and the round in which
+    /// it falls.
     fn police(rates: &[f64], share: f64) -> (LongTerm, Option<(usize, Verdict)>) {
         let mut sampler = LongTerm::default();
         let mut verdict = None;

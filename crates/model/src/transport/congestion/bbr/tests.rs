@@ -6,8 +6,8 @@ use crate::params::{Params as _, RFC};
 
 const SEGMENT: f64 = 1000.0;
 
-/// A path of 100 segments a second and 200 ms, in fluid: one segment is delivered after the other, and the pacing rate and the
-/// window say how many are on their way.
+/// A path of 100 segments a second and 200 ms, in fluid: one segment is delivered after the other, and the pacing rate
+/// and the window say how many are on their way.
 struct Fluid {
     rule: Bbr,
     view: View,

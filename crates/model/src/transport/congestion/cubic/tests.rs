@@ -13,7 +13,8 @@ fn cubic(change: impl FnOnce(&mut Params)) -> Cubic {
     Cubic::new(&params)
 }
 
-/// A connection that holds `cwnd` segments and is acknowledged one segment after the other, a window in each round trip.
+/// A connection that holds `cwnd` segments and is acknowledged one segment after the other, a window in each round
+/// trip.
 struct Flow<C> {
     rule: C,
     view: View,

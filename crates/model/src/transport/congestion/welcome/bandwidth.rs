@@ -1,8 +1,9 @@
 //! The bandwidth estimate: mean bytes by mean interval of acknowledgements, then smoothed in time.
 //!
-//! Read: A. Capone and F. Martignon, "Bandwidth Estimates in the TCP Congestion Control Scheme", IWDC 2001; A. Capone, L. Fratta,
-//! F. Martignon, "Bandwidth Estimation Schemes for TCP over Wireless Networks", IEEE TMC 3(2), 2004 (TIBET). Bytes and
-//! intervals are averaged apart, so that acknowledgements which come in bunches do not make the estimate larger.
+//! Read: A. Capone and F. Martignon, "Bandwidth Estimates in the TCP Congestion Control Scheme", IWDC 2001; A. Capone,
+//! L. Fratta, F. Martignon, "Bandwidth Estimation Schemes for TCP over Wireless Networks", IEEE TMC 3(2), 2004 (TIBET).
+//! Bytes and intervals are averaged apart, so that acknowledgements which come in bunches do not make the estimate
+//! larger.
 
 use hopyard_engine::{Span, Time};
 
@@ -41,7 +42,8 @@ impl Bandwidth {
         }
     }
 
-    /// Nothing was sent for a while, or all was lost: the interval that ends with the next acknowledgement says nothing of the path.
+    /// Nothing was sent for a while, or all was lost: the interval that ends with the next acknowledgement says nothing
+    /// of the path.
     pub(super) const fn pause(&mut self) {
         self.last = None;
     }
@@ -87,7 +89,8 @@ mod tests {
         for bunch in 1..400 {
             (0..5).for_each(|_| bandwidth.sample(500, at(bunch * 50)));
         }
-        // At the first of a bunch the mean interval x is 0.9^5 x + 0.1 * 50 ms = 12.2 ms; the others add no time and so nothing.
+        // At the first of a bunch the mean interval x is 0.9^5 x + 0.1 * 50 ms = 12.2 ms; the others add no time and so
+        // nothing.
         let interval = 0.005 / (1.0 - libm::pow(0.9, 5.0));
         assert!((bandwidth.value().unwrap_or(0.0) - 500.0 / interval).abs() < 0.01, "{:?}", bandwidth.value());
     }

@@ -11,8 +11,8 @@ const CONTROL_SIGMAS: f64 = 3.0;
 /// The weight of the old value in TCP's average (RFC 6298 §2.3).
 const SMOOTHED_WEIGHT: f64 = 7.0 / 8.0;
 
-/// An average of round trips in seconds. Of the flip-flop filter's two averages the agile one is used when possible, and the
-/// stable one when the samples are noisy.
+/// An average of round trips in seconds. Of the flip-flop filter's two averages the agile one is used when possible,
+/// and the stable one when the samples are noisy.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     kind: Average,

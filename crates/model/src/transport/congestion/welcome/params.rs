@@ -1,4 +1,5 @@
-//! WELCOME's parameters: table I of the paper, and a choice for each place where the paper can be read in more than one way.
+//! WELCOME's parameters: table I of the paper, and a choice for each place where the paper can be read in more than one
+//! way.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -13,7 +14,8 @@ use crate::transport::congestion::reno::{self, Halve};
 pub enum Reading {
     /// As the text says: as `NewReno` does.
     Text,
-    /// As figure 7 prints: the threshold becomes what the path holds by the bandwidth estimate, and the window one segment.
+    /// As figure 7 prints: the threshold becomes what the path holds by the bandwidth estimate, and the window one
+    /// segment.
     Pseudocode,
 }
 
@@ -35,7 +37,8 @@ pub enum AfterFailure {
     Keep,
     /// Half of it (option 2, eq. 4).
     Halve,
-    /// In proportion to the old round trip over the new one, but no more than the path holds (option 3, eq. 6; figure 7).
+    /// In proportion to the old round trip over the new one, but no more than the path holds (option 3, eq. 6; figure
+    /// 7).
     Scale,
 }
 
@@ -45,8 +48,8 @@ pub enum AfterFailure {
 pub enum Average {
     /// The flip-flop filter, stable while its two averages differ by more than `stable_band`.
     Band,
-    /// The flip-flop filter, stable while the agile average lies outside the stable one's control limits of three standard
-    /// deviations (Kim and Noble).
+    /// The flip-flop filter, stable while the agile average lies outside the stable one's control limits of three
+    /// standard deviations (Kim and Noble).
     ControlLimits,
     /// TCP's own average.
     Smoothed,
@@ -79,28 +82,29 @@ pub struct Params {
     /// How a loss that is taken for congestion is answered: as the paper's "text" says, as `NewReno` does; or as its
     /// "pseudocode" prints, with a window of one segment and a threshold from the bandwidth estimate. Both: text.
     pub reading: Reading,
-    /// How a loss that is taken for the channel's is answered: "clamp" lowers the window to what the path holds by the bandwidth
-    /// estimate (the paper's pseudo-code), "keep" leaves it (its text). Both: clamp.
+    /// How a loss that is taken for the channel's is answered: "clamp" lowers the window to what the path holds by the
+    /// bandwidth estimate (the paper's pseudo-code), "keep" leaves it (its text). Both: clamp.
     pub wireless: WirelessLoss,
-    /// The window after a link failure: the paper's options 1 ("keep"), 2 ("halve") and 3 ("scale", that of its pseudo-code).
-    /// Both: scale.
+    /// The window after a link failure: the paper's options 1 ("keep"), 2 ("halve") and 3 ("scale", that of its
+    /// pseudo-code). Both: scale.
     pub after_failure: AfterFailure,
-    /// More samples than this that have grown mean congestion (the paper's η). Its "5 growths needed" is 4 here; "≤ η" with
-    /// η = 5 is 5. Both: 4.
+    /// More samples than this that have grown mean congestion (the paper's η). Its "5 growths needed" is 4 here; "≤ η"
+    /// with η = 5 is 5. Both: 4.
     pub eta: u32,
     /// Whether the growths are counted in any order within the samples kept, or as a run. Both: any.
     pub growths: Growths,
-    /// How often a round trip is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP of the paper's time.
-    /// Both: `round_trip`.
+    /// How often a round trip is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP of the
+    /// paper's time. Both: `round_trip`.
     pub sampling: Sampling,
     /// How many round trips are kept (`RTT_SAMPLE_COUNT`). Both: 10.
     pub samples: u32,
     /// By what share a round trip must exceed the average to have grown (`RTT_G_THRESHOLD`). Both: 0.05.
     pub growth: f64,
-    /// The average with which a round trip is compared: the flip-flop filter with one of two rules of when to be stable ("band",
-    /// "control_limits"), or TCP's own ("smoothed"). Both: smoothed.
+    /// The average with which a round trip is compared: the flip-flop filter with one of two rules of when to be stable
+    /// ("band", "control_limits"), or TCP's own ("smoothed"). Both: smoothed.
     pub average: Average,
-    /// By what share the agile average may differ from the stable one before the latter is used (`RTT_THRESHOLD`). Both: 0.1.
+    /// By what share the agile average may differ from the stable one before the latter is used (`RTT_THRESHOLD`).
+    /// Both: 0.1.
     pub stable_band: f64,
     /// The weight of the old value in the agile average. Both: 0.1.
     pub agile_weight: f64,
@@ -110,18 +114,18 @@ pub struct Params {
     pub factor: f64,
     /// Round trips of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`). Both: 4.
     pub new_route_samples: u32,
-    /// The weight of the old values in the means of acknowledged bytes and of intervals, from which the bandwidth is estimated.
-    /// Both: 0.9.
+    /// The weight of the old values in the means of acknowledged bytes and of intervals, from which the bandwidth is
+    /// estimated. Both: 0.9.
     pub bandwidth_weight: f64,
     /// The time constant with which the bandwidth estimate is smoothed. Both: 1 s.
     pub bandwidth_time: Span,
     /// What a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1). rfc: on;
-    /// ns2: off.
+    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
+    /// rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq. 2,
-    /// 2 is RFC 3465. Both: 1.
+    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
+    /// 2, 2 is RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,

@@ -84,11 +84,11 @@ impl Bench {
     }
 }
 
-/// The first sample, and nine more like it. 500 bytes every 10 ms are 50,000 byte/s; with the shortest round trip of 100 ms
-/// the path holds ten segments.
+/// The first sample, and nine more like it. 500 bytes every 10 ms are 50,000 byte/s; with the shortest round trip of
+/// 100 ms the path holds ten segments.
 const STEADY: [u64; 10] = [100; 10];
-/// A climb by about 8 % from sample to sample: the agile average is within 10 % of the stable one at first, then the stable one
-/// is used; either way each sample but the first has grown.
+/// A climb by about 8 % from sample to sample: the agile average is within 10 % of the stable one at first, then the
+/// stable one is used; either way each sample but the first has grown.
 const CLIMB: [u64; 10] = [100, 108, 117, 126, 136, 147, 159, 172, 186, 201];
 
 #[test]
@@ -153,7 +153,8 @@ fn growths_may_have_to_come_in_a_row() {
 
 #[test]
 fn a_round_trip_is_sampled_at_each_acknowledgement_or_once() {
-    // Ten segments are outstanding: ten acknowledgements are a round trip. It grows by 10 ms from one to the next, for twelve.
+    // Ten segments are outstanding: ten acknowledgements are a round trip. It grows by 10 ms from one to the next, for
+    // twelve.
     let growth = |sampling| {
         let mut bench = Bench::new(Params { sampling, average: Average::Smoothed, ..params() });
         for round in 0..12 {
@@ -163,8 +164,9 @@ fn a_round_trip_is_sampled_at_each_acknowledgement_or_once() {
         bench.decision()
     };
     let each = growth(Sampling::Acknowledgement);
-    // The last ten samples are one round trip of 210 ms. Of the distance to the average (7/8)^10 = 0.263 is left after a round, so
-    // that the average was 196.4 ms before, and 210 - 13.6 (7/8)^n ms after n of them: more than 5 % below up to n = 2.
+    // The last ten samples are one round trip of 210 ms. Of the distance to the average (7/8)^10 = 0.263 is left after
+    // a round, so that the average was 196.4 ms before, and 210 - 13.6 (7/8)^n ms after n of them: more than 5 % below
+    // up to n = 2.
     assert_eq!((each.cause, each.evidence, each.samples), (Cause::Wireless, 3.0, 10));
     let once = growth(Sampling::RoundTrip);
     assert_eq!((once.cause, once.evidence, once.samples), (Cause::Congestion, 10.0, 10));
@@ -189,7 +191,8 @@ fn a_queue_that_grows_by_a_segment_in_a_round_trip_shows_only_over_round_trips()
 #[test]
 fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
     let mut bench = Bench::new(Params { sampling: Sampling::RoundTrip, ..params() });
-    // The first acknowledgement gives a sample. Eleven segments were sent by then, and the next sample is that of the twelfth.
+    // The first acknowledgement gives a sample. Eleven segments were sent by then, and the next sample is that of the
+    // twelfth.
     bench.acks(&[100; 11]);
     assert_eq!(bench.rule.history.len(), 1);
     bench.ack(100);
@@ -204,8 +207,8 @@ fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
 
 #[test]
 fn the_average_decides_what_has_grown() {
-    // A step from 100 to 130 that stays. The agile average is there at once, TCP's comes nearer by an eighth a sample, and the
-    // stable one, which the band holds on to, by a tenth.
+    // A step from 100 to 130 that stays. The agile average is there at once, TCP's comes nearer by an eighth a sample,
+    // and the stable one, which the band holds on to, by a tenth.
     let step = [100, 130, 130, 130, 130, 130, 130, 130];
     let growth = |average| {
         let mut bench = Bench::new(Params { average, ..params() });
@@ -300,8 +303,8 @@ fn a_link_failure_sends_one_segment_and_lengthens_the_timeout_by_half() {
     assert_eq!(bench.view.rto, Span::from_secs(1).mul_f64(1.5 * 1.5 * 1.5 * 1.5));
 }
 
-/// What the window is on the first acknowledgement after an outage, and after four samples of a route on which the round trip
-/// is 150 ms where it was 100 ms; and the timeout then, which was a second before.
+/// What the window is on the first acknowledgement after an outage, and after four samples of a route on which the
+/// round trip is 150 ms where it was 100 ms; and the timeout then, which was a second before.
 fn after_failure(change: Params) -> (f64, f64, f64) {
     let mut bench = Bench::new(change);
     bench.acks(&STEADY).view.cwnd = 9.0;

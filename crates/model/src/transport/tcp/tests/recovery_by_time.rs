@@ -129,7 +129,8 @@ fn a_probe_is_new_data_if_there_is_any() {
     assert_eq!(talk.sender.counters().retransmitted_segments, 0);
 }
 
-/// A probe repairs the loss of segment 9; then one segment more is acknowledged. `report` is what comes with the probe's answer.
+/// A probe repairs the loss of segment 9; then one segment more is acknowledged. `report` is what comes with the
+/// probe's answer.
 fn repaired(report: &[(u64, u64)]) -> f64 {
     let mut talk = talk(Choice::Rack);
     talk.sender.stop(talk.now);
@@ -188,8 +189,8 @@ fn the_loss_of_a_retransmission_cuts_the_window_again() {
     }
 }
 
-/// A transfer of ten segments whose last three are lost; the probe goes out, and is reported `millis` later with a timestamp from before
-/// the gap. Data has a round trip of 150 ms, the opening had one of 100 ms.
+/// A transfer of ten segments whose last three are lost; the probe goes out, and is reported `millis` later with a
+/// timestamp from before the gap. Data has a round trip of 150 ms, the opening had one of 100 ms.
 fn probe_reported_after(millis: u64) -> String {
     let params = Params { recovery: Choice::Rack, timestamps: true, ..params(RFC) };
     let (mut talk, _) = Talk::with(&params, "sack", RFC);
@@ -209,8 +210,9 @@ fn probe_reported_after(millis: u64) -> String {
     talk.after(millis).receive(header)
 }
 
-/// RFC 8985 §6.2 step 2: TS.Recent stands still while there is a gap, so an old echo does not say that the original has arrived; and an
-/// answer is too fast for the retransmission only if it is faster than the shortest round trip, that of the SYN included.
+/// RFC 8985 §6.2 step 2: TS.Recent stands still while there is a gap, so an old echo does not say that the original has
+/// arrived; and an answer is too fast for the retransmission only if it is faster than the shortest round trip, that of
+/// the SYN included.
 #[test]
 fn the_report_of_a_probe_shows_what_else_is_lost() {
     assert_eq!(probe_reported_after(150), "r7");
@@ -222,7 +224,8 @@ fn the_report_of_a_probe_shows_what_else_is_lost() {
 #[test]
 fn an_overtaken_segment_has_its_part_in_the_allowance() {
     let mut talk = disordered(Choice::Rack);
-    // 12 is overtaken by 13 and comes 20 ms later; then 14 is missing, 120 ms and a quarter of the shortest round trip after it was sent.
+    // 12 is overtaken by 13 and comes 20 ms later; then 14 is missing, 120 ms and a quarter of the shortest round trip
+    // after it was sent.
     talk.after(100).sack(12, &[(13, 14)]);
     let sent = talk.now;
     talk.after(20).ack(14);

@@ -43,7 +43,8 @@ fn timestamps_give_a_sample_for_a_retransmission() {
             ..TcpHeader::default()
         };
         talk.receive(header);
-        // With them the acknowledgement is known to be of the second copy (RFC 7323 §4); without, Karn's rule forbids a sample.
+        // With them the acknowledgement is known to be of the second copy (RFC 7323 §4); without, Karn's rule forbids a
+        // sample.
         assert_eq!(talk.sender.state().rto, Span::from_secs(if timestamps { 1 } else { 2 }), "{timestamps}");
     }
 }
