@@ -1,18 +1,21 @@
 //! What a sender and its recovery share: the segments, the windows, the timers.
 
+mod freeze;
+mod loss;
+mod window;
+
+use freeze::{Frozen, Kept};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::params::{Close, Connect, Params, RecoveryExit};
+use super::params::{Connect, Params};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
 use super::sender::SenderCounters;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{
-    Ack, Answer, CongestionControl, Controller, Decision, Duplicate, Loss, Phase, RateSample, Restore, View,
-};
-use crate::transport::recovery::{Arrival, Prr};
+use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Decision, Phase, RateSample, View};
+use crate::transport::recovery::Arrival;
 
 /// The milliseconds that timestamps count (RFC 7323 §5.4).
 pub(crate) fn milliseconds(time: Time) -> u32 {
@@ -38,25 +41,6 @@ pub struct Judged {
     pub transmissions: u32,
     /// The cause that the congestion control assumes.
     pub decision: Decision,
-}
-
-/// The state that the end of a freeze restores.
-#[derive(Clone, Debug)]
-struct Kept {
-    cwnd: f64,
-    ssthresh: f64,
-    inflation: f64,
-    /// Smoothed round trip, its deviation, timeout and back-off.
-    rtt: Estimator,
-}
-
-/// The state that is kept while a sender is frozen.
-#[derive(Clone, Debug)]
-pub(crate) struct Frozen {
-    probe: Span,
-    /// When the next probe goes out.
-    pub next: Time,
-    kept: Kept,
 }
 
 /// What a sender and its recovery share.
@@ -216,102 +200,6 @@ impl Core {
         (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
     }
 
-    /// The receiver's window in bytes.
-    #[inline]
-    pub(crate) const fn advertised(&self) -> u64 {
-        self.edge.saturating_sub(self.board.una())
-    }
-
-    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never
-    /// moves back (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
-    #[inline]
-    pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
-        let window = u64::from(header.window.min(self.params.window_bytes()));
-        let before = self.edge;
-        self.edge = before.max(header.ack + window);
-        self.edge > before
-    }
-
-    /// Bytes that the application has written and TCP has not sent.
-    #[inline]
-    fn unsent(&self) -> u64 {
-        self.app_end.saturating_sub(self.board.max())
-    }
-
-    /// The payload of a new segment, or 0 when there is nothing to send, or not yet.
-    #[inline]
-    pub(crate) fn new_payload(&self) -> u32 {
-        // At most `mss`, so it fits.
-        let payload = self.unsent().min(u64::from(self.mss)) as u32;
-        if !self.board.is_empty() {
-            // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
-            // write more.
-            let waits = payload < self.mss && self.params.nagle && !self.closing;
-            return if waits { 0 } else { payload };
-        }
-        // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
-        // has room for it and is at least half of the largest window.
-        let advertised = self.advertised();
-        if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
-            advertised as u32
-        } else {
-            payload
-        }
-    }
-
-    /// Whether the next new segment, with this payload, carries the FIN.
-    #[inline]
-    pub(crate) fn ends_with(&self, payload: u32) -> bool {
-        self.closing
-            && self.params.close == Close::Fin
-            && !self.fin_sent
-            && self.unsent() == u64::from(payload)
-            && self.app_end > 0
-    }
-
-    /// The end of the payload of the segment at `index`, or of a new one there; nothing when there is no such segment.
-    /// A FIN needs no room in a window: it costs the receiver no buffer.
-    #[inline]
-    fn end_of(&self, index: usize) -> Option<u64> {
-        if let Some(segment) = self.board.get(index) {
-            return Some(segment.end() - u64::from(segment.fin));
-        }
-        let payload = self.new_payload();
-        (payload > 0 || self.ends_with(0)).then(|| self.board.max() + u64::from(payload))
-    }
-
-    /// Whether a segment may be outstanding under the receiver's window alone.
-    pub(crate) fn fits_advertised(&self, index: usize) -> bool {
-        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.advertised())
-    }
-
-    /// Whether a segment may be outstanding with this many segments of window.
-    pub(crate) fn fits(&self, index: usize, window: f64) -> bool {
-        self.end_of(index)
-            .is_some_and(|end| end.saturating_sub(self.una()) <= self.bytes(window).min(self.advertised()))
-    }
-
-    /// The next segment in order, if the windows have room for it.
-    #[inline]
-    pub(crate) fn next_in_window(&self) -> Option<usize> {
-        let index = self.board.next();
-        self.fits(index, self.cwnd + self.inflation).then_some(index)
-    }
-
-    /// New data, if limited transmit allows it (RFC 3042). In ns-2 also data that is retransmitted after a timeout.
-    pub(crate) fn next_limited(&self) -> Option<usize> {
-        let index = self.board.next();
-        if index < self.board.len() && !self.params.follows_ns2() {
-            return None;
-        }
-        self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)
-    }
-
-    /// Records that limited transmit sent a segment.
-    pub(crate) const fn count_limited(&mut self) {
-        self.limited_sent += 1;
-    }
-
     /// Segments sent and not acknowledged, without those of limited transmit.
     #[inline]
     fn flight(&self) -> f64 {
@@ -326,16 +214,6 @@ impl Core {
             None if self.scoreboard => self.board.in_network() as f64,
             None => self.flight(),
         }
-    }
-
-    /// Marks the segment at `index` as lost.
-    pub(crate) fn mark_lost(&mut self, index: usize) {
-        self.lost += self.board.mark_lost(index);
-    }
-
-    /// Marks as lost all segments that were sent and not reported by SACK, because of a timeout.
-    pub(crate) fn mark_all_lost(&mut self) {
-        (0..self.board.len()).for_each(|index| self.mark_lost(index));
     }
 
     /// Starts to sample the delivery rate.
@@ -443,57 +321,6 @@ impl Core {
         }
     }
 
-    fn kept(&self) -> Kept {
-        Kept { cwnd: self.cwnd, ssthresh: self.ssthresh, inflation: self.inflation, rtt: self.rtt.clone() }
-    }
-
-    /// Notes the state before a timeout, if it is the first since the last new acknowledgement. The inflation
-    /// of a recovery is not part of this state, because the timeout ends the recovery.
-    pub(crate) fn before_timeout(&mut self) {
-        if self.timeouts_in_row == 0 {
-            self.before_timeout = Some(Kept { inflation: 0.0, ..self.kept() });
-        }
-    }
-
-    fn freeze(&mut self, probe: Span, restore: Restore) {
-        if self.frozen.is_none() {
-            let before = match restore {
-                Restore::BeforeTimeout if self.timeouts_in_row > 0 => self.before_timeout.take(),
-                Restore::BeforeTimeout | Restore::AtFreeze => None,
-            };
-            let kept = before.unwrap_or_else(|| self.kept());
-            self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
-            self.rto = Time::NEVER;
-            // A sample would contain the outage.
-            self.stop_timing();
-        }
-    }
-
-    /// Ends a freeze and restores the state.
-    pub(crate) fn thaw(&mut self) {
-        if let Some(Frozen { kept, .. }) = self.frozen.take() {
-            self.cwnd = kept.cwnd;
-            self.ssthresh = kept.ssthresh;
-            self.inflation = kept.inflation;
-            self.rtt = kept.rtt;
-            if !self.board.is_empty() {
-                self.arm_timer();
-            }
-        }
-    }
-
-    /// While frozen: sends the first unacknowledged segment when a probe is due.
-    pub(crate) fn probe(&mut self) {
-        let now = self.now;
-        if let Some(frozen) = &mut self.frozen
-            && now >= frozen.next
-        {
-            frozen.next = now + frozen.probe;
-            self.forced = Some(self.board.una());
-            self.counters.probes += 1;
-        }
-    }
-
     /// Starts the retransmission timer anew.
     #[inline]
     pub(crate) fn arm_timer(&mut self) {
@@ -585,136 +412,6 @@ impl Core {
         if ack.rate.is_some() && control.limits_itself() {
             self.mark_app_limited();
         }
-    }
-
-    /// Tells the congestion control about a duplicate acknowledgement.
-    pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
-        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
-        let answer = control.on_duplicate(&duplicate, &self.view());
-        self.apply(answer);
-        if duplicate.rate.is_some() && control.limits_itself() {
-            self.mark_app_limited();
-        }
-    }
-
-    /// Tells the congestion control that the segment at `index` is lost.
-    pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
-        self.report(control, index, self.view());
-    }
-
-    /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
-    /// the earlier reduction allowed as many new ones.
-    pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
-        let view = self.view();
-        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
-    }
-
-    fn report(&mut self, control: &mut Controller, index: usize, view: View) {
-        let Some(first) = self.board.get(index) else { return };
-        let loss = Loss { sent: first.sent, transmissions: first.transmissions };
-        let answer = control.on_loss(&loss, &view);
-        self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
-        self.judge(control);
-        self.apply(answer);
-        self.counters.fast_retransmits += 1;
-    }
-
-    /// Records how the congestion control classified the loss that it has just answered.
-    pub(crate) fn judge(&mut self, control: &mut Controller) {
-        if let Some(decision) = control.decision()
-            && let Some(first) = self.board.get(0)
-        {
-            let (sent, transmissions) = (first.sent, first.transmissions);
-            self.judged.push(Judged { at: self.now, seq: self.una(), sent, transmissions, decision });
-        }
-    }
-
-    /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
-    pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
-        if self.scoreboard {
-            self.mark_lost(0);
-        }
-        self.begin_recovery(control, 0);
-        self.retransmit_first();
-    }
-
-    /// Reports the loss of the segment at `index` and cuts the window.
-    pub(crate) fn begin_recovery(&mut self, control: &mut Controller, index: usize) {
-        self.recover = self.board.max();
-        self.report_loss(control, index);
-        self.recovering = true;
-        self.limited_sent = 0;
-        if self.params.fast_retransmit_restarts_timer {
-            self.arm_timer();
-        }
-        self.stop_timing();
-    }
-
-    /// Allows the segments of proportional rate reduction on this event, after `delivered` bytes were delivered.
-    pub(crate) fn reduce(&mut self, prr: &mut Prr, delivered: u64, safe: bool) {
-        let pipe = self.in_network();
-        self.cwnd = pipe + prr.on_delivered(self.segments(delivered), pipe, safe);
-    }
-
-    /// Ends a recovery that inflated the window.
-    pub(crate) fn leave_recovery(&mut self, control: &mut Controller, exit: RecoveryExit) -> Phase {
-        self.inflation = 0.0;
-        if self.reduced {
-            match exit {
-                RecoveryExit::Flight => {
-                    self.cwnd = self.ssthresh.min(self.segments(self.board.flight()).max(1.0) + 1.0);
-                }
-                RecoveryExit::Ssthresh => self.cwnd = self.ssthresh,
-                RecoveryExit::Grow => {}
-            }
-        }
-        self.end_recovery(control);
-        self.exit_phase()
-    }
-
-    /// The phase of the acknowledgement that ends a recovery. In ns-2 and ns-3 the window grows with it.
-    pub(crate) fn exit_phase(&self) -> Phase {
-        if self.params.recovery_exit == RecoveryExit::Grow { Phase::Open } else { Phase::Recovered }
-    }
-
-    /// Tells the congestion control that a recovery ends.
-    pub(crate) fn end_recovery(&mut self, control: &mut Controller) {
-        let answer = control.on_recovered(&self.view());
-        self.recovering = false;
-        self.pipe = None;
-        self.apply(answer);
-    }
-
-    /// Deflates the window by the segments that a partial acknowledgement covers, less one (RFC 6582 §3.2 step 3).
-    pub(crate) fn deflate(&mut self, acked: f64) {
-        if self.inflation > acked {
-            self.inflation -= acked - 1.0;
-        } else {
-            self.cwnd = (self.cwnd - (acked - self.inflation)).max(1.0);
-            self.inflation = 1.0;
-        }
-    }
-
-    /// Retransmits the first unacknowledged segment, even if the window has no room.
-    pub(crate) const fn retransmit_first(&mut self) {
-        self.forced = Some(self.board.una());
-    }
-
-    /// Sends no segments in normal order on this event.
-    pub(crate) const fn hold(&mut self) {
-        self.burst = 0;
-    }
-
-    /// Sends at most this many segments on this event; 0 means no limit.
-    pub(crate) fn limit_burst(&mut self, segments: u32) {
-        if segments > 0 {
-            self.burst = self.burst.min(segments);
-        }
-    }
-
-    /// Sends one segment beyond the window on this event, if the parameters allow it.
-    pub(crate) const fn limited_transmit(&mut self) {
-        self.limited = self.params.limited_transmit;
     }
 
     /// Stores the parts of the state that are needed after an acknowledgement of new data has changed it.

@@ -1,0 +1,79 @@
+//! A frozen sender: it keeps its state, sends probes, and restores the state when it may send again.
+
+use hopyard_engine::{Span, Time};
+
+use super::Core;
+use crate::transport::congestion::Restore;
+use crate::transport::tcp::rtt::Estimator;
+
+/// The state that the end of a freeze restores.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    cwnd: f64,
+    ssthresh: f64,
+    inflation: f64,
+    /// Smoothed round trip, its deviation, timeout and back-off.
+    rtt: Estimator,
+}
+
+/// The state that is kept while a sender is frozen.
+#[derive(Clone, Debug)]
+pub(crate) struct Frozen {
+    probe: Span,
+    /// When the next probe goes out.
+    pub next: Time,
+    kept: Kept,
+}
+
+impl Core {
+    fn kept(&self) -> Kept {
+        Kept { cwnd: self.cwnd, ssthresh: self.ssthresh, inflation: self.inflation, rtt: self.rtt.clone() }
+    }
+
+    /// Notes the state before a timeout, if it is the first since the last new acknowledgement. The inflation
+    /// of a recovery is not part of this state, because the timeout ends the recovery.
+    pub(crate) fn before_timeout(&mut self) {
+        if self.timeouts_in_row == 0 {
+            self.before_timeout = Some(Kept { inflation: 0.0, ..self.kept() });
+        }
+    }
+
+    pub(super) fn freeze(&mut self, probe: Span, restore: Restore) {
+        if self.frozen.is_none() {
+            let before = match restore {
+                Restore::BeforeTimeout if self.timeouts_in_row > 0 => self.before_timeout.take(),
+                Restore::BeforeTimeout | Restore::AtFreeze => None,
+            };
+            let kept = before.unwrap_or_else(|| self.kept());
+            self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
+            self.rto = Time::NEVER;
+            // A sample would contain the outage.
+            self.stop_timing();
+        }
+    }
+
+    /// Ends a freeze and restores the state.
+    pub(crate) fn thaw(&mut self) {
+        if let Some(Frozen { kept, .. }) = self.frozen.take() {
+            self.cwnd = kept.cwnd;
+            self.ssthresh = kept.ssthresh;
+            self.inflation = kept.inflation;
+            self.rtt = kept.rtt;
+            if !self.board.is_empty() {
+                self.arm_timer();
+            }
+        }
+    }
+
+    /// While frozen: sends the first unacknowledged segment when a probe is due.
+    pub(crate) fn probe(&mut self) {
+        let now = self.now;
+        if let Some(frozen) = &mut self.frozen
+            && now >= frozen.next
+        {
+            frozen.next = now + frozen.probe;
+            self.forced = Some(self.board.una());
+            self.counters.probes += 1;
+        }
+    }
+}

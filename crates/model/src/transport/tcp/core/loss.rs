@@ -1,0 +1,126 @@
+//! Losses: reports to the congestion control, and the start and the end of a recovery.
+
+use super::{Core, Judged};
+use crate::transport::congestion::{Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+use crate::transport::recovery::Prr;
+use crate::transport::tcp::params::RecoveryExit;
+
+impl Core {
+    /// Marks the segment at `index` as lost.
+    pub(crate) fn mark_lost(&mut self, index: usize) {
+        self.lost += self.board.mark_lost(index);
+    }
+
+    /// Marks as lost all segments that were sent and not reported by SACK, because of a timeout.
+    pub(crate) fn mark_all_lost(&mut self) {
+        (0..self.board.len()).for_each(|index| self.mark_lost(index));
+    }
+
+    /// Tells the congestion control about a duplicate acknowledgement.
+    pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
+        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
+        let answer = control.on_duplicate(&duplicate, &self.view());
+        self.apply(answer);
+        if duplicate.rate.is_some() && control.limits_itself() {
+            self.mark_app_limited();
+        }
+    }
+
+    /// Tells the congestion control that the segment at `index` is lost.
+    pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
+        self.report(control, index, self.view());
+    }
+
+    /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
+    /// the earlier reduction allowed as many new ones.
+    pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
+        let view = self.view();
+        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
+    }
+
+    fn report(&mut self, control: &mut Controller, index: usize, view: View) {
+        let Some(first) = self.board.get(index) else { return };
+        let loss = Loss { sent: first.sent, transmissions: first.transmissions };
+        let answer = control.on_loss(&loss, &view);
+        self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
+        self.judge(control);
+        self.apply(answer);
+        self.counters.fast_retransmits += 1;
+    }
+
+    /// Records how the congestion control classified the loss that it has just answered.
+    pub(crate) fn judge(&mut self, control: &mut Controller) {
+        if let Some(decision) = control.decision()
+            && let Some(first) = self.board.get(0)
+        {
+            let (sent, transmissions) = (first.sent, first.transmissions);
+            self.judged.push(Judged { at: self.now, seq: self.una(), sent, transmissions, decision });
+        }
+    }
+
+    /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
+    pub(crate) fn enter_recovery(&mut self, control: &mut Controller) {
+        if self.scoreboard {
+            self.mark_lost(0);
+        }
+        self.begin_recovery(control, 0);
+        self.retransmit_first();
+    }
+
+    /// Reports the loss of the segment at `index` and cuts the window.
+    pub(crate) fn begin_recovery(&mut self, control: &mut Controller, index: usize) {
+        self.recover = self.board.max();
+        self.report_loss(control, index);
+        self.recovering = true;
+        self.limited_sent = 0;
+        if self.params.fast_retransmit_restarts_timer {
+            self.arm_timer();
+        }
+        self.stop_timing();
+    }
+
+    /// Allows the segments of proportional rate reduction on this event, after `delivered` bytes were delivered.
+    pub(crate) fn reduce(&mut self, prr: &mut Prr, delivered: u64, safe: bool) {
+        let pipe = self.in_network();
+        self.cwnd = pipe + prr.on_delivered(self.segments(delivered), pipe, safe);
+    }
+
+    /// Ends a recovery that inflated the window.
+    pub(crate) fn leave_recovery(&mut self, control: &mut Controller, exit: RecoveryExit) -> Phase {
+        self.inflation = 0.0;
+        if self.reduced {
+            match exit {
+                RecoveryExit::Flight => {
+                    self.cwnd = self.ssthresh.min(self.segments(self.board.flight()).max(1.0) + 1.0);
+                }
+                RecoveryExit::Ssthresh => self.cwnd = self.ssthresh,
+                RecoveryExit::Grow => {}
+            }
+        }
+        self.end_recovery(control);
+        self.exit_phase()
+    }
+
+    /// The phase of the acknowledgement that ends a recovery. In ns-2 and ns-3 the window grows with it.
+    pub(crate) fn exit_phase(&self) -> Phase {
+        if self.params.recovery_exit == RecoveryExit::Grow { Phase::Open } else { Phase::Recovered }
+    }
+
+    /// Tells the congestion control that a recovery ends.
+    pub(crate) fn end_recovery(&mut self, control: &mut Controller) {
+        let answer = control.on_recovered(&self.view());
+        self.recovering = false;
+        self.pipe = None;
+        self.apply(answer);
+    }
+
+    /// Deflates the window by the segments that a partial acknowledgement covers, less one (RFC 6582 §3.2 step 3).
+    pub(crate) fn deflate(&mut self, acked: f64) {
+        if self.inflation > acked {
+            self.inflation -= acked - 1.0;
+        } else {
+            self.cwnd = (self.cwnd - (acked - self.inflation)).max(1.0);
+            self.inflation = 1.0;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Which segments may be sent: the application's data, the receiver's window and the congestion window.
+
+use super::Core;
+use crate::packet::TcpHeader;
+use crate::transport::tcp::params::Close;
+
+impl Core {
+    /// The receiver's window in bytes.
+    #[inline]
+    pub(crate) const fn advertised(&self) -> u64 {
+        self.edge.saturating_sub(self.board.una())
+    }
+
+    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never
+    /// moves back (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
+    #[inline]
+    pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
+        let window = u64::from(header.window.min(self.params.window_bytes()));
+        let before = self.edge;
+        self.edge = before.max(header.ack + window);
+        self.edge > before
+    }
+
+    /// Bytes that the application has written and TCP has not sent.
+    #[inline]
+    pub(super) fn unsent(&self) -> u64 {
+        self.app_end.saturating_sub(self.board.max())
+    }
+
+    /// The payload of a new segment, or 0 when there is nothing to send, or not yet.
+    #[inline]
+    pub(crate) fn new_payload(&self) -> u32 {
+        // At most `mss`, so it fits.
+        let payload = self.unsent().min(u64::from(self.mss)) as u32;
+        if !self.board.is_empty() {
+            // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
+            // write more.
+            let waits = payload < self.mss && self.params.nagle && !self.closing;
+            return if waits { 0 } else { payload };
+        }
+        // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
+        // has room for it and is at least half of the largest window.
+        let advertised = self.advertised();
+        if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
+            advertised as u32
+        } else {
+            payload
+        }
+    }
+
+    /// Whether the next new segment, with this payload, carries the FIN.
+    #[inline]
+    pub(crate) fn ends_with(&self, payload: u32) -> bool {
+        self.closing
+            && self.params.close == Close::Fin
+            && !self.fin_sent
+            && self.unsent() == u64::from(payload)
+            && self.app_end > 0
+    }
+
+    /// The end of the payload of the segment at `index`, or of a new one there; nothing when there is no such segment.
+    /// A FIN needs no room in a window: it costs the receiver no buffer.
+    #[inline]
+    fn end_of(&self, index: usize) -> Option<u64> {
+        if let Some(segment) = self.board.get(index) {
+            return Some(segment.end() - u64::from(segment.fin));
+        }
+        let payload = self.new_payload();
+        (payload > 0 || self.ends_with(0)).then(|| self.board.max() + u64::from(payload))
+    }
+
+    /// Whether a segment may be outstanding under the receiver's window alone.
+    pub(crate) fn fits_advertised(&self, index: usize) -> bool {
+        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.advertised())
+    }
+
+    /// Whether a segment may be outstanding with this many segments of window.
+    pub(crate) fn fits(&self, index: usize, window: f64) -> bool {
+        self.end_of(index)
+            .is_some_and(|end| end.saturating_sub(self.una()) <= self.bytes(window).min(self.advertised()))
+    }
+
+    /// The next segment in order, if the windows have room for it.
+    #[inline]
+    pub(crate) fn next_in_window(&self) -> Option<usize> {
+        let index = self.board.next();
+        self.fits(index, self.cwnd + self.inflation).then_some(index)
+    }
+
+    /// New data, if limited transmit allows it (RFC 3042). In ns-2 also data that is retransmitted after a timeout.
+    pub(crate) fn next_limited(&self) -> Option<usize> {
+        let index = self.board.next();
+        if index < self.board.len() && !self.params.follows_ns2() {
+            return None;
+        }
+        self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)
+    }
+
+    /// Records that limited transmit sent a segment.
+    pub(crate) const fn count_limited(&mut self) {
+        self.limited_sent += 1;
+    }
+
+    /// Retransmits the first unacknowledged segment, even if the window has no room.
+    pub(crate) const fn retransmit_first(&mut self) {
+        self.forced = Some(self.board.una());
+    }
+
+    /// Sends no segments in normal order on this event.
+    pub(crate) const fn hold(&mut self) {
+        self.burst = 0;
+    }
+
+    /// Sends at most this many segments on this event; 0 means no limit.
+    pub(crate) fn limit_burst(&mut self, segments: u32) {
+        if segments > 0 {
+            self.burst = self.burst.min(segments);
+        }
+    }
+
+    /// Sends one segment beyond the window on this event, if the parameters allow it.
+    pub(crate) const fn limited_transmit(&mut self) {
+        self.limited = self.params.limited_transmit;
+    }
+}
