@@ -32,6 +32,8 @@ ROUTING: dict[str, dict[str, Any]] = {
         "routing.protocol": "aodv",
         "routing.aodv.link_detection": "hello",
         "routing.aodv.allowed_hello_loss": 3,
+        # RFC 3561 §10: longer than the silence after which a link counts as broken.
+        "routing.aodv.active_route_timeout": "10 s",
     },
     "DSDV": {"routing.protocol": "dsdv"},
 }

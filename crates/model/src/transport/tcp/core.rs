@@ -73,6 +73,8 @@ pub struct Core {
     timed: Option<(u64, Time)>,
     /// The timestamp that the acknowledgement at hand echoes.
     pub(crate) echo: Option<u32>,
+    /// Segments sent before this time give no round-trip sample by their timestamps.
+    sampled_from: Time,
     pub(crate) round_trip: Option<Span>,
     /// The shortest round trip that RACK has seen, that of the opening with it (RFC 8985 §6.1 `RACK.min_RTT`).
     pub(crate) min_rtt: Option<Span>,
@@ -138,6 +140,7 @@ impl Core {
             before_timeout: None,
             timed: None,
             echo: None,
+            sampled_from: Time::ZERO,
             round_trip: None,
             min_rtt: None,
             prior_duplicates: 0,
@@ -352,8 +355,11 @@ impl Core {
     pub(crate) fn measure(&mut self) {
         if let Some(echo) = self.echo {
             let elapsed = Span::from_millis(u64::from(milliseconds(self.now).wrapping_sub(echo)));
-            // A time shorter than the clock's resolution counts as one tick.
-            self.rtt.sample(elapsed.max(Span::from_millis(1)), self.now - elapsed, true);
+            let sent = self.now - elapsed;
+            if sent >= self.sampled_from {
+                // A time shorter than the clock's resolution counts as one tick.
+                self.rtt.sample(elapsed.max(Span::from_millis(1)), sent, true);
+            }
         }
         if let Some((end, sent)) = self.timed
             && end <= self.una()

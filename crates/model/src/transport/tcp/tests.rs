@@ -468,6 +468,34 @@ fn a_frozen_sender_probes_and_is_restored() {
 }
 
 #[test]
+fn the_outage_is_not_a_round_trip() {
+    let mut params = params(RFC);
+    params.timestamps = true;
+    let rule = Scripted { pace: Span::ZERO, quantum: 1, on_timeout: Answer::Keep };
+    let (mut talk, _) = Talk::begin(&params, Controller::Custom(Box::new(rule)));
+    let answer = |talk: &mut Talk, segment: u64, sent: Time| {
+        let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+        let timestamps = Some((1, (sent.nanos() / 1_000_000) as u32));
+        let ack = 1 + segment * SEGMENT;
+        talk.after(100).receive(TcpHeader { ack, window: 1 << 20, timestamps, flags, ..TcpHeader::default() })
+    };
+    let first = talk.now;
+    talk.after(100).sender.on_network(NetworkEvent::RouteLost, first + Span::from_millis(100));
+    let before = talk.sender.state();
+    assert_eq!(talk.timer(), "r0", "the probe");
+    // The segment had arrived and its acknowledgement was lost: the answer to the probe echoes the first copy.
+    answer(&mut talk, 1, first);
+    let after = talk.sender.state();
+    assert!(!after.frozen);
+    assert_eq!((after.rto, after.srtt), (before.rto, before.srtt));
+    // What is sent from now on gives samples again.
+    let sent = talk.now;
+    talk.after(900);
+    answer(&mut talk, 2, sent);
+    assert!(talk.sender.state().rto > before.rto);
+}
+
+#[test]
 fn a_route_restored_thaws() {
     let (mut talk, _) = scripted(Span::ZERO, Answer::Keep);
     talk.sender.on_network(NetworkEvent::RouteLost, talk.now);

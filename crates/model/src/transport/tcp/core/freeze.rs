@@ -47,8 +47,10 @@ impl Core {
             let kept = before.unwrap_or_else(|| self.kept());
             self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
             self.rto = Time::NEVER;
-            // A sample would contain the outage.
+            // A sample of a segment that was sent before would contain the outage. With timestamps that happens when
+            // acknowledgements are lost: the copy that a probe is does not change the timestamp echoed (RFC 7323 §5.3).
             self.stop_timing();
+            self.sampled_from = self.now;
         }
     }
 
