@@ -1,5 +1,5 @@
-//! A window rule from outside the crate: it behaves as the same rule within, gets a stream of its own, and ends the run
-//! when it fails.
+//! A congestion control from outside the crate: it behaves as the same code within, gets a stream of its own, and ends
+//! the run when it fails.
 
 mod common;
 

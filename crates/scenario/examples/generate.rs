@@ -1,7 +1,7 @@
-//! Writes what is generated from the source: `docs/scenario.schema.json`, `docs/scenario.md` and the heads of
-//! `docs/models/*.md`.
+//! Writes what is generated from the source: `docs/scenario.schema.json`, `docs/scenario.md`, `docs/tcp-events.md` and
+//! the tables of `docs/models/*.md`.
 //!
-//! `cargo run -p hopyard-scenario --example generate`; a test fails where this has been forgotten.
+//! `cargo run -p hopyard-scenario --example generate`. A test fails if the files are not up to date.
 
 use std::fs;
 use std::io;

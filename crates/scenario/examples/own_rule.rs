@@ -1,5 +1,5 @@
-//! Runs a scenario whose flows have a window rule of one's own, written in Rust, without a change to Hopyard itself:
-//! the rule of `docs/custom-tcp/aimd.rs`, under the name `aimd:Aimd`. Prints the digest of each run.
+//! Runs a scenario with a congestion control of your own, written in Rust, without a change to Hopyard itself: that of
+//! `docs/custom-tcp/aimd.rs`, with the name `aimd:Aimd`. Prints the digest of each run.
 //!
 //! `cargo run --release -p hopyard-scenario --example own_rule -- SCENARIO [KEY=VALUE ...]`
 
@@ -22,15 +22,15 @@ use serde_json::{Map, Value, json};
 
 const NAME: &str = "aimd:Aimd";
 
-/// Knows the one rule.
+/// Finds this one congestion control.
 #[derive(Debug)]
 struct Rules;
 
-/// The rule, not made yet: its parameters with their defaults.
+/// The class of the congestion control: its parameters with their defaults.
 #[derive(Debug)]
 struct Class(Map<String, Value>);
 
-/// The rule with its parameters.
+/// The congestion control with its parameters.
 #[derive(Debug)]
 struct Rule(Params);
 

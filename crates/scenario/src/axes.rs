@@ -1,24 +1,24 @@
-//! Axes of a comparison: keys with the values that are compared, keys that go together, and ranges of numbers.
+//! Axes of a comparison: keys with the values that are compared, keys that change together, and ranges of numbers.
 
 use crate::problem::{Problem, Problems};
 
-/// More values in a range, or more cases of a comparison, than this are a typing error.
+/// More values in a range, or more cases in a comparison, are regarded as a typing error.
 pub(crate) const MOST_CASES: usize = 10_000;
 
 /// One or more keys that change together, and their values, one row for each case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// The keys, as `--set` takes them.
+    /// The keys, in the form of `--set`.
     pub keys: Vec<String>,
-    /// For each case a value for each key, as TOML or bare words.
+    /// For each case one value for each key, as TOML or bare words.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Axis {
-    /// One key with its values; ranges such as `3..9` stand for the numbers in them.
+    /// One key with its values. A range such as `3..9` stands for the numbers in it.
     ///
     /// # Errors
-    /// When a range has no end, a step of zero, or too many values.
+    /// When a range has no end, has a step of zero, or has too many values.
     pub fn new(key: &str, values: &[String]) -> Result<Self, Problems> {
         let mut rows = Vec::new();
         for value in values {
@@ -30,7 +30,7 @@ impl Axis {
         Ok(Self { keys: vec![key.to_owned()], rows })
     }
 
-    /// Adds a key that changes together with the others: one value for each row, or one for all.
+    /// Adds a key that changes together with the others: it has one value for each row, or one for all rows.
     ///
     /// # Errors
     /// When there are more or fewer values.
@@ -50,7 +50,7 @@ impl Axis {
     }
 }
 
-/// A number and its unit, as they are written.
+/// A number and its unit, as written.
 fn number(text: &str) -> Option<(f64, &str, usize)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ['.', '-', '+'].contains(&c))).unwrap_or(text.len());
@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<(f64, &str, usize)> {
     Some((digits.parse().ok().filter(|number: &f64| number.is_finite())?, unit.trim(), decimals))
 }
 
-/// The values of `START..END` or `START..END:STEP`, both ends included; nothing for what is not a range of numbers.
+/// The values of `START..END` or `START..END:STEP`, both ends included. `None` if the text is not a range of numbers.
 fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Problems> {
     let Some((start, rest)) = text.split_once("..") else { return Ok(None) };
     let (end, step) = rest.split_once(':').map_or((rest, None), |(end, step)| (end, Some(step)));
@@ -83,7 +83,7 @@ fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Problems> {
     if first.0 > last.0 {
         return Err(wrong("begins above its end"));
     }
-    // The last value is meant even where the decimals of the step do not add up to it exactly.
+    // The last value is included even if the decimals of the step do not add up to it exactly.
     let count = ((last.0 - first.0) / step.0 + 1e-9).floor() + 1.0;
     if count > MOST_CASES as f64 {
         return Err(wrong(&format!("has more than {MOST_CASES} values")));

@@ -1,5 +1,5 @@
-//! Every section of a scenario and every model, in one list: the reader, the JSON schema, the command line's list and
-//! the documentation all go by it.
+//! Every section of a scenario and every model, in one list. The reader, the JSON schema, the list of the command
+//! line and the documentation all use it.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::problem::{nearest, one_of};
 use crate::sections;
 
-/// The models of one kind, one of which is chosen.
+/// The models of one kind, of which a scenario selects one.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub name: &'static str,
     pub models: &'static [ModelInfo],
-    /// In which section the model's parameters stand, in a table of its name.
+    /// The section that contains the model's parameters, in a table of the model's name.
     pub section: &'static str,
 }
 
@@ -42,12 +42,12 @@ pub(crate) static ROOMS: &[Room] = &[
     Room { name: "traffic", models: traffic::MODELS, section: "traffic" },
 ];
 
-/// The room of this name. It exists: names come from [`LAYOUT`], and a test looks all of them up.
+/// The room of this name. It exists: the names come from [`LAYOUT`], and a test looks up all of them.
 pub(crate) fn room(name: &str) -> &'static Room {
     ROOMS.iter().find(|room| room.name == name).expect("the layout names rooms that exist")
 }
 
-/// Models of which there is but one, and which are not chosen by name.
+/// Models that are the only one of their kind, and that are not selected by name.
 static RADIO: ModelInfo =
     ModelInfo::of::<radio::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
 static LINK: ModelInfo =
@@ -82,17 +82,17 @@ static SIMULATOR: ModelInfo = ModelInfo::of::<sections::Simulator>(
 /// A section of a scenario.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The section's name; empty for the top of the scenario.
+    /// The section's name; empty for the top level of the scenario.
     pub name: &'static str,
-    /// Whether there may be several: `[[name]]`.
+    /// Whether the section may occur several times: `[[name]]`.
     pub list: bool,
-    /// Whose keys stand in the section.
+    /// The structs whose keys are in the section.
     pub parts: &'static [&'static ModelInfo],
-    /// Whose models' parameters stand in tables of the section.
+    /// The rooms whose models may have their parameters in tables of the section.
     pub rooms: &'static [&'static str],
     /// Keys that name a model, each with its room.
     pub selectors: &'static [(&'static str, &'static str)],
-    /// Keys that must be given.
+    /// Keys that are required.
     pub required: &'static [&'static str],
 }
 
@@ -101,12 +101,12 @@ impl Layout {
         Self { name, list: false, parts, rooms: &[], selectors: &[], required: &[] }
     }
 
-    /// The names of the models whose tables may stand here.
+    /// The names of the models whose tables are possible here.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.rooms.iter().flat_map(|name| room(name).names())
     }
 
-    /// The section's title as it stands in a file.
+    /// The section's title as written in a file.
     pub(crate) fn title(&self) -> String {
         match (self.name, self.list) {
             ("", _) => "the top of the scenario".to_owned(),
@@ -161,24 +161,24 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout::of("simulator", &[&SIMULATOR]),
 ];
 
-/// The section of this name. It exists: only names in this crate are asked for.
+/// The section of this name. It exists: only this crate asks, and only for its own names.
 pub(crate) fn layout(name: &str) -> &'static Layout {
     LAYOUT.iter().find(|layout| layout.name == name).expect("the layout has the section")
 }
 
-/// Every model: those of the rooms, and those of which there is but one.
+/// Every model: those of the rooms, and those that are the only one of their kind.
 pub(crate) fn all_models() -> impl Iterator<Item = &'static ModelInfo> {
     [&RADIO, &LINK, &WIRED, &IP, &TCP].into_iter().chain(ROOMS.iter().flat_map(|room| room.models))
 }
 
-/// Every section that is the scenario's own.
+/// Every section that does not belong to a model.
 pub(crate) fn own_sections() -> impl Iterator<Item = &'static ModelInfo> {
     LAYOUT.iter().flat_map(|layout| layout.parts).copied().filter(|info| info.room == "scenario")
 }
 
-/// Where a key would belong that was found in the wrong section: "`window` is a key of [tcp]".
+/// The sections to which a misplaced key belongs: "`window` is a key of [tcp]".
 pub(crate) fn where_belongs(key: &str) -> Option<String> {
-    // Made once: a file may have thousands of keys in the wrong section.
+    // Computed once, because a file may have thousands of keys in the wrong section.
     static PLACES: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     let places = PLACES.get_or_init(all_places).get(key)?;
     match places.as_slice() {
@@ -188,7 +188,7 @@ pub(crate) fn where_belongs(key: &str) -> Option<String> {
     }
 }
 
-/// Each key with the sections in which it may stand.
+/// Each key with the sections that allow it.
 fn all_places() -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let keys = |info: &ModelInfo| match (info.defaults)("rfc") {
@@ -213,7 +213,7 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
     places
 }
 
-/// What to say of a model that is not there.
+/// The message for a model that does not exist.
 pub(crate) fn no_such_model(room: &Room, name: &str) -> (String, String, Option<String>) {
     let message = format!("there is no {} model `{name}`", room.name);
     let hint = match nearest(name, room.names()) {

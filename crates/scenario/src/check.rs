@@ -1,4 +1,4 @@
-//! What no section can find out alone: nodes that are not there, times out of order, files, areas, routes.
+//! Checks that involve several sections: missing nodes, times in the wrong order, files, areas, routes.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::placement;
 use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, TcpKind, Variant};
 use crate::sections::{Flow, Placement, Until};
 
-/// Models of movement that have a start of their own.
+/// Movement models that have their own start positions.
 fn has_own_start(mobility: &Chosen) -> bool {
     ["random_waypoint", "movement_file"].contains(&mobility.model.name)
 }
@@ -23,16 +23,17 @@ pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
     (chosen.model.name == "movement_file").then(|| Value::Object(chosen.values.clone()).to_string())
 }
 
-/// More rows of series than this are warned of.
+/// A scenario with more rows of series than this gives a warning.
 const MANY_ROWS: u128 = 10_000_000;
-/// More nodes than this are warned of.
+/// A scenario with more nodes than this gives a warning.
 const MANY_NODES: u64 = 100_000;
-/// The memory that a node takes in a run, at the least. Measured as the growth of the process in runs of 0.1 s with one
-/// flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV. Routes
-/// and queues that come later add to it.
+/// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
+/// one flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV.
+/// Routes and queues of a longer run need more.
 const BYTES_A_NODE: u64 = 2_500;
 
-/// What a path says is faulty: a section, a key at the top, or one table of a list: "nodes", "flow.3".
+/// The part of a scenario to which a path leads: a section, a key at the top level, or one table of a list: "nodes",
+/// "flow.3".
 fn section_of(path: &str) -> String {
     let mut steps = path.split('.');
     let first = steps.next().unwrap_or_default();
@@ -43,17 +44,17 @@ fn section_of(path: &str) -> String {
 }
 
 impl Resolver<'_> {
-    /// Completes what depends on several sections, and reports everything that cannot be.
+    /// Completes what depends on several sections, and reports every combination that is impossible.
     pub(crate) fn check(&mut self, mut resolved: Resolved) -> Resolved {
         self.read_files(&mut resolved);
-        // What is faulty has its default here, of which nothing should be said.
+        // A faulty section has its default values here. They must not cause further messages.
         self.faulty = self.problems.iter().map(|problem| section_of(&problem.path)).collect();
         let before = self.problems.len();
         let says_number = ["nodes", "nodes.count", "nodes.wired", "nodes.positions"];
         if !self.problems.iter().any(|problem| says_number.contains(&problem.path.as_str())) {
             self.count_nodes(&mut resolved);
             let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
-            // Where the number of nodes is not known, nothing can be said of theirs.
+            // If the number of nodes is not known, their numbers cannot be checked.
             if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
                 if !self.is_faulty("nodes") {
                     self.place_nodes(&mut resolved);
@@ -85,7 +86,7 @@ impl Resolver<'_> {
         self.faulty.contains(section)
     }
 
-    /// Warns of series that would be very long.
+    /// Warns of very long series.
     fn check_samples(&mut self, resolved: &Resolved) {
         let (measure, duration) = (&resolved.measure, resolved.head.duration);
         let drawn = resolved.random_flows.as_ref().map_or(0, |(flows, _)| u64::from(flows.random));
@@ -110,7 +111,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Routes that name nodes that are not there.
+    /// Reports static routes that name missing nodes.
     fn check_static_routes(&mut self, resolved: &Resolved) {
         if resolved.routing.model.name != "static" {
             return;
@@ -191,7 +192,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A movement file whose nodes are not numbered from `first_node` on.
+    /// Reports a movement file whose nodes are not numbered from `first_node` on.
     fn wrong_numbering(&mut self, section: &str, first: u32, file: &MovementFile, wrong: Numbering) {
         let numbers = || file.movements.numbers();
         let (low, high) = (numbers().next().unwrap_or(0), numbers().next_back().unwrap_or(0));
@@ -218,7 +219,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Keys of [nodes] that a movement file decides.
+    /// Reports keys of [nodes] that a movement file determines.
     fn check_beside_file(&mut self, resolved: &Resolved, file: &MovementFile) {
         let nodes = &resolved.nodes;
         if self.is_given("nodes", "placement") && nodes.placement != Placement::Mobility {
@@ -417,7 +418,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reception by the ratio of signal to noise and interference, where the propagation model gives no such ratio.
+    /// Reports reception by SINR if the propagation model gives no useful ratio.
     fn check_reception(&mut self, resolved: &Resolved) {
         if resolved.propagation.model.name == "range_disc"
             && resolved.radio.get("reception").and_then(Value::as_str) == Some("sinr")
@@ -429,7 +430,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A TCP that waits to be told of broken routes, under a routing protocol that tells of none.
+    /// Reports a TCP that waits for notices of broken routes under a routing protocol that sends none.
     fn check_notices(&mut self, path: &str, resolved: &Resolved, kind: &FlowKind) {
         let Some(TcpKind { variant: Variant::Model(variant), .. }) = &kind.tcp else { return };
         let routing = resolved.routing.model.name;
@@ -448,7 +449,7 @@ impl Resolver<'_> {
         problem.hint = Some(format!("choose another `protocol` in [routing], or another TCP than `{name}`"));
     }
 
-    /// A flow whose packets cannot arrive by routes that are written.
+    /// Reports a flow whose packets cannot arrive over the static routes.
     fn check_route(&mut self, routes: Option<&WrittenRoutes>, index: usize, flow: &Flow, tcp: bool) {
         let Some(routes) = routes else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
@@ -494,19 +495,19 @@ impl Resolver<'_> {
     }
 }
 
-/// How the nodes of a movement file are not numbered as a scenario needs them.
+/// How the numbers of the nodes of a movement file differ from those that a scenario needs.
 #[derive(Clone, Copy)]
 enum Numbering {
-    /// None has the first number or a higher one.
+    /// No node has the first number or a higher one.
     Nobody,
-    /// They begin with this number.
+    /// The numbers begin with this number.
     StartsAt(u32),
     /// This number is missing between others.
     Gap(u32),
 }
 
 impl Numbering {
-    /// What is wrong with these numbers, which increase and should begin with `first`.
+    /// The fault of these numbers, which increase and should begin with `first`.
     fn of(first: u32, numbers: &[u32]) -> Option<Self> {
         let Some(&lowest) = numbers.first() else { return Some(Self::Nobody) };
         if lowest != first {
@@ -533,10 +534,10 @@ impl WrittenRoutes {
         Some(Self { routes, others: resolved.routing.values.get("others")?.as_str()?.to_owned() })
     }
 
-    /// Whether a packet arrives, by the written routes and the rule for other destinations.
+    /// Whether a packet arrives over the static routes and the rule for other destinations.
     fn leads(&self, from: u32, to: u32) -> bool {
         let mut at = from;
-        // As many hops as a TTL can count; a longer route is a loop.
+        // The largest number of hops that a TTL can count. A longer route is a loop.
         for _ in 0..=u8::MAX {
             if at == to {
                 return true;

@@ -1,8 +1,8 @@
-//! Window rules that are not models: `tcp = "module:Class"` names one that somebody else finds, such as one written in
-//! Python.
+//! Congestion controls that are not models: `tcp = "module:Class"` names one that another program provides, such as
+//! one written in Python.
 //!
-//! This crate knows the form of the name, where it may stand, and how its parameters are read; what it stands for comes
-//! from a [`CustomRules`], which a program gives with the scenario's [`Surroundings`].
+//! This crate knows the form of the name, where it may be used, and how its parameters are read. A program gives a
+//! [`CustomRules`] with the scenario's [`Surroundings`]; this finds what the name stands for.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,45 +18,45 @@ use crate::problem::Problem;
 use crate::resolve::Resolver;
 use crate::tree::{Entry, Kind, Node, Table};
 
-/// Whether a name is that of a rule from outside: `module:Class`.
+/// Whether a name is that of an external congestion control: `module:Class`.
 pub(crate) fn is_custom(name: &str) -> bool {
     name.contains(':')
 }
 
-/// A rule that cannot be used, in the words of a scenario's problem.
+/// The reason why a congestion control cannot be used, in the form of a scenario's problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRule {
     /// What is wrong.
     pub message: String,
-    /// What was expected, where one can say.
+    /// What was expected, if this is known.
     pub expected: Option<String>,
-    /// What to do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
 }
 
-/// A kind of rule from outside, whose parameters a scenario may set.
+/// A class of external congestion control, whose parameters a scenario may set.
 pub trait CustomClass: fmt::Debug + Send + Sync {
-    /// Its parameters with their defaults. A default's type is the parameter's: a whole number, another number, text,
-    /// true or false.
+    /// Its parameters with their defaults. The type of a default is the type of the parameter: an integer, another
+    /// number, text, or a truth value.
     fn defaults(&self) -> &Map<String, Value>;
 
-    /// The rule with these parameters, all of them given.
+    /// The congestion control with these parameters, all of which are given.
     ///
     /// # Errors
     /// When it refuses them.
     fn rule(&self, parameters: &Map<String, Value>) -> Result<Custom, BadRule>;
 }
 
-/// Whoever knows rules from outside.
+/// Finds external congestion controls.
 pub trait CustomRules: fmt::Debug + Send + Sync {
-    /// What a name such as `my_module:MyTcp` stands for in a scenario that lies in `folder`.
+    /// What a name such as `my_module:MyTcp` stands for in a scenario in `folder`.
     ///
     /// # Errors
-    /// When there is no such rule, or it lacks something that a rule needs.
+    /// When it does not exist, or lacks a required part.
     fn find(&self, name: &str, folder: &Path) -> Result<Arc<dyn CustomClass>, BadRule>;
 }
 
-/// What a scenario may name that is not in it: files in a folder, and rules.
+/// What a scenario may name outside itself: files in a folder, and congestion controls.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     pub(crate) folder: PathBuf,
@@ -64,7 +64,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Files in a folder, and rules that `rules` knows.
+    /// Files in a folder, and congestion controls that `rules` finds.
     #[must_use]
     pub fn new(folder: &Path, rules: Arc<dyn CustomRules>) -> Self {
         Self { folder: folder.to_owned(), rules: Some(rules) }
@@ -83,7 +83,7 @@ impl From<&PathBuf> for Surroundings {
     }
 }
 
-/// Judges parameters by the types of their defaults.
+/// Checks parameters against the types of their defaults.
 struct Declared<'a>(&'a Values);
 
 impl Judge for Declared<'_> {
@@ -113,14 +113,14 @@ impl Judge for Declared<'_> {
     }
 }
 
-/// The names of rules from outside whose tables stand in a section that may have some.
+/// The names of external congestion controls whose tables are in a section that allows them.
 pub(crate) fn custom_tables<'t>(layout: &Layout, table: Option<&'t Table>) -> impl Iterator<Item = &'t str> {
     let entries = table.filter(|_| layout.rooms.contains(&"congestion")).into_iter().flat_map(|table| &table.entries);
     entries.map(|entry| entry.key.as_str()).filter(|key| is_custom(key))
 }
 
 impl Resolver<'_> {
-    /// What a name stands for. A name that stands for nothing is reported once.
+    /// What a name stands for. An unknown name is reported once.
     fn class(&mut self, name: &str, path: &str) -> Option<Arc<dyn CustomClass>> {
         if let Some(known) = self.classes.get(name) {
             return known.clone();
@@ -142,7 +142,7 @@ impl Resolver<'_> {
         problem.hint = bad.hint;
     }
 
-    /// A rule's parameters as its table has them, laid over `base`.
+    /// The parameters of a congestion control: those of its table over those of `base`.
     fn custom_values(&mut self, class: &dyn CustomClass, base: Values, path: String, entry: &Entry) -> Values {
         let Kind::Table(table) = &entry.node.kind else { return base };
         let judge = Declared(class.defaults());
@@ -150,7 +150,7 @@ impl Resolver<'_> {
         section.read(Some(table), Some(&entry.node.mark), where_belongs, &mut self.problems).remove(0)
     }
 
-    /// Reads the tables of rules from outside in a section that holds for the whole scenario.
+    /// Reads the tables of external congestion controls in a section that applies to the whole scenario.
     pub(crate) fn shared_custom(&mut self, section: &str, table: &Table) {
         for entry in table.entries.iter().filter(|entry| is_custom(&entry.key)) {
             let path = join(section, &entry.key);
@@ -160,7 +160,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The rule that a flow names, with the parameters of its own table. What that gives goes to `sparse`.
+    /// The congestion control that a flow names, with the parameters of the flow's own table. The given ones are added
+    /// to `sparse`.
     pub(crate) fn custom_variant(
         &mut self,
         path: &str,
@@ -195,7 +196,7 @@ mod tests {
     use hopyard_model::transport::congestion::custom::CustomRule;
     use hopyard_model::transport::congestion::{Config, CongestionControl, Controller};
 
-    /// Knows `my.rules:Slow`, which takes a share below one.
+    /// Knows `my.rules:Slow`, which accepts a share below one.
     #[derive(Debug)]
     struct Rules;
 
@@ -238,7 +239,8 @@ mod tests {
         }
     }
 
-    const TWO: &str = "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 1\n[[flow]]\nfrom = 1\nto = 2\n";
+    const TWO: &str = "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n\
+        [[flow]]\nfrom = 0\nto = 1\n[[flow]]\nfrom = 1\nto = 2\n";
 
     fn load(more: &str, settings: &[(&str, &str)]) -> Result<Scenario, String> {
         let settings: Vec<_> = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(parameters(&scenario, 0), json!({"share": 0.0, "count": 3, "mode": "b", "fast": false}));
         assert_eq!(parameters(&scenario, 1), json!({"share": 0.0, "count": 9, "mode": "b", "fast": false}));
         assert_eq!(scenario.warnings(), []);
-        // What it is written out as gives it back.
+        // The written scenario gives the same scenario when it is read.
         for defaults in [true, false] {
             let text = scenario.to_toml(defaults);
             let surroundings = Surroundings::new(Path::new(""), Arc::new(Rules));

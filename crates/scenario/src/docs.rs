@@ -3,16 +3,16 @@
 use crate::events;
 use crate::models::{Model, Parameter, models};
 
-/// Between these two lines a page is generated; what stands around them is written by hand.
+/// The part of a page between these two lines is generated; the rest is written by hand.
 const BEGIN: &str = "<!-- generated from the source: begin -->";
 const END: &str = "<!-- generated from the source: end -->";
 
 /// The section `[sweep]`, whose keys are those of all others.
 const SWEEP: &str = r#"## `[sweep]`
 
-What the file compares. Each key is a key of the scenario in quotes, as `--set` takes it, with the values to compare: a list, or
-a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the values is a case. The keys of a table
-`[[sweep.together]]` change together: each has as many values as the others, or one for all.
+The comparison of the file. Each key is a key of the scenario in quotes, in the form of `--set`. Its value gives the values to
+compare: a list, or a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the values is a case. The keys of a
+table `[[sweep.together]]` change together: each key has the same number of values as the others, or one value for all cases.
 
 ```toml
 [sweep]
@@ -23,9 +23,9 @@ a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the val
 "flow.to" = "last"
 ```
 
-`hopyard run FILE` runs these 14 cases, and `hopyard check FILE` judges all of them. A `--set` of the same key replaces the values
-of the file. Keys that change together with that key keep their value if they have one for all cases, and are left out otherwise.
-The table is no part of a case: the configuration hash of a case is that of the scenario with the settings of the case.
+`hopyard run FILE` runs these 14 cases, and `hopyard check FILE` checks all of them. A `--set` of the same key replaces the
+values of the file. A key that changes together with that key keeps its value if it has one value for all cases; otherwise it is
+left out. The table is not part of a case: the configuration hash of a case is that of the scenario with the settings of the case.
 "#;
 
 /// A page of the documentation.
@@ -37,8 +37,8 @@ pub struct Page {
     generated: String,
 }
 
-/// Every generated page: one for each model, one for the sections of scenarios, one for what TCP variants answer to
-/// events.
+/// Every generated page: one for each model, one for the sections of scenarios, and one for the answers of TCP variants
+/// to events.
 #[must_use]
 pub fn pages() -> Vec<Page> {
     let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");
@@ -50,7 +50,7 @@ pub fn pages() -> Vec<Page> {
     }];
     pages.push(Page {
         path: "tcp-events.md".to_owned(),
-        title: "What TCP variants answer to events".to_owned(),
+        title: "How TCP variants answer events".to_owned(),
         generated: events::page(),
     });
     pages.extend(models.iter().map(|model| Page {
@@ -62,7 +62,7 @@ pub fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    /// The whole page: the generated part put into what is there already, or a new page around it.
+    /// The whole page: the existing page with the new generated part, or a new page.
     #[must_use]
     pub fn render(&self, existing: Option<&str>) -> String {
         let generated = format!("{BEGIN}\n\n{}\n{END}", self.generated);
@@ -95,7 +95,7 @@ fn head(model: &Model) -> String {
     if model.room != "scenario" && !profiles.is_empty() && profiles != ["rfc", "ns2"] {
         let names: Vec<_> = profiles.iter().map(|name| format!("`{name}`")).collect();
         text.push_str(&format!(
-            "\nIts profiles are {}; the first is the default, and `profile = \"{}\"` among its parameters takes the last.\n",
+            "\nIts profiles are {}. The first is the default. `profile = \"{}\"` in its table selects the last.\n",
             names.join(", "),
             profiles.last().unwrap_or(&"")
         ));
@@ -117,7 +117,7 @@ fn head(model: &Model) -> String {
     text
 }
 
-/// The profiles whose defaults differ; none where all are the same.
+/// The profiles whose defaults differ; none if all are the same.
 fn profiles(model: &Model) -> Vec<&'static str> {
     let differ = |parameter: &Parameter| parameter.defaults.iter().any(|it| it.value != parameter.defaults[0].value);
     if model.parameters.iter().any(differ) {
@@ -127,7 +127,7 @@ fn profiles(model: &Model) -> Vec<&'static str> {
     }
 }
 
-/// A section's title: the name of a table is code.
+/// A section's title: the name of a table is set as code.
 fn heading(section: &str) -> String {
     if section.starts_with('[') { code(section) } else { section.to_owned() }
 }
@@ -136,7 +136,7 @@ fn code(text: &str) -> String {
     format!("`{}`", cell(text))
 }
 
-/// Text that does not end a table's cell.
+/// Text in which no character ends a cell of the table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,8 +1,7 @@
-//! Which event each TCP variant answers in which way: a page of the documentation, made by asking the variants
-//! themselves.
+//! How each TCP variant answers each event: a page of the documentation, computed with the variants themselves.
 //!
-//! Every registered variant is brought into the same state by the same acknowledgements, and then told one event. What
-//! it answers is written down. A variant that is added is in the tables, and one that changes changes them.
+//! Every registered variant is brought into the same state by the same acknowledgements, and then receives one
+//! event. The page lists the answers. It includes new variants without further changes.
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Streams, Time};
@@ -19,10 +18,10 @@ const SEGMENT: u64 = 1000;
 const CWND: f64 = 20.0;
 const SSTHRESH: f64 = 10.0;
 const FLIGHT: f64 = 16.0;
-/// A round trip on the idle path, and one behind a queue.
+/// The round trip on the idle path, and with a queue.
 const SHORT: Span = Span::from_millis(100);
 const LONG: Span = Span::from_millis(150);
-/// The length of the route.
+/// The length of the route in hops.
 const HOPS: u8 = 4;
 /// Acknowledgements in a round trip.
 const ACKS: u64 = CWND as u64;
@@ -34,7 +33,7 @@ struct Subject {
     delivered: u64,
 }
 
-/// What one event did.
+/// The effect of one event.
 struct Effect {
     before: View,
     after: View,
@@ -42,7 +41,7 @@ struct Effect {
 }
 
 impl Subject {
-    /// A variant after ten round trips on an idle path, at the windows that every event finds.
+    /// A variant after ten round trips on an idle path, with the windows before each event.
     fn new(name: &str) -> Self {
         let config = Config::of_profile(name, RFC).expect("the registry lists it");
         let view = View {
@@ -90,7 +89,7 @@ impl Subject {
         }
     }
 
-    /// What the delivery rate of twenty segments in a round trip looks like.
+    /// A delivery rate sample of twenty segments in a round trip.
     fn rate(&mut self, round_trip: Span) -> Option<RateSample> {
         self.delivered += SEGMENT;
         self.rule.wants_rate().then_some(RateSample {
@@ -128,7 +127,7 @@ impl Subject {
         self.rule.on_sent(&sent, &self.view);
     }
 
-    /// A round trip's worth of acknowledgements.
+    /// The acknowledgements of one round trip.
     fn round_trip(&mut self, length: Span, phase: Phase) -> Vec<String> {
         let mut notes = Vec::new();
         self.view.srtt = Some(length);
@@ -139,13 +138,13 @@ impl Subject {
         notes
     }
 
-    /// Tells the variant what `tell` says, and watches.
+    /// Gives the variant what `tell` sends, and records the effect.
     fn told(mut self, tell: impl FnOnce(&mut Self, &mut Vec<String>)) -> Effect {
         let (gap, before) = (self.rule.pacing_gap(), self.view);
         let mut notes = Vec::new();
         tell(&mut self, &mut notes);
         if let Some(decision) = self.rule.decision() {
-            notes.push(format!("judged as {}", decision.cause.name().replace('_', " ")));
+            notes.push(format!("classified as {}", decision.cause.name().replace('_', " ")));
         }
         if self.rule.pacing_gap() != gap {
             notes.push(format!("pacing gap {} ms", number(self.rule.pacing_gap().seconds() * 1e3)));
@@ -154,7 +153,7 @@ impl Subject {
         Effect { before, after: self.view, notes }
     }
 
-    /// Tells the variant one event.
+    /// Gives the variant one event.
     fn event(self, tell: impl FnOnce(&mut Controller, &View) -> Answer) -> Effect {
         self.told(|it, notes| {
             let answer = tell(&mut it.rule, &it.view);
@@ -184,7 +183,7 @@ impl std::fmt::Display for Effect {
     }
 }
 
-/// What the network layer tells, with the titles of its columns.
+/// The events from the network layer, with the titles of their columns.
 fn network_events() -> Vec<(&'static str, NetworkEvent)> {
     vec![
         ("route lost", NetworkEvent::RouteLost),
@@ -194,7 +193,7 @@ fn network_events() -> Vec<(&'static str, NetworkEvent)> {
     ]
 }
 
-/// A column: its title, and what a variant does there.
+/// A column: its title, and the effect on a variant.
 type Column = (&'static str, Box<dyn Fn(Subject) -> String>);
 
 fn column(title: &'static str, effect: impl Fn(Subject) -> Effect + 'static) -> Column {
@@ -284,7 +283,7 @@ fn others() -> Vec<Column> {
     }
     columns.push(column("after a pause", |it| it.event(|rule, view| rule.on_idle(10.0, view))));
     columns.push((
-        "of its own",
+        "properties",
         Box::new(|it| {
             let mut traits = Vec::new();
             if !it.rule.pacing_gap().is_zero() {
@@ -297,9 +296,9 @@ fn others() -> Vec<Column> {
                 traits.push(format!("estimates {} kbit/s", number(bandwidth * 8.0 / 1e3)));
             }
             for (has, what) in [
-                (it.rule.wants_rate(), "takes rate samples"),
-                (it.rule.wants_notices(), "wants notices of unreachable segments"),
-                (it.rule.classifies(), "tells causes of loss apart"),
+                (it.rule.wants_rate(), "uses rate samples"),
+                (it.rule.wants_notices(), "uses notices of unreachable segments"),
+                (it.rule.classifies(), "classifies losses"),
                 (it.rule.governs_recovery(), "sets the window in recovery"),
             ] {
                 traits.extend(has.then(|| what.to_owned()));
@@ -308,7 +307,7 @@ fn others() -> Vec<Column> {
         }),
     ));
     columns.push((
-        "repairs by",
+        "recovery",
         Box::new(|it| {
             let recovery = serde_json::to_value(it.rule.recovery());
             recovery.ok().as_ref().and_then(Value::as_str).map_or_else(String::new, |name| format!("`{name}`"))
@@ -335,25 +334,28 @@ fn table(text: &mut String, title: &str, columns: &[Column]) {
 /// The page.
 pub(crate) fn page() -> String {
     let mut text = format!(
-        "What each window rule answers to each event of the [seam](../crates/model/src/transport/congestion/mod.rs), with the \
-         defaults of the profile `rfc` or its nearest. Before an event the window is {CWND} segments, ssthresh {SSTHRESH}, \
-         {FLIGHT} are outstanding, the route has {HOPS} hops, and ten round trips of {} ms each have gone by without a loss. A cell names what is \
-         otherwise after it; `–` where nothing is. What recovery does to the window besides is not shown.\n",
+        "The tables show how each congestion control answers each event of the \
+         [interface](../crates/model/src/transport/congestion/mod.rs), with the defaults of the profile `rfc` or the most \
+         similar profile. Before an event, cwnd is {CWND} segments, ssthresh is {SSTHRESH} segments, {FLIGHT} segments are \
+         outstanding, the route has {HOPS} hops, and ten round trips of {} ms each have passed without a loss. A cell \
+         names what the event changes; `–` means no change. The tables do not show how loss recovery itself changes the \
+         window.\n",
         number(SHORT.seconds() * 1e3)
     );
     table(&mut text, "A round trip of acknowledgements", &acknowledgements());
     text.push_str(&format!(
-        "\n{ACKS} acknowledgements of a segment each, of new data, and one duplicate. In slow start ssthresh is {}; with a queue \
-         round trips last {} ms.\n",
+        "\nThe first four columns show the effect of {ACKS} acknowledgements of new data, one segment each; the last column \
+         shows the effect of one duplicate acknowledgement. In slow start, ssthresh is {}. With a queue, a round trip is \
+         {} ms.\n",
         2.0 * CWND,
         number(LONG.seconds() * 1e3)
     ));
     table(&mut text, "Losses", &losses());
     text.push_str(
-        "\nThe window at \"recovered\" and \"timeout again\" is that after the loss or the timeout before; what is shown is what \
-         the event changes.\n",
+        "\nBefore \"recovered\" and \"timeout again\", the window is that after the loss or after the first timeout. The cell shows \
+         what the event itself changes.\n",
     );
-    table(&mut text, "The network, time, and what it is", &others());
+    table(&mut text, "Network events, time, and properties", &others());
     text
 }
 
@@ -378,7 +380,7 @@ mod tests {
         assert_eq!(effect("newreno", &losses, "timeout"), "cwnd 1, ssthresh 8");
         assert_eq!(effect("newreno", &losses, "timeout again"), "–");
         assert_eq!(effect("newreno", &others(), "after a pause"), "cwnd 10");
-        // Vegas gives way to a queue.
+        // Vegas reduces its window when there is a queue.
         assert_eq!(effect("vegas", &acks, "avoidance, a queue"), "cwnd 19");
     }
 

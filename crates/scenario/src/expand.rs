@@ -10,32 +10,32 @@ use crate::scenario::Scenario;
 /// One case of a comparison.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What sets it apart: each key of the comparison with the value that it has here.
+    /// What distinguishes it: each key of the comparison with its value in this case.
     pub settings: Vec<(String, String)>,
     /// The scenario with these settings.
     pub scenario: Scenario,
 }
 
 impl Scenario {
-    /// The scenario under every combination of the given values of keys, and of those of its `[sweep]`, which come
-    /// first; without keys, itself. A key that is given replaces that of `[sweep]`.
+    /// The scenario with every combination of the given values of keys and of the values of its `[sweep]`, which come
+    /// first; without keys, the scenario itself. A given key replaces the same key of `[sweep]`.
     ///
-    /// Cases share seed and run numbers: run 3 of each meets the same movement, the same channel, the same pairs of
-    /// nodes. The values of the last key change fastest.
+    /// Cases have the same seed and run numbers: run 3 of each case has the same movement, the same channel and the
+    /// same pairs of nodes. The values of the last key change fastest.
     ///
     /// # Errors
-    /// Everything that is wrong with any of the cases.
+    /// All problems of all cases.
     pub fn expand(&self, axes: &[Axis]) -> Result<Vec<Case>, Problems> {
         let own = self.sweep.without(axes.iter().flat_map(|axis| &axis.keys).map(String::as_str));
         cases(&[&own.axes(), axes].concat(), |settings| self.with(settings))
     }
 
-    /// Reads a scenario from text under every combination of the given values. What the settings replace need not be
-    /// right in the text. `given` are settings of all cases; the rest is as for [`Scenario::load`] and
+    /// Reads a scenario from text with every combination of the given values. Values of the text that a setting
+    /// replaces may be wrong. `given` are settings of all cases. Otherwise as [`Scenario::load`] and
     /// [`Scenario::expand`].
     ///
     /// # Errors
-    /// Everything that is wrong with any of the cases.
+    /// All problems of all cases.
     pub fn load_cases(
         text: &str,
         name: &str,
@@ -50,7 +50,7 @@ impl Scenario {
     }
 }
 
-/// A case for every combination of the axes' rows.
+/// A case for every combination of the rows of the axes.
 fn cases(
     axes: &[Axis],
     read: impl Fn(&[(String, String)]) -> Result<Scenario, Problems>,
@@ -92,10 +92,10 @@ fn cases(
     Problems::from_list(problems).map_or(Ok(cases), Err)
 }
 
-/// With this many problems, further cases are not read.
+/// After this number of problems no further cases are read.
 const MOST_PROBLEMS: usize = 1000;
 
-/// Takes apart what the command line gives: `flow.tcp=vegas,newreno` is a key and two values.
+/// Splits an argument of the command line: `flow.tcp=vegas,newreno` is a key and two values.
 ///
 /// Commas within quotes, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has
 /// two values.

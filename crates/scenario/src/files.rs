@@ -1,4 +1,4 @@
-//! What a scenario names that lies outside it: files, read once, and rules.
+//! What a scenario names outside itself: files, which are read once, and congestion controls.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -15,16 +15,17 @@ use crate::custom::{BadRule, CustomClass, Surroundings};
 use crate::problem::one_of;
 use crate::scenario::Scenario;
 
-/// The largest movement file that is read, in bytes on disk. The model bounds what a compressed file may inflate to.
+/// The largest movement file that is read, in bytes on disk. The movement model limits the size of a compressed file
+/// after decompression.
 pub(crate) const MOST_MOVEMENT: u64 = 256 << 20;
 
-/// A file that is not read.
+/// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// The system says why.
+    /// The operating system gives the reason.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It has no end, or would wait for somebody to write into it.
+    /// It has no end, or reading would wait for another program to write.
     #[error("it is not a regular file")]
     NoFile,
     /// It is larger than the given number of bytes.
@@ -40,13 +41,13 @@ pub(crate) fn in_megabytes(bytes: u64) -> String {
 /// The bytes of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// When it is larger, or not a regular file: a pipe would wait, and a device may have no end.
+/// When it is larger, or not a regular file: reading a pipe would wait, and a device may have no end.
 pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(Unreadable::NoFile);
     }
     let mut bytes = Vec::new();
-    // The size that the system reports may be wrong, or grow meanwhile.
+    // The size that the system reports may be wrong, or grow during reading.
     std::fs::File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(Unreadable::TooLarge(most)) } else { Ok(bytes) }
 }
@@ -55,7 +56,7 @@ pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable
 #[derive(Debug)]
 pub(crate) struct MovementFile {
     pub movements: Arc<Movements>,
-    /// What it holds.
+    /// Its content.
     pub bytes: Arc<[u8]>,
     /// The hash of its bytes.
     pub hash: u64,
@@ -64,16 +65,17 @@ pub(crate) struct MovementFile {
 /// A file that a scenario names.
 #[derive(Clone, Debug)]
 pub struct NamedFile {
-    /// Its name, as the scenario has it.
+    /// Its name, as in the scenario.
     pub path: String,
-    /// The hash of what it holds.
+    /// The hash of its content.
     pub hash: u64,
-    /// What it holds.
+    /// Its content.
     pub bytes: Arc<[u8]>,
 }
 
 impl Scenario {
-    /// The movement files that the scenario names, as they were read: with these, it can be made again anywhere.
+    /// The movement files that the scenario names, as they were read. With them the scenario can be read again
+    /// anywhere.
     #[must_use]
     pub fn files(&self) -> Vec<NamedFile> {
         let named = |(key, file): (&String, &Arc<MovementFile>)| {

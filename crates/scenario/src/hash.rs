@@ -1,7 +1,7 @@
-//! The configuration hash: equal for scenarios that mean the same.
+//! The configuration hash: equal for scenarios with the same meaning.
 //!
-//! Every struct is taken apart without `..`, so that a field that is added does not compile until it is either part of
-//! the hash or named here as one that changes no run.
+//! Every struct is destructured without `..`. A new field therefore does not compile until it is part of the hash, or
+//! is listed here as a field that changes no run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::files::MovementFile;
 use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Wire};
 
-/// The hash of all that a run depends on besides its seed and number.
+/// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
-    // `complete` says the same again; `simulator` changes no result.
+    // `complete` contains the same values again; `simulator` changes no result.
     let Resolved {
         head,
         nodes,
@@ -37,13 +37,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         simulator: _,
         complete: _,
     } = resolved;
-    // The profile chose the defaults, which are all here; how many runs there are changes none of them.
+    // The profile selected the defaults, which are all included here. The number of runs changes none of the runs.
     let Head { name: _, profile: _, duration, runs: _, seed: _ } = head;
-    // What is sampled, and how often, is only looked at.
+    // The sampled series, and their interval, only observe the run.
     let Measure { from, series: _, interval: _ } = measure;
     let mut nodes = json!(nodes);
     if let Some(nodes) = nodes.as_object_mut() {
-        // Where positions are listed, the list is what counts; the rule by which it came does not.
+        // If positions are listed, only the list matters, not the rule that produced it.
         if !positions.is_empty() {
             nodes.retain(|key, _| ["count", "wired"].contains(&key.as_str()));
         }
@@ -51,7 +51,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let chosen = |model: &Chosen| chosen(model, files);
     let kind = |kind: &FlowKind| flow_kind(kind, files);
     let flow = |(flow, carried): &(Flow, FlowKind)| {
-        // How the flow is carried says which models it uses, with their parameters.
+        // The flow's transport determines which models it uses, with their parameters.
         let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flow;
         json!([from, to, start, stop, kind(carried)])
     };
@@ -87,7 +87,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 
-/// A model with its parameters; of a movement file the content counts, not where it lies.
+/// A model with its parameters. Of a movement file the content is included, not its path.
 fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
     let Chosen { model, values } = chosen;
     let mut values = values.clone();

@@ -1,8 +1,8 @@
 //! Scenarios: read from TOML or built by a program, checked, compared, made into runs, written out, documented.
 //!
-//! A scenario's keys are fields of the models' `Params` and of the structs in [`sections`]; nothing else knows a key, a
-//! unit or a default. The reader lays what is given over the defaults and lets each struct judge its own keys, so that
-//! every problem of a file is found at once.
+//! A scenario's keys are fields of the models' `Params` and of the structs in [`sections`]. Keys, units and
+//! defaults are defined only there. The reader puts the given values over the defaults and lets each struct check its
+//! own keys, so that every problem of a file is found at once.
 
 mod axes;
 mod catalogue;

@@ -1,7 +1,7 @@
-//! Laying a scenario's keys over a model's defaults, so that every key that does not fit is found, each on its own.
+//! Merges a scenario's keys with a model's defaults, and reports every key that does not fit.
 //!
-//! A key is tried alone first: the model's own reader says whether the value has the right type and unit. Then all keys
-//! that passed are checked together, and a fault that the model finds is put down to the key it names.
+//! Each key is first checked alone: the model's own reader checks the type and the unit of the value. Then all keys
+//! that passed are checked together. A fault that the model finds is reported for the key that it names.
 
 use hopyard_model::params::{ModelInfo, ParamsError};
 use serde_json::{Map, Value};
@@ -13,35 +13,35 @@ use crate::write::{bare_or_quoted, inline};
 /// A model's parameters, or a section's keys, as an object.
 pub(crate) type Values = Map<String, Value>;
 
-/// The keys of one section: those of a model's parameters, and what else may stand there.
+/// The keys of one section: those of a model's parameters, and other keys that are possible there.
 pub(crate) struct Section<'a> {
-    /// The section's dotted path, such as `mac.dcf`; empty for the top of the file.
+    /// The section's dotted path, such as `mac.dcf`; empty for the top level of the file.
     pub path: String,
-    /// What the section's keys stand for, with the values they have if not given.
+    /// The parts of the section, with the default values of their keys.
     pub parts: Vec<(&'a dyn Judge, Values)>,
-    /// Tables that may stand in the section, and that are read elsewhere.
+    /// Tables that are possible in the section, and that are read elsewhere.
     pub tables: Vec<&'a str>,
-    /// The profiles among which a key `profile` of the section may choose; none where there is no such key.
+    /// The profiles that a key `profile` of the section can select; none if the section has no such key.
     pub profiles: &'static [&'static str],
 }
 
-/// The key by which a model's table takes another profile than the scenario's.
+/// The key with which a model's table selects another profile than the scenario's.
 pub(crate) const PROFILE: &str = "profile";
 
-/// The profiles among which the table of a model's parameters may choose.
+/// The profiles that the table of a model's parameters can select.
 pub(crate) fn profiles(info: &ModelInfo) -> &'static [&'static str] {
     if info.room == "scenario" || info.profiles.len() < 2 { &[] } else { info.profiles }
 }
 
-/// Who says what the values of a section's keys may be.
+/// Checks the values of a section's keys.
 pub(crate) trait Judge {
     /// The defaults under a profile.
     fn defaults(&self, profile: &str) -> Value;
 
-    /// Values in their one form.
+    /// Values in their canonical form.
     ///
     /// # Errors
-    /// When they have the wrong type or unit, or are impossible together.
+    /// When they have the wrong type or unit, or are an impossible combination.
     fn canonical(&self, values: &Value) -> Result<Value, ParamsError>;
 }
 
@@ -61,9 +61,9 @@ impl Section<'_> {
         join(&self.path, key)
     }
 
-    /// Reads the section; the answer has one object for each of its parts.
+    /// Reads the section. The result has one object for each of its parts.
     ///
-    /// `elsewhere` says where a key that is not of this section would belong.
+    /// `elsewhere` names the sections to which a misplaced key would belong.
     pub(crate) fn read(
         mut self,
         table: Option<&Table>,
@@ -106,7 +106,7 @@ impl Section<'_> {
             .collect()
     }
 
-    /// Starts from the defaults of the profile that the section chooses.
+    /// Starts with the defaults of the profile that the section selects.
     fn take_profile(&mut self, entry: &Entry, problems: &mut Vec<Problem>) {
         let Some(profile) = entry.node.as_str().and_then(|name| self.profiles.iter().find(|known| **known == name))
         else {
@@ -127,8 +127,8 @@ impl Section<'_> {
         }
     }
 
-    /// The values under a key, each with its path: a parameter that is itself a table is laid over its defaults key by
-    /// key.
+    /// The values under a key, each with its path. A parameter that is itself a table is merged with its defaults key
+    /// by key.
     fn leaves<'t>(
         &self,
         entry: &'t Entry,
@@ -149,14 +149,14 @@ impl Section<'_> {
                     }
                 }
             }
-            // What cannot be read has its problem already.
+            // A value that cannot be read already has its problem.
             _ if entry.node.is_bad() => {}
             _ => leaves.push(Leaf { path: above.clone(), node: &entry.node }),
         }
         above.pop();
     }
 
-    /// One part's values with the given keys laid over them; keys that do not fit are reported and left out.
+    /// The values of one part, merged with the given keys. Keys that do not fit are reported and left out.
     fn merge(
         &self,
         judge: &dyn Judge,
@@ -193,14 +193,14 @@ impl Section<'_> {
                     return base.clone();
                 }
             };
-            // The key at fault, or else one without which the fault would not be.
+            // The faulty key, or another key whose removal removes the fault.
             let named = |leaf: &Leaf<'_>| [leaf.path.first(), leaf.path.last()].contains(&Some(&fault.parameter));
             let culprit = leaves.iter().position(named).or_else(|| {
                 let without =
                     |i: usize| with(&mut leaves.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, leaf)| leaf));
                 (0..leaves.len()).find(|&i| judge.canonical(&without(i)).is_ok())
             });
-            // Once a key is taken out, its default may not go with the keys that were given together with it.
+            // When a key is removed, its default may be incompatible with the keys that were given together with it.
             if reported.contains(&fault.parameter) {
                 return base.clone();
             }
@@ -229,13 +229,13 @@ impl Section<'_> {
     }
 }
 
-/// A value that a scenario gives, and the key or keys below the section that lead to it.
+/// A value that a scenario gives, and the keys below the section that lead to it.
 struct Leaf<'t> {
     path: Vec<&'t str>,
     node: &'t Node,
 }
 
-/// A key that is not among those known.
+/// An unknown key.
 fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -> Option<String>) -> Problem {
     let title = if path.is_empty() { "a scenario".to_owned() } else { format!("[{path}]") };
     let problem =
@@ -244,7 +244,7 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     if let Some(name) = nearest(&entry.key, known.iter().copied()) {
         problem.hint(format!("did you mean `{name}`?"))
     } else if let Some(place) = elsewhere(&entry.key) {
-        // The key may be meant for the other section, or may be no key of this one any more.
+        // The key may belong to the other section, or may have been removed from this one.
         let here = if path.is_empty() || known.is_empty() {
             String::new()
         } else {
@@ -258,7 +258,7 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     }
 }
 
-/// A dotted path. A key that has more than letters, digits, `_` and `-` stands in quotes, as in TOML.
+/// A dotted path. A key with other characters than letters, digits, `_` and `-` is quoted, as in TOML.
 pub(crate) fn join(path: &str, key: &str) -> String {
     let key = bare_or_quoted(key);
     if path.is_empty() { key } else { format!("{path}.{key}") }
@@ -290,7 +290,8 @@ pub(crate) fn steps(path: &str) -> Vec<&str> {
     }
 }
 
-/// A problem with a value that a model refused, in the model's words: "expected …" where it says so, else as a hint.
+/// A problem with a value that a model refused, in the model's words: as the expectation if it begins with "expected",
+/// otherwise as a hint.
 fn expectation(problem: Problem, words: &str) -> Problem {
     match words.strip_prefix("expected ") {
         Some(expected) => problem.expected(expected),
@@ -313,7 +314,7 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
         };
     };
     let expected = kind_in_words(expected);
-    // A value within a list or table is not the one that the mark shows.
+    // The marked value is a list or a table; the wrong value is inside it.
     let is_inner = matches!(node.kind, Kind::Array(_) | Kind::Table(_));
     let message = match is_inner.then(|| inner(found)) {
         Some(Some(value)) => format!("`{key}` has {value} in it"),
@@ -329,14 +330,14 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
     }
 }
 
-/// A type as serde names it, in words.
+/// A type as serde names it, in plain words.
 fn kind_in_words(expected: &str) -> String {
     let whole = |low: i128, high: i128| format!("a whole number from {low} to {high}");
     match expected {
         "u8" => whole(0, u8::MAX.into()),
         "u16" => whole(0, u16::MAX.into()),
         "u32" => whole(0, u32::MAX.into()),
-        // TOML has no larger whole numbers.
+        // TOML has no larger integers.
         "u64" | "usize" => whole(0, i64::MAX.into()),
         "i8" => whole(i8::MIN.into(), i8::MAX.into()),
         "i16" => whole(i16::MIN.into(), i16::MAX.into()),
@@ -351,7 +352,7 @@ fn kind_in_words(expected: &str) -> String {
         other if other.starts_with("struct ") => "a table".to_owned(),
         other => match other.strip_prefix("an array of length ") {
             Some(length) => format!("{length} values in each list"),
-            // serde does not say how many there should be.
+            // serde does not report the expected length.
             None if other == "fewer elements in array" => "fewer values in each list".to_owned(),
             None => other
                 .strip_prefix("one of ")
@@ -360,7 +361,7 @@ fn kind_in_words(expected: &str) -> String {
     }
 }
 
-/// What serde found within a list or table, in words.
+/// What serde found in a list or table, in plain words.
 fn inner(found: &str) -> Option<String> {
     let rest = |prefix: &str| found.strip_prefix(prefix);
     if let Some(word) = rest("unknown variant ") {
@@ -373,7 +374,7 @@ fn inner(found: &str) -> Option<String> {
         return Some(format!("a list of {length}"));
     }
     let Some(value) = rest("invalid type: ").or_else(|| rest("invalid value: ")) else {
-        // A quantity's own reader shows the text that it found.
+        // The reader of a quantity shows the text itself.
         return found.starts_with('"').then(|| format!("the text {found}"));
     };
     Some(match value.split_once(' ') {

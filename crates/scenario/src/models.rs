@@ -1,4 +1,4 @@
-//! The list of models and sections: what the command line shows, and what schema and documentation are made from.
+//! The list of models and sections. The command line shows it; schema and documentation are made from it.
 
 use hopyard_model::params::ModelInfo;
 use serde::Serialize;
@@ -11,13 +11,13 @@ use crate::write::inline;
 /// A model, or a section of a scenario, with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Model {
-    /// The room it stands in, such as "routing"; "scenario" for a section of the scenario itself.
+    /// Its room, such as "routing"; "scenario" for a section of the scenario itself.
     pub room: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Where its parameters stand in a scenario, such as `[routing.aodv]`.
+    /// The place of its parameters in a scenario, such as `[routing.aodv]`.
     pub section: String,
-    /// One sentence: what it is and where it is written down.
+    /// One sentence with a description and a reference.
     pub summary: &'static str,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
@@ -26,13 +26,13 @@ pub struct Model {
 /// A parameter of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Parameter {
-    /// Its key; those of a table within the parameters have dots in them.
+    /// Its key. The key of a table within the parameters contains dots.
     pub name: String,
-    /// What its values are: "a rate above zero such as \"2 Mbps\"", "a whole number", "\"long\" or \"short\"".
+    /// Its possible values: "a rate above zero such as \"2 Mbps\"", "a whole number", "\"long\" or \"short\"".
     pub kind: String,
-    /// Its default under each profile, as TOML.
+    /// Its default in each profile, as TOML.
     pub defaults: Vec<ProfileDefault>,
-    /// What it does, with its source.
+    /// Its effect, with the source.
     pub description: String,
 }
 
@@ -46,7 +46,7 @@ pub struct ProfileDefault {
 }
 
 impl Parameter {
-    /// The default under a profile, as TOML.
+    /// The default in a profile, as TOML.
     #[must_use]
     pub fn default(&self, profile: &str) -> &str {
         let found = self.defaults.iter().find(|default| default.profile == profile).or(self.defaults.first());
@@ -60,10 +60,10 @@ pub fn models() -> Vec<Model> {
     own_sections().chain(all_models()).map(describe).collect()
 }
 
-/// The models that a word names: all of a room, or one by its name, or the section of that name.
+/// The models that a word names: all models of a room, one model, or one section.
 ///
 /// # Errors
-/// When there is none; says which name is nearest.
+/// When there is none; the error gives the nearest name.
 pub fn find_models(word: &str) -> Result<Vec<Model>, String> {
     let all = models();
     let found: Vec<_> = all.iter().filter(|model| model.name == word || model.room == word).cloned().collect();
@@ -80,7 +80,7 @@ pub fn find_models(word: &str) -> Result<Vec<Model>, String> {
     })
 }
 
-/// The dotted path of the table in which a model's parameters stand.
+/// The dotted path of the table of a model's parameters.
 fn section(info: &ModelInfo) -> String {
     match ROOMS.iter().find(|room| room.name == info.room && room.model(info.name).is_some()) {
         Some(room) => format!("[{}.{}]", room.section, info.name),
@@ -121,7 +121,7 @@ fn properties(path: &str, schema: &Value, root: &Value, each: &mut dyn FnMut(&st
     }
 }
 
-/// A schema itself, or the one that it refers to.
+/// A schema itself, or the schema to which it refers.
 fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let reference = schema.get("$ref").and_then(Value::as_str);
     reference.and_then(|path| root.pointer(path.trim_start_matches('#'))).unwrap_or(schema)
@@ -138,7 +138,7 @@ fn default(info: &ModelInfo, profile: &str, name: &str) -> String {
     value.and_then(inline).unwrap_or_default()
 }
 
-/// What a parameter's values are, in words.
+/// The possible values of a parameter, in words.
 fn kind(property: &Value, root: &Value) -> String {
     let schema = resolved(property, root);
     let text = |value: &Value| value.as_str().map(|text| format!("\"{text}\""));
@@ -154,7 +154,7 @@ fn kind(property: &Value, root: &Value) -> String {
     }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     match kind {
-        // A quantity's own description says what it looks like.
+        // The description of a quantity contains an example.
         "string" if schema.get("examples").is_some() => description(schema),
         "string" => "text".to_owned(),
         "integer" => "a whole number".to_owned(),

@@ -1,11 +1,11 @@
-//! Where nodes start, and which pairs of them talk, where the scenario leaves that to a rule or to chance.
+//! Start positions of nodes and pairs of nodes for flows, where the scenario gives a rule or leaves them to chance.
 
 use hopyard_engine::{Rng, Span};
 use hopyard_model::mobility::Position;
 
 use crate::sections::{Nodes, Placement};
 
-/// The places of nodes under a rule without chance; nothing where chance or the movement model decides.
+/// The positions of nodes under a deterministic rule; nothing if chance or the movement model decides.
 pub(crate) fn fixed(nodes: &Nodes) -> Option<Vec<Position>> {
     let spacing = nodes.spacing.metres();
     let places = 0..nodes.count;
@@ -19,7 +19,7 @@ pub(crate) fn fixed(nodes: &Nodes) -> Option<Vec<Position>> {
         Placement::Circle => {
             let radius = nodes.radius.metres();
             let around = f64::from(nodes.count.saturating_sub(1));
-            // The middle lies so that no coordinate is negative.
+            // The centre is chosen so that no coordinate is negative.
             let place = |i: u32| {
                 let angle = 2.0 * std::f64::consts::PI * f64::from(i.saturating_sub(1)) / around;
                 let (x, y) = if i == 0 { (0.0, 0.0) } else { (libm::cos(angle), libm::sin(angle)) };
@@ -41,7 +41,7 @@ fn square_side(count: u32) -> u32 {
     side
 }
 
-/// Places drawn uniformly in the area. The first nodes' places do not depend on how many there are.
+/// Positions drawn uniformly in the area. The positions of the first nodes do not depend on the number of nodes.
 pub(crate) fn uniform(nodes: &Nodes, mut rng: Rng) -> Vec<Position> {
     let [width, height] = nodes.area.map(|length| length.metres());
     (0..nodes.count).map(|_| Position { x: rng.uniform_in(0.0, width), y: rng.uniform_in(0.0, height) }).collect()
@@ -59,7 +59,7 @@ pub(crate) struct Drawn {
 pub(crate) fn draw_flows(count: u32, nodes: u32, start: [Span; 2], mut rng: Rng) -> Vec<Drawn> {
     let nodes = u64::from(nodes);
     let pairs = nodes * nodes.saturating_sub(1);
-    // Floyd's sampling: each set of pairs is equally likely, however many are taken; then the order is drawn
+    // Floyd's sampling: each set of pairs is equally likely, for any number of pairs. Then the order is drawn
     // (Fisher-Yates).
     let mut numbers: Vec<u64> = Vec::with_capacity(count as usize);
     let mut taken = std::collections::BTreeSet::new();
@@ -124,7 +124,7 @@ mod tests {
             *cells.entry(((place.x / 100.0) as i32, (place.y / 50.0) as i32)).or_insert(0) += 1;
         }
         assert_eq!(cells.len(), 6);
-        // 500 a cell, with a standard deviation of 20.
+        // 500 in each cell, with a standard deviation of 20.
         assert!(cells.values().all(|&count: &i32| (count - 500).abs() < 100), "{cells:?}");
         let fewer = uniform(&Nodes { count: 10, ..spec }, Streams::new(1, 0).stream("placement"));
         assert_eq!(fewer, places[..10]);
@@ -144,7 +144,7 @@ mod tests {
             }
             *counts.entry((flows[0].from, flows[0].to)).or_insert(0) += 1;
         }
-        // 12 pairs, each first in 333 of 4000 draws, with a standard deviation of 17.5.
+        // There are 12 pairs. Each is the first in 333 of 4000 draws on average, with a standard deviation of 17.5.
         assert_eq!(counts.len(), 12);
         assert!(counts.values().all(|&count: &i32| (count - 333).abs() < 90), "{counts:?}");
         let all = draw_flows(12, 4, [Span::ZERO; 2], Streams::new(7, 0).stream("flows"));

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: every problem at once, each with its place, what was expected, and a hint.
+//! The problems of a scenario: all at once, each with its place, what was expected, and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 /// Where text comes from.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// The file's name, `--set` for a setting, or nothing for a scenario that was made by a program.
+    /// The file's name, `--set` for a setting, or nothing for a scenario that a program has made.
     pub name: Option<String>,
     /// All of it.
     pub text: String,
-    /// Where each line starts; found out when it is first asked for.
+    /// The start of each line, computed when it is needed first.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -49,7 +49,7 @@ impl Source {
         self.text[start..].lines().next().unwrap_or_default()
     }
 
-    /// The lines of a stretch of text: the number of the first, and from which byte to which they go.
+    /// The lines of a part of a text: the number of the first line, and the range of their bytes.
     fn lines_of(&self, span: &Range<usize>) -> (usize, Range<usize>) {
         let first = self.position(span.start).0;
         let end = self.text[span.end..].find('\n').map_or(self.text.len(), |newline| span.end + newline);
@@ -57,7 +57,7 @@ impl Source {
     }
 }
 
-/// A stretch of text of one source.
+/// A part of the text of one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub source: Arc<Source>,
@@ -66,7 +66,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) fn new(source: &Arc<Source>, span: Range<usize>) -> Self {
-        // A parser that recovers may point past the end, or into the middle of a character.
+        // A parser that recovers from an error may point past the end, or into the middle of a character.
         let clamp = |at: usize| (0..=at.min(source.text.len())).rev().find(|&at| source.text.is_char_boundary(at));
         let (start, end) = (clamp(span.start).unwrap_or(0), clamp(span.end).unwrap_or(0));
         Self { source: Arc::clone(source), span: start..end.max(start) }
@@ -78,10 +78,10 @@ impl Mark {
     }
 }
 
-/// The name under which settings on top of a scenario are shown.
+/// The name that messages give to settings over the scenario.
 pub(crate) const SETTING: &str = "--set";
 
-/// Where a problem stands in its source.
+/// The place of a problem in its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The file, or `--set` for a setting given on top of it.
@@ -94,23 +94,23 @@ pub struct Location {
     pub text: String,
 }
 
-/// One thing that is wrong with a scenario.
+/// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The key concerned, as `--set` would name it: `mac.dcf.rate`, `flow.1.to`.
     pub path: String,
     /// What is wrong.
     pub message: String,
-    /// What was expected there, where one can say.
+    /// What was expected there, if this is known.
     pub expected: Option<String>,
-    /// What to do about it.
+    /// A hint for the user.
     pub hint: Option<String>,
     pub(crate) mark: Option<Mark>,
 }
 
 impl Problem {
     pub(crate) fn new(path: impl Into<String>, mark: Option<&Mark>, message: impl Into<String>) -> Self {
-        // A key or a value in quotes may have line breaks or control characters in it, which would disturb a terminal.
+        // A key or a value in quotes may contain line breaks or control characters, which would disturb a terminal.
         let printable = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
         let message = message.into().chars().map(printable).collect();
         Self { path: path.into(), message, expected: None, hint: None, mark: mark.cloned() }
@@ -126,7 +126,7 @@ impl Problem {
         self
     }
 
-    /// The place in the file; nothing for a scenario that was made by a program.
+    /// The place in the file; nothing for a scenario that a program has made.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
         let mark = self.mark.as_ref()?;
@@ -136,14 +136,14 @@ impl Problem {
         Some(Location { file, line, column, text })
     }
 
-    /// The problem as a compiler would show it; `level` is "error" or "warning".
+    /// The problem in the form of a compiler's message; `level` is "error" or "warning".
     fn render(&self, level: Level<'_>, renderer: &Renderer) -> String {
         let title = level.primary_title(&self.message);
         let expected = self.expected.as_ref().map(|expected| format!("expected {expected}"));
         let in_file = self.mark.as_ref().and_then(|mark| Some((mark, mark.source.name.as_deref()?)));
         let mut group = if let Some((mark, name)) = in_file {
             let label = expected.as_deref();
-            // Only the lines concerned: with thousands of problems the whole text would be gone through thousands of
+            // Only the lines concerned: with thousands of problems, the whole text would be searched thousands of
             // times.
             let (first, lines) = mark.source.lines_of(&mark.span);
             let span = mark.span.start - lines.start..mark.span.end - lines.start;
@@ -166,7 +166,7 @@ impl Problem {
         self.render(Level::ERROR, &Renderer::styled())
     }
 
-    /// The problem as a warning: nothing is wrong, but something may not be meant.
+    /// The problem as a warning: the value is possible, but may not be intended.
     #[must_use]
     pub fn as_warning(&self) -> String {
         self.render(Level::WARNING, &Renderer::plain())
@@ -179,17 +179,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How many problems are shown in full.
+/// The number of problems that are shown in full.
 const MOST_SHOWN: usize = 50;
 
-/// Everything that is wrong with a scenario, in the order of the file. There is at least one.
+/// All problems of a scenario, in the order of the file. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// The problems as an error, or nothing when there is none.
+    /// The problems as an error, or nothing if there is none.
     pub(crate) fn from_list(mut problems: Vec<Problem>) -> Option<Self> {
-        // Settings come after the file; the sort is stable, so that the rest stays as it was found.
+        // Problems of settings come after those of the file. The sort is stable, so that the other problems keep their
+        // order.
         problems.sort_by_key(|p| p.mark.as_ref().map_or((true, 0), |m| (m.is_setting(), m.span.start)));
         problems.dedup();
         (!problems.is_empty()).then_some(Self(problems))
@@ -220,15 +221,15 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The name among `names` that was probably meant by `word`.
+/// The name among `names` that `word` is probably a misspelling of.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let normal = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let word = normal(word);
-    // A third of the letters may be wrong: more than that is another word.
+    // A third of the letters may be wrong. With more errors it is a different word.
     let most = |name: &str| (name.len().max(word.len()) / 3).max(1);
     names
         .into_iter()
-        // The lengths alone tell most words apart, at no cost.
+        // The lengths alone exclude most words, at no cost.
         .filter(|name| name.len().abs_diff(word.len()) <= most(name))
         .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
         .filter(|(distance, name)| *distance <= most(name))

@@ -1,7 +1,7 @@
-//! Which nodes can reach which: flows that no radio, wire or route can carry are found before the run.
+//! Checks which nodes can reach each other, to find flows that no radio, wire or route can carry before the run.
 //!
-//! What is certain is an error: still nodes beyond every range, a wired host under a protocol that uses radios only.
-//! What is only likely is a warning: a network whose nodes are drawn or move, and are too far apart to be connected.
+//! A certain fault is an error: stationary nodes beyond every range, or a wired host under a protocol that uses radios
+//! only. A likely fault is a warning: a network of drawn or moving nodes that are too far apart to be connected.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::placement::{draw_flows, uniform};
 use crate::resolve::{Resolved, Resolver};
 use crate::sections::{Flow, Placement};
 
-/// How many runs of nodes that are drawn are looked at.
+/// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
 
 /// The distances within which frames may be received.
 struct Ranges {
-    /// Beyond it nothing is ever received.
+    /// Frames are never received at a larger distance.
     most: f64,
-    /// Where a frame without interference is just received, in the median.
+    /// The distance at which a frame without interference is just received, in the median.
     usual: f64,
 }
 
@@ -36,7 +36,7 @@ impl Ranges {
         let power = radio.transmit_power;
         let reach = |level: Sensitivity| channel.reach(level.watts(&channel, power) / power.watts());
         let receive = reach(radio.receive);
-        // By SINR a frame may be received that is weaker than `receive`, but none that is not sensed.
+        // With reception by SINR, a frame weaker than `receive` may be received, but no frame that is not sensed.
         let most = if radio.reception == Reception::Sinr { receive.max(reach(radio.sense)) } else { receive };
         Some(Self {
             most,
@@ -45,7 +45,7 @@ impl Ranges {
     }
 }
 
-/// The distance at which the median gain falls below `gain`; `reach` is a bound on it.
+/// The distance at which the median gain falls below `gain`; it is less than `reach`.
 fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
     let (mut near, mut far) = (0.0, reach);
     for _ in 0..60 {
@@ -59,18 +59,18 @@ fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
 struct Groups(Vec<u32>);
 
 impl Groups {
-    /// Nodes within `range` of each other are connected, and those that a wire joins; `all` counts those without a
-    /// radio too.
+    /// Two nodes are connected if they are within `range` of each other, or if a wire connects them. `all` also counts
+    /// nodes without a radio.
     fn new(places: &[Position], range: f64, all: u32, wires: impl Iterator<Item = [u32; 2]>) -> Self {
         let mut groups = Self((0..all).collect());
-        // Neighbours of a node lie in its cell or in one of the eight around it.
+        // The neighbours of a node are in its cell or in one of the eight cells around it.
         let cell = |place: &Position| ((place.x / range).floor() as i64, (place.y / range).floor() as i64);
         let mut cells: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
         for (node, place) in (0..).zip(places) {
             cells.entry(cell(place)).or_default().push(node);
         }
         for (&(x, y), nodes) in &cells {
-            // Each pair of cells is looked at once.
+            // Each pair of cells is examined once.
             for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
                 for &b in cells.get(&other).into_iter().flatten() {
                     for &a in nodes {
@@ -109,7 +109,7 @@ fn distance(a: Position, b: Position) -> f64 {
 }
 
 impl Resolver<'_> {
-    /// Reports flows that nothing can carry.
+    /// Reports flows that cannot be carried at all.
     pub(crate) fn check_reach(&mut self, resolved: &Resolved) {
         self.check_wired_hosts(resolved);
         let Some(ranges) = Ranges::of(resolved) else { return };
@@ -154,7 +154,7 @@ impl Resolver<'_> {
             Some(format!("no frame is received over more than {most:.0} m: nodes must stand closer together"));
     }
 
-    /// Nodes that are drawn, or that move.
+    /// Drawn or moving nodes.
     fn check_drawn(&mut self, resolved: &Resolved, ranges: &Ranges, all_still: bool) {
         let radios = resolved.nodes.count;
         if all_still && resolved.nodes.placement == Placement::Uniform {
@@ -201,7 +201,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Nodes with wires only, under a protocol that talks over radios only.
+    /// Nodes with wires only, under a protocol that uses radios only.
     fn check_wired_hosts(&mut self, resolved: &Resolved) {
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;

@@ -1,4 +1,4 @@
-//! From a tree of text to what it means: each section's values complete, models chosen, everything checked.
+//! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::problem::{Mark, Problem};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
 
-/// A model with its parameters, complete.
+/// A model with all its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub model: &'static ModelInfo,
     pub values: Values,
 }
 
-/// A flow's window rule.
+/// A flow's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) enum Variant {
     /// A model.
     Model(Chosen),
-    /// A rule from outside.
+    /// An external congestion control.
     Custom(Custom),
 }
 
-/// How flows are carried and what they carry.
+/// The transport and the traffic of flows.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowKind {
     /// Nothing for UDP.
@@ -50,16 +50,16 @@ pub(crate) struct TcpKind {
     pub acking: Chosen,
 }
 
-/// A scenario's meaning.
+/// The meaning of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
     pub head: Head,
     pub nodes: Nodes,
-    /// Where nodes are placed that are placed the same in every run.
+    /// The positions of nodes, if they are the same in every run.
     pub positions: Vec<Position>,
     pub mobility: Chosen,
     pub movements: Vec<(Movement, Chosen)>,
-    /// The movement file of each `mobility` or `movements` that names one, by its parameters.
+    /// The movement files of each `mobility` or `movements` that names one, by its parameters.
     pub files: BTreeMap<String, Arc<MovementFile>>,
     pub radio: Values,
     pub propagation: Chosen,
@@ -76,7 +76,7 @@ pub(crate) struct Resolved {
     pub complete: Values,
 }
 
-/// What comes of reading a scenario.
+/// The result of reading a scenario.
 pub(crate) struct Outcome {
     pub resolved: Option<Resolved>,
     pub problems: Vec<Problem>,
@@ -110,14 +110,15 @@ pub(crate) struct Resolver<'a> {
     pub files: &'a Files,
     profile: String,
     area: Option<[Value; 2]>,
-    /// Parameters given in a section of the whole scenario, by room and model: with them the others are compared.
+    /// Parameters of sections for the whole scenario, by room and model. The parameters of flows and nodes are compared
+    /// with them.
     shared: BTreeMap<(&'static str, &'static str), Values>,
     used: BTreeSet<(&'static str, &'static str)>,
-    /// What the names of rules from outside stand for, as far as they were looked up.
+    /// The external congestion controls that were already looked up.
     pub classes: BTreeMap<String, Option<Arc<dyn CustomClass>>>,
-    /// Parameters of rules from outside, given for the whole scenario.
+    /// Parameters of external congestion controls for the whole scenario.
     pub custom: BTreeMap<String, Values>,
-    /// Those of rules that flows use, when a flow says nothing else.
+    /// The parameters of each external congestion control in use, when a flow gives none.
     pub used_custom: BTreeMap<String, Values>,
     pub problems: Vec<Problem>,
     /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
@@ -126,7 +127,7 @@ pub(crate) struct Resolver<'a> {
     complete: Values,
 }
 
-/// A section's values as typed data; they passed the same type's check.
+/// A section's values as typed data, which the same type has already checked.
 fn typed<T: DeserializeOwned>(values: &Values) -> T {
     serde_json::from_value(Value::Object(values.clone())).expect("a section was read by its own type")
 }
@@ -213,7 +214,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The place of a dotted key in the text, or of the nearest thing above it.
+    /// The place of a dotted key in the text, or of the nearest table that contains it.
     pub(crate) fn place(&self, path: &str) -> Option<Mark> {
         let mut best = None;
         let mut node: Option<&Node> = None;
@@ -233,7 +234,7 @@ impl<'a> Resolver<'a> {
             };
             let Some(entry) = table.get(step) else { return best };
             node = Some(&entry.node);
-            // A table's own mark covers its header; that of a key in it, its value.
+            // The place of a table is its header; the place of a key in it is its value.
             best = Some(entry.node.mark.clone());
         }
         best
@@ -255,7 +256,7 @@ impl<'a> Resolver<'a> {
         self.warnings.push(Problem::new(path, place.as_ref(), message));
     }
 
-    /// A section that stands once.
+    /// A section that occurs once.
     fn table(&self, name: &str) -> Option<&'a Table> {
         match self.root.get(name).map(|entry| &entry.node.kind) {
             Some(Kind::Table(table)) => Some(table),
@@ -263,13 +264,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The parameters that a model has in this scenario when a flow or a node says nothing else.
+    /// The parameters of a model in this scenario when a flow or a node gives none.
     fn base(&self, room: &'static str, info: &'static ModelInfo) -> Values {
         if let Some(values) = self.shared.get(&(room, info.name)) {
             return values.clone();
         }
         let mut values = self.defaults(info);
-        // Nodes that draw their own ways draw them in the scenario's area.
+        // Nodes that draw their own paths draw them in the scenario's area.
         if let Some([width, height]) = &self.area
             && room == "mobility"
             && values.contains_key("width")
@@ -281,7 +282,7 @@ impl<'a> Resolver<'a> {
         values
     }
 
-    /// Reads a section that stands once, with the tables of its models.
+    /// Reads a section that occurs once, with the tables of its models.
     fn single(&mut self, name: &'static str) -> Read {
         let layout = layout(name);
         let entry = self.root.get(name);
@@ -307,12 +308,12 @@ impl<'a> Resolver<'a> {
         read
     }
 
-    /// A section with one model's parameters, or one section's keys, and no more.
+    /// A section with one model's parameters, or one section's keys, and nothing else.
     fn plain(&mut self, name: &'static str) -> Values {
         self.single(name).take()
     }
 
-    /// A section whose one job is to choose a model.
+    /// A section that only selects a model.
     fn choice(&mut self, name: &'static str, room_name: &'static str) -> Option<Chosen> {
         let own = self.plain(name);
         self.chosen_in(name, room_name, &own)
@@ -367,7 +368,7 @@ impl<'a> Resolver<'a> {
         Read { parts: section.read(table, header, where_belongs, &mut self.problems) }
     }
 
-    /// The tables of a room's models that stand in a section, complete.
+    /// The complete tables of a room's models in a section.
     fn given_tables(
         &mut self,
         room: &'static crate::catalogue::Room,
@@ -439,7 +440,7 @@ impl<'a> Resolver<'a> {
         movements.into_iter().collect()
     }
 
-    /// A chosen model with the parameters of its own table, if there is one; tables of other models are warned of.
+    /// A selected model with the parameters of its own table, if there is one. Tables of other models cause a warning.
     fn with_table(
         &mut self,
         room_name: &'static str,
@@ -487,7 +488,7 @@ impl<'a> Resolver<'a> {
         kind.map(|kind| Some((typed::<Flows>(&own), kind)))
     }
 
-    /// Reads a flow, or the flows that are drawn: its own keys, what it carries, and how it is written out.
+    /// Reads a flow, or the randomly drawn flows: its own keys, its transport and traffic, and how it is written.
     fn flow_like(
         &mut self,
         layout: &'static Layout,
@@ -561,7 +562,7 @@ impl<'a> Resolver<'a> {
         wires
     }
 
-    /// Puts the parameters of the models that are used into their sections.
+    /// Puts the parameters of the models in use into their sections.
     fn tables_of_used_models(&mut self) {
         for (room_name, model) in &self.used {
             let room = room(room_name);
@@ -614,7 +615,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether a key of a flow makes sense with TCP alone.
+/// Whether a key of a flow applies to TCP only.
 pub(crate) fn is_tcp_only(key: &str) -> bool {
     let tcp = layout("tcp").parts[0];
     ["tcp", "acking"].contains(&key)

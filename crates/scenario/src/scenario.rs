@@ -1,4 +1,4 @@
-//! A scenario: what a file says, or a program, with every default that applies, checked.
+//! A scenario: the values of a file or a program, completed with all defaults and checked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Scenario {
     files: Files,
     settings: Vec<(String, String)>,
     given: Values,
-    /// What the file compares, and no setting has replaced.
+    /// The part of the file's comparison that no setting has replaced.
     pub(crate) sweep: Sweep,
     pub(crate) resolved: Arc<Resolved>,
     warnings: Vec<Problem>,
@@ -32,12 +32,12 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a scenario from text.
     ///
-    /// `name` is the file's, for problems; what the scenario names besides is looked for in its surroundings, which may
-    /// be just the folder where its files lie; `settings` are keys with values that go before those of the text, as
-    /// TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
+    /// `name` is the file's name in messages. Files and congestion controls that the scenario names are searched in its
+    /// surroundings; this can simply be the folder of its files. `settings` are keys with values that replace those of
+    /// the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the scenario.
     pub fn load(
         text: &str,
         name: &str,
@@ -48,10 +48,10 @@ impl Scenario {
         Self::read(Arc::new(source), Files::new(around.into()), settings.to_vec())
     }
 
-    /// Reads a scenario file; files that it names lie beside it. `settings` are as for [`Scenario::load`].
+    /// Reads a scenario file. Files that it names are in the same folder. `settings` are as for [`Scenario::load`].
     ///
     /// # Errors
-    /// Everything that is wrong with it, or that it cannot be read.
+    /// All problems of the scenario, or that the file cannot be read.
     pub fn open(path: &Path, settings: &[(String, String)]) -> Result<Self, Problems> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             Problems(vec![Problem::new("", None, format!("the scenario {} cannot be read: {error}", path.display()))])
@@ -60,10 +60,11 @@ impl Scenario {
         Self::load(&text, &path.display().to_string(), base_dir, settings)
     }
 
-    /// Makes a scenario from a program's data, laid out as a file is: the same data gives the same scenario.
+    /// Makes a scenario from a program's data, which has the structure of a file. The same data gives the same
+    /// scenario.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the scenario.
     pub fn from_value(value: &Value, around: impl Into<Surroundings>) -> Result<Self, Problems> {
         let Some(values) = value.as_object() else {
             let problem = Problem::new("", None, format!("`{value}` is not a scenario"));
@@ -102,39 +103,39 @@ impl Scenario {
                 Ok(Self { source, files, settings, given, sweep, resolved, warnings: outcome.warnings })
             }
             (Some(problems), _) => Err(problems),
-            // A scenario is given up only with a problem.
+            // A scenario is rejected only with a problem.
             (None, None) => Err(Problems(vec![Problem::new("", None, "the scenario is incomplete")])),
         }
     }
 
-    /// The scenario with further settings, which go before those it has.
+    /// The scenario with further settings, which replace its own.
     ///
     /// # Errors
-    /// Everything that is wrong with the result.
+    /// All problems of the result.
     pub fn with(&self, settings: &[(String, String)]) -> Result<Self, Problems> {
         let settings = self.settings.iter().chain(settings).cloned().collect();
         Self::read(Arc::clone(&self.source), self.files.clone(), settings)
     }
 
-    /// What results are called after.
+    /// The name of the results.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.resolved.head.name
     }
 
-    /// Whose defaults the models take: "rfc" or "ns2".
+    /// The source of the models' defaults: "rfc" or "ns2".
     #[must_use]
     pub fn profile(&self) -> &str {
         &self.resolved.head.profile
     }
 
-    /// How long each run lasts.
+    /// The duration of each run.
     #[must_use]
     pub fn duration(&self) -> Span {
         self.resolved.head.duration
     }
 
-    /// How many runs are made.
+    /// The number of runs.
     #[must_use]
     pub fn runs(&self) -> u32 {
         self.resolved.head.runs
@@ -146,26 +147,26 @@ impl Scenario {
         self.resolved.head.seed
     }
 
-    /// How many nodes there are, with a radio or without.
+    /// The number of nodes, with or without a radio.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.resolved.nodes.count + self.resolved.nodes.wired
     }
 
-    /// What is possible, but may not be meant.
+    /// Warnings: what is possible, but may not be intended.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
     }
 
-    /// The scenario as data: with every default that applies, or what was given alone, in canonical form either way.
+    /// The scenario as data in canonical form: with all defaults that apply, or only the given values.
     #[must_use]
     pub fn to_value(&self, defaults: bool) -> Value {
         Value::Object(self.values(defaults))
     }
 
-    /// The scenario as TOML: with every default that applies, or what was given alone, in canonical form either way.
-    /// Reading it back gives a scenario with the same hash.
+    /// The scenario as TOML in canonical form: with all defaults that apply, or only the given values. When it is read
+    /// again, the scenario has the same hash.
     #[must_use]
     pub fn to_toml(&self, defaults: bool) -> String {
         write::to_toml(&self.values(defaults))
@@ -177,25 +178,25 @@ impl Scenario {
         values
     }
 
-    /// The configuration hash: equal for scenarios that mean the same, on every platform.
+    /// The configuration hash: equal for scenarios with the same meaning, on every platform.
     ///
-    /// A run depends on this hash, its seed and its number. The name, the number of runs, the series that are sampled
-    /// and `[simulator]` change no run and do not count. Nor does it count how a value is written, whether a default is
-    /// spelled out, or where a movement file lies.
+    /// A run depends on this hash, its seed and its number. The name, the number of runs, the sampled series and
+    /// `[simulator]` change no run, and therefore do not change the hash. The way in which a value is written, a
+    /// default that is given explicitly, and the folder of a movement file do not change it either.
     #[must_use]
     pub fn hash(&self) -> u64 {
         hash(&self.resolved)
     }
 }
 
-/// Text, and what it may name; cases of a comparison share what has been read of that.
+/// Text, and what it may name. The cases of a comparison share what has already been read.
 pub(crate) struct Unread {
     source: Arc<Source>,
     files: Files,
 }
 
 impl Unread {
-    /// What the text compares besides these keys; what is wrong there is told when the scenario is read.
+    /// What the text compares besides these keys. Its problems are reported when the scenario is read.
     pub(crate) fn sweep<'a>(&self, set: impl Iterator<Item = &'a str>) -> Result<Sweep, ()> {
         let mut problems = Vec::new();
         let sweep = Sweep::take(&mut parse(&self.source, &mut Vec::new()), &mut problems);
@@ -207,7 +208,7 @@ impl Unread {
     }
 }
 
-/// Puts the number of the last node for the word `last` at the ends of flows, where the number of nodes is given.
+/// Replaces the word `last` at the ends of flows by the number of the last node, if the number of nodes is given.
 fn name_last_node(tree: &mut Table) {
     let Some(Kind::Table(nodes)) = tree.get("nodes").map(|entry| &entry.node.kind) else { return };
     let number = |key: &str| match nodes.get(key).map(|entry| &entry.node.kind) {
@@ -230,7 +231,7 @@ fn name_last_node(tree: &mut Table) {
     }
 }
 
-/// What a scenario gives, with its values in the form that the complete scenario has for them.
+/// The given values of a scenario, in the form of the complete scenario.
 fn canonical(given: &Values, complete: &Values) -> Values {
     let form = |value: &Value, full: &Value| match (value, full) {
         (Value::Object(value), Value::Object(full)) => Value::Object(canonical(value, full)),
@@ -243,7 +244,8 @@ fn canonical(given: &Values, complete: &Values) -> Values {
         }
         _ => full.clone(),
     };
-    // In the order of the complete scenario; then what it leaves out, such as parameters of a model that is not used.
+    // In the order of the complete scenario; then what the complete scenario leaves out, such as parameters of a model
+    // that is not used.
     let known = complete.iter().filter_map(|(key, full)| Some((key.clone(), form(given.get(key)?, full))));
     let rest =
         given.iter().filter(|(key, _)| !complete.contains_key(*key)).map(|(key, value)| (key.clone(), value.clone()));

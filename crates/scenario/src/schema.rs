@@ -51,7 +51,7 @@ fn sweep() -> Value {
     })
 }
 
-/// A section: its own keys, a table for each model whose parameters may stand in it.
+/// A section: its own keys, and a table for each model whose parameters are possible in it.
 fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
     let mut schema = object(layout.parts, definitions);
     if let [info] = layout.parts {
@@ -76,7 +76,7 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
         }
     }
     if layout.name == "flow" {
-        // The ends of a flow may be the last node, whose number the reader fills in.
+        // The ends of a flow may be "last", which the reader replaces by the number of the last node.
         for key in ["from", "to"] {
             if let Some(Value::Object(property)) = properties(&mut schema).get_mut(key) {
                 let kept = ["description", "default"].map(|key| property.remove_entry(key));
@@ -87,7 +87,7 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
         }
     }
     if layout.rooms.contains(&"congestion") {
-        // Parameters of a rule written in Python: which there are, the rule says.
+        // Parameters of a congestion control written in Python: only the class knows them.
         schema.insert("patternProperties".to_owned(), json!({ "^[^:]+:[^:]+$": { "type": "object" } }));
     }
     if !layout.required.is_empty() {
@@ -96,11 +96,11 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
     schema
 }
 
-/// The key by which a table takes another profile than the scenario's.
+/// The key with which a table selects another profile than the scenario's.
 fn offer_profiles(schema: &mut Values, info: &ModelInfo) {
     let names = profiles(info);
     if !names.is_empty() {
-        let description = "Takes the defaults of this profile, whatever the scenario's is.";
+        let description = "Selects the defaults of this profile instead of those of the scenario's profile.";
         properties(schema).insert(PROFILE.to_owned(), json!({ "enum": names, "description": description }));
     }
 }
@@ -110,7 +110,7 @@ fn properties(schema: &mut Values) -> &mut Values {
     entry.as_object_mut().expect("properties are an object")
 }
 
-/// The keys of one or more structs as one object; what they refer to goes to `definitions`.
+/// The keys of one or more structs as one object. The definitions that they use are added to `definitions`.
 fn object(parts: &[&ModelInfo], definitions: &mut Values) -> Values {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
@@ -119,7 +119,7 @@ fn object(parts: &[&ModelInfo], definitions: &mut Values) -> Values {
     for info in parts {
         let Value::Object(mut part) = (info.schema)().to_value() else { continue };
         if let Some(Value::Object(defs)) = part.remove("$defs") {
-            // Types of the same name in two rooms would be told apart by their room.
+            // Types of the same name in two rooms are distinguished by their room.
             for (name, definition) in defs {
                 definitions.insert(qualified(info, &name, &definition), optional(qualify(info, definition)));
             }
@@ -141,7 +141,7 @@ fn object(parts: &[&ModelInfo], definitions: &mut Values) -> Values {
     schema
 }
 
-/// A definition's name: that of a unit is the same everywhere, any other is that of its room.
+/// The name of a definition: a unit has the same name everywhere, any other type has that of its room.
 fn qualified(info: &ModelInfo, name: &str, definition: &Value) -> String {
     let is_quantity = definition.get("examples").is_some();
     if is_quantity { name.to_owned() } else { format!("{}.{}.{name}", info.room, info.name) }
@@ -171,7 +171,7 @@ fn rename(info: &ModelInfo, schema: Value, root: &Value) -> Value {
     }
 }
 
-/// Nothing in a table of parameters must be given: what is left out has its default.
+/// No parameter is required: what is left out has its default.
 fn optional(mut schema: Value) -> Value {
     if let Value::Object(map) = &mut schema
         && map.contains_key("properties")
@@ -181,7 +181,7 @@ fn optional(mut schema: Value) -> Value {
     schema
 }
 
-/// A description on one line.
+/// A description in one line.
 fn tidy(schema: &mut Values) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -192,7 +192,7 @@ fn tidy(schema: &mut Values) {
 mod tests {
     use super::*;
 
-    /// Every reference must lead somewhere.
+    /// Every reference must lead to a definition.
     fn references(schema: &Value, found: &mut Vec<String>) {
         match schema {
             Value::Object(map) => {

@@ -1,6 +1,7 @@
-//! The keys of a scenario that are not a model's: how long, how many nodes and where, which models, who talks to whom.
+//! The keys of a scenario that do not belong to a model: duration, number and positions of nodes, choice of models,
+//! flows.
 //!
-//! They are parameters like those of models: documented, with defaults, units and schema, in these structs alone.
+//! They are parameters like those of models. Documentation, defaults, units and schema are in these structs only.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use hopyard_model::world::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Gives a section its place among parameters: the same defaults under every profile, and no check of its own unless
+/// Makes a section a set of parameters, with the same defaults in every profile and no check of its own unless one is
 /// given.
 macro_rules! section {
     ($type:ident $(, $check:expr)?) => {
@@ -28,10 +29,10 @@ macro_rules! section {
     };
 }
 
-/// When something ends: at a time, or with the run.
+/// When something ends: at a time, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
-    /// With the run.
+    /// At the end of the run.
     #[default]
     End,
     /// At a time after the start of the run.
@@ -99,14 +100,14 @@ impl JsonSchema for Until {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
-    /// What results are called after. It changes nothing else.
+    /// The name of the results. It has no other effect.
     pub name: String,
-    /// Whose defaults every model takes: those of the standards, or those of ns-2.35. The key `profile` in a model's
-    /// own table takes another for that model.
+    /// The source of every model's defaults: the standards ("rfc") or ns-2.35 ("ns2"). The key `profile` in a model's
+    /// own table selects another profile for that model.
     pub profile: String,
-    /// How long each run lasts.
+    /// The duration of each run.
     pub duration: Span,
-    /// How many runs are made, each with random numbers of its own.
+    /// The number of runs. Each run has its own random numbers.
     pub runs: u32,
     /// The seed: the same seed gives the same runs.
     pub seed: u64,
@@ -118,7 +119,7 @@ impl Default for Head {
     }
 }
 
-/// The longest run: beyond, nanoseconds would no longer be exact when written as decimal seconds.
+/// The longest run. In longer runs, nanoseconds are not exact when they are written as decimal seconds.
 const LONGEST: Span = Span::from_secs(20 * 24 * 3600);
 
 section!(Head, |head| {
@@ -142,43 +143,43 @@ section!(Head, |head| {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// In a row from west to east, `spacing` apart, the first at the origin.
+    /// In a row from west to east, at a distance of `spacing`; the first node is at the origin.
     #[default]
     Chain,
-    /// In rows of `columns`, `spacing` apart both ways, the first at the origin.
+    /// In rows of `columns` nodes, at a distance of `spacing` in both directions; the first node is at the origin.
     Grid,
-    /// Drawn uniformly in `area`, anew in every run.
+    /// At random positions in `area`, uniformly distributed, drawn again in every run.
     Uniform,
-    /// The first in the middle, the others around it at distance `radius`, evenly.
+    /// The first node in the centre, the others around it at distance `radius`, at equal angles.
     Circle,
-    /// Where `positions` says.
+    /// At the `positions` that are given.
     Positions,
-    /// Where the movement model says: `random_waypoint` draws its start, a movement file states it.
+    /// As the movement model gives: `random_waypoint` draws the start, a movement file contains it.
     Mobility,
 }
 
-/// `[nodes]`: how many, and where they start.
+/// `[nodes]`: the number of nodes, and their start positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nodes {
-    /// How many nodes have a radio; they are numbered from 0. Taken from `positions` or from the movement file where
-    /// not given.
+    /// The number of nodes with a radio; they are numbered from 0. If it is not given, it is taken from `positions` or
+    /// from the movement file.
     pub count: u32,
-    /// How many further nodes have wires only; their numbers follow those of the others.
+    /// The number of further nodes that have wires only; their numbers follow those of the others.
     pub wired: u32,
     /// How nodes are placed: "chain", "grid", "uniform", "circle", "positions" or "mobility". The default is
-    /// "positions" where those are given, and "mobility" where the movement model has its own start.
+    /// "positions" if positions are given, and "mobility" if the movement model has its own start positions.
     pub placement: Placement,
     /// The distance between neighbours of a chain or grid.
     pub spacing: Distance,
-    /// The nodes in a row of a grid; 0 makes the grid as square as it can be.
+    /// The number of nodes in a row of a grid; 0 makes the grid as square as possible.
     pub columns: u32,
-    /// The distance of a circle's nodes from its middle.
+    /// The distance of a circle's nodes from its centre.
     pub radius: Distance,
-    /// Width and height of the rectangle in which nodes are drawn and move, its corner at the origin; nodes placed
-    /// otherwise must lie in it if it is given. "0 m" twice stands for no area.
+    /// Width and height of the rectangle in which nodes are drawn and move. One of its corners is the origin. If it is
+    /// given, nodes placed in another way must lie in it too. "0 m" twice means no area.
     pub area: [Distance; 2],
-    /// The places of all nodes with a radio, as metres to the east and to the north.
+    /// The positions of all nodes with a radio, as metres to the east and to the north.
     pub positions: Vec<[f64; 2]>,
 }
 
@@ -197,7 +198,7 @@ impl Default for Nodes {
     }
 }
 
-/// A bound against typing errors: memory for more nodes than this would not be there.
+/// A limit against typing errors: no computer has the memory for more nodes.
 const MOST_NODES: u32 = 1_000_000;
 
 section!(Nodes, |nodes| {
@@ -221,11 +222,11 @@ section!(Nodes, |nodes| {
     Ok(())
 });
 
-/// `[mobility]`: how nodes move; the model's parameters stand in `[mobility.NAME]`.
+/// `[mobility]`: how nodes move; the model's parameters are in `[mobility.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mobility {
-    /// The model of movement of all nodes with a radio.
+    /// The movement model of all nodes with a radio.
     pub model: String,
 }
 
@@ -237,13 +238,13 @@ impl Default for Mobility {
 
 section!(Mobility);
 
-/// `[[movement]]`: nodes that move otherwise than the rest; parameters in `[movement.NAME]`.
+/// `[[movement]]`: nodes with a different movement model; its parameters are in `[movement.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Movement {
-    /// The nodes concerned.
+    /// The numbers of these nodes.
     pub nodes: Vec<u32>,
-    /// Their model of movement.
+    /// Their movement model.
     pub model: String,
 }
 
@@ -255,12 +256,11 @@ impl Default for Movement {
 
 section!(Movement);
 
-/// The part of `[radio]` that is not the radio's own: the choice of a path loss model, with parameters in
-/// `[radio.NAME]`.
+/// The key of `[radio]` that selects the path loss model. Its parameters are in `[radio.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
-    /// The model of path loss.
+    /// The path loss model.
     pub propagation: String,
 }
 
@@ -272,11 +272,11 @@ impl Default for Radio {
 
 section!(Radio);
 
-/// `[mac]`: medium access; parameters in `[mac.NAME]`.
+/// `[mac]`: medium access; parameters are in `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mac {
-    /// The medium access of every radio.
+    /// The medium access protocol of every radio.
     pub model: String,
 }
 
@@ -288,7 +288,7 @@ impl Default for Mac {
 
 section!(Mac);
 
-/// `[routing]`: the routing protocol; parameters in `[routing.NAME]`.
+/// `[routing]`: the routing protocol; parameters are in `[routing.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Routing {
@@ -304,26 +304,27 @@ impl Default for Routing {
 
 section!(Routing);
 
-/// `[[flow]]`: one node talks to another. Keys of `[tcp]` may stand here too, and hold for this flow; parameters of the
-/// variant, of acknowledging and of the traffic stand in `[flow.NAME]`.
+/// `[[flow]]`: one node sends to another. Keys of `[tcp]` are possible here too and apply to this flow. The parameters
+/// of the variant, of the acknowledgement policy and of the traffic are in `[flow.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The node that sends; "last" is the last node, where `count` or `positions` in [nodes] is given.
+    /// The node that sends. "last" is the last node; it needs `count` or `positions` in [nodes].
     pub from: u32,
-    /// The node that receives; "last" is the last node, as in `from`.
+    /// The node that receives. "last" is the last node, as in `from`.
     pub to: u32,
-    /// The variant of TCP: a model, or `module:Class` for a rule written in Python.
+    /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
     pub tcp: String,
-    /// Whether the flow goes over UDP, without TCP.
+    /// Whether the flow uses UDP instead of TCP.
     pub udp: bool,
-    /// When the receiver acknowledges. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile `ns2`.
+    /// The receiver's acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
+    /// `ns2`.
     pub acking: String,
-    /// What is sent. The default is "ftp" over TCP, "cbr" over UDP.
+    /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
-    /// When it starts.
+    /// The time at which the flow starts.
     pub start: Span,
-    /// When it stops: a time, or "end".
+    /// The time at which the flow stops: a time, or "end".
     pub stop: Until,
 }
 
@@ -350,23 +351,24 @@ impl Params for Flow {
     }
 }
 
-/// `[flows]`: flows between pairs of nodes that are drawn, anew in every run; otherwise as `[[flow]]`.
+/// `[flows]`: flows between randomly drawn pairs of nodes, drawn again in every run; otherwise like `[[flow]]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flows {
-    /// How many flows. All ordered pairs of two nodes with radios are equally likely, and no pair is drawn twice.
+    /// The number of flows. All ordered pairs of two nodes with radios are equally likely, and no pair is drawn twice.
     pub random: u32,
-    /// The variant of TCP: a model, or `module:Class` for a rule written in Python.
+    /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
     pub tcp: String,
-    /// Whether the flows go over UDP, without TCP.
+    /// Whether the flows use UDP instead of TCP.
     pub udp: bool,
-    /// When the receivers acknowledge. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile `ns2`.
+    /// The receivers' acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
+    /// `ns2`.
     pub acking: String,
-    /// What is sent. The default is "ftp" over TCP, "cbr" over UDP.
+    /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
-    /// The earliest and the latest start; each flow's is drawn uniformly between them.
+    /// The earliest and the latest start; the start of each flow is drawn uniformly between them.
     pub start: [Span; 2],
-    /// When they stop: a time, or "end".
+    /// The time at which the flows stop: a time, or "end".
     pub stop: Until,
 }
 
@@ -397,25 +399,25 @@ impl Params for Flows {
     }
 }
 
-/// `[[wire]]`: a wired link between two nodes; its other keys are the link's own.
+/// `[[wire]]`: a wired link between two nodes; its other keys are those of the link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wire {
-    /// Its two ends.
+    /// The two nodes that it connects.
     pub between: [u32; 2],
 }
 
 section!(Wire);
 
-/// `[measure]`: what is measured besides what always is.
+/// `[measure]`: what is measured in addition to the standard tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// From when on flows are measured.
+    /// The time at which the measurement of flows starts.
     pub from: Span,
     /// The quantities of each flow that are sampled over time; `hopyard measures` lists them with their units.
     pub series: Vec<Quantity>,
-    /// How often they are sampled.
+    /// The interval between samples.
     pub interval: Span,
 }
 
@@ -436,13 +438,14 @@ section!(Measure, |measure| {
     if twice { Err(Fault::new("series", "expected each quantity once")) } else { Ok(()) }
 });
 
-/// `[simulator]`: how the simulator works. No choice here changes a result; they are for tests of that.
+/// `[simulator]`: how the simulator works. These keys do not change a result; they serve to test this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulator {
-    /// Whether every edge of a signal at a hearer is an event of its own, instead of one cursor for each transmission.
+    /// Whether every start and end of a signal at a listener is an event of its own, instead of one cursor for each
+    /// transmission.
     pub exact: bool,
-    /// How nodes that may hear each other are looked for: "auto", "array" or "grid".
+    /// How the simulator searches for nodes that may hear each other: "auto", "array" or "grid".
     pub search: Search,
 }
 

@@ -1,4 +1,4 @@
-//! From a scenario to what one run is made of.
+//! From a scenario to the specification of one run.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
 use crate::scenario::Scenario;
 use crate::sections::{Placement, Until};
 
-/// A chosen model as its room's configuration.
+/// A selected model as its room's configuration.
 fn config<C>(read: fn(&str, &Value) -> Result<C, ParamsError>, chosen: &Chosen) -> C {
     read(chosen.model.name, &Value::Object(chosen.values.clone())).expect("the scenario was checked by the same reader")
 }
@@ -36,8 +36,9 @@ fn congestion(variant: &Variant) -> congestion::Config {
 }
 
 impl Scenario {
-    /// What run number `run` is made of. The same scenario, seed and number give the same; runs differ in their random
-    /// numbers, and cases of a comparison, whatever else they change, have them in common.
+    /// The specification of run number `run`. The same scenario, seed and number give the same specification. Runs
+    /// differ in their random numbers. All cases of a comparison use the same random numbers, whatever else they
+    /// change.
     #[must_use]
     pub fn spec(&self, run: u64) -> Spec {
         let resolved = &*self.resolved;

@@ -1,8 +1,8 @@
-//! `[sweep]`: the comparison that a scenario file asks for.
+//! `[sweep]`: the comparison that a scenario file contains.
 //!
-//! Each key of the table is a key of the scenario with the values to compare; the tables of `[[sweep.together]]` have
-//! keys that change together. The table belongs to the file, not to a case: each case is the scenario with one choice
-//! of values.
+//! Each key of the table is a key of the scenario, with the values to compare. The tables of `[[sweep.together]]` have
+//! keys that change together. The table belongs to the file, not to a case: each case is the scenario with one
+//! combination of values.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::write::inline;
 
 /// The section's name.
 pub(crate) const SWEEP: &str = "sweep";
-/// The key under which tables of keys stand that change together.
+/// The key of the tables whose keys change together.
 pub(crate) const TOGETHER: &str = "together";
 
 /// A key with its values.
@@ -25,18 +25,18 @@ struct Swept {
     mark: Mark,
     /// The value as the file has it.
     given: Value,
-    /// The values, with ranges as their numbers: as text, as `--set` takes it, and as it was read.
+    /// The values, with ranges expanded: as text in the form of `--set`, and as they were read.
     values: Vec<(String, Node)>,
 }
 
-/// The comparison that a file asks for: groups of keys that change together, most of one key.
+/// The comparison of a file: groups of keys that change together; most groups have one key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweep {
     groups: Vec<Vec<Swept>>,
 }
 
 impl Sweep {
-    /// Takes the table out of a scenario, which has no such key itself.
+    /// Removes the table from a scenario, which has no such key itself.
     pub(crate) fn take(tree: &mut Table, problems: &mut Vec<Problem>) -> Self {
         let Some(at) = tree.entries.iter().position(|entry| entry.key == SWEEP) else { return Self::default() };
         let entry = tree.entries.remove(at);
@@ -77,7 +77,7 @@ impl Sweep {
                 sweep.groups.extend((!keys.is_empty()).then_some(keys));
             }
         }
-        // In the order of the file: the reader sorts keys by name.
+        // In the order of the file, because the reader sorts keys by name.
         sweep.groups.sort_by_key(|group| group[0].mark.span.start);
         sweep.refuse_twice(problems);
         sweep
@@ -95,8 +95,8 @@ impl Sweep {
         }
     }
 
-    /// What is left to compare where `set` gives these keys: they replace the values of the file. Of keys that change
-    /// together with them, those remain that have one value for all cases.
+    /// What remains to be compared if `set` gives these keys, which replace the values of the file. Of the keys that
+    /// change together with them, those remain that have one value for all cases.
     pub(crate) fn without<'a>(&self, set: impl Iterator<Item = &'a str>) -> Self {
         let set: Vec<_> = set.map(str::trim).collect();
         let is_set = |swept: &Swept| set.contains(&swept.key.as_str());
@@ -120,14 +120,14 @@ impl Sweep {
         self.groups.iter().map(axis).collect()
     }
 
-    /// Where the file says a key, and the value that it has for this text.
+    /// The place of a key in the file, and the value that it has for this text.
     pub(crate) fn find(&self, key: &str, text: &str) -> Option<(&Mark, &Node)> {
         let swept = self.groups.iter().flatten().find(|swept| swept.key == key)?;
         let (_, node) = swept.values.iter().find(|(value, _)| value == text)?;
         Some((&swept.mark, node))
     }
 
-    /// The table as a file has it; nothing where nothing is compared.
+    /// The table in the form of a file; nothing if nothing is compared.
     pub(crate) fn to_value(&self) -> Option<Value> {
         let mut table = Map::new();
         let mut together = Vec::new();
@@ -151,7 +151,7 @@ fn path(key: &str) -> String {
     format!("{SWEEP}.{key}")
 }
 
-/// A key with its values, or, where the dots of a key stand outside quotes, the keys of a table.
+/// A key with its values, or the keys of a table if the key contains dots outside quotes.
 fn read(key: &str, mark: &Mark, node: &Node, found: &mut Vec<Swept>, problems: &mut Vec<Problem>) {
     let items = match &node.kind {
         Kind::Table(table) => {
@@ -198,7 +198,7 @@ fn read(key: &str, mark: &Mark, node: &Node, found: &mut Vec<Swept>, problems: &
     found.push(Swept { key: key.trim().to_owned(), mark: mark.clone(), given: node.to_value(), values });
 }
 
-/// Keys that change together have as many values, or one for all.
+/// Keys that change together must have the same number of values, or one value for all.
 fn same_length(keys: &[Swept], problems: &mut Vec<Problem>) {
     let rows = keys.iter().map(|swept| swept.values.len()).max().unwrap_or(0);
     for swept in keys.iter().filter(|swept| ![1, rows].contains(&swept.values.len())) {

@@ -1,6 +1,6 @@
-//! Scenarios to begin with: a few settings, and every other parameter as a comment with its default and its meaning.
+//! Templates of scenarios: a few settings, and every other parameter as a comment with its default and its meaning.
 //!
-//! Names, defaults and comments come from the models themselves, so that a template cannot fall behind them.
+//! Names, defaults and comments come from the models themselves, so that the templates are always up to date.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::write::inline;
 /// The kinds of templates.
 pub const KINDS: [&str; 3] = ["chain", "random_waypoint", "wired"];
 
-/// What the template `chain` is good for, measured with its defaults.
+/// The purpose of the template `chain`, measured with its defaults.
 const CHAIN_SHOWS: &str = "Compare variants of TCP: `hopyard run FILE --set flow.tcp=newreno,vegas,cubic,bbr`. \
     The window is larger than the queue of the first node and the air together, so senders that fill the queue lose \
     segments. NewReno and CUBIC do; CUBIC loses more and waits longer. Vegas and BBR keep the queue short: they lose \
     nothing, and their segments arrive several times sooner. Goodputs differ less than delays; BBR has the highest.";
 
-/// What a template sets; the rest are defaults.
+/// The settings of a template; everything else has its default.
 fn settings(kind: &str) -> Option<(&'static str, Value)> {
     Some(match kind {
         "chain" => (
@@ -39,7 +39,7 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
             }),
         ),
         "random_waypoint" => (
-            "Fifty nodes that move about: twenty TCP flows between pairs that are drawn.",
+            "Fifty moving nodes: twenty TCP flows between randomly drawn pairs.",
             json!({
                 "name": "random_waypoint", "profile": "rfc", "duration": "200 s", "runs": 10, "seed": 1,
                 "nodes": {"count": 50, "area": ["1500 m", "300 m"]},
@@ -51,7 +51,7 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
             }),
         ),
         "wired" => (
-            "Two nodes joined by a bottleneck without radios: TCP and its losses alone.",
+            "Two nodes connected by a wired bottleneck: TCP and its losses, without radios.",
             json!({
                 "name": "wired", "profile": "rfc", "duration": "30 s", "runs": 1, "seed": 1,
                 "nodes": {"wired": 3},
@@ -68,10 +68,10 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
     })
 }
 
-/// A commented scenario of one of the [`KINDS`], to begin with.
+/// A commented scenario of one of the [`KINDS`], as a starting point.
 ///
 /// # Errors
-/// When there is no such kind; says which there are.
+/// When there is no such kind; the error lists the kinds.
 pub fn new_scenario(kind: &str) -> Result<String, String> {
     let Some((title, value)) = settings(kind) else {
         let hint = nearest(kind, KINDS).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
@@ -87,7 +87,7 @@ pub fn new_scenario(kind: &str) -> Result<String, String> {
         text.push_str("#\n");
     }
     text.push_str(
-        "# Lines that begin with `#` are comments. Keys behind a `#` show their defaults: take the `#` away to change one.\n\
+        "# Lines that begin with `#` are comments. A commented key shows its default: remove the `#` to change it.\n\
          # `hopyard models` explains every model; `hopyard check FILE` finds what is wrong.\n\n",
     );
     for layout in LAYOUT {
@@ -104,7 +104,7 @@ pub fn new_scenario(kind: &str) -> Result<String, String> {
             continue;
         }
         let header = if layout.name.is_empty() { String::new() } else { format!("[{}]", layout.name) };
-        // Sections without settings are shown as defaults only; the rare ones not at all.
+        // Sections without settings are shown with defaults only; rare sections are left out.
         if set.is_some() || !["simulator", "movement", "measure"].contains(&layout.name) {
             section(&mut text, &header, &own, set, full);
             for room in layout.rooms {
@@ -125,7 +125,7 @@ fn find<'a>(models: &'a [Model], room: &str, name: &str) -> Option<&'a Model> {
     models.iter().find(|model| model.room == room && model.name == name)
 }
 
-/// A section: its header, what is set with its meaning, then the other parameters as comments.
+/// A section: its header, its settings with their meaning, then the other parameters as comments.
 fn section(text: &mut String, header: &str, models: &[&Model], set: Option<&Value>, full: &Value) {
     if !header.is_empty() {
         let summary = models.first().map(|model| model.summary).unwrap_or_default();
@@ -157,7 +157,7 @@ fn section(text: &mut String, header: &str, models: &[&Model], set: Option<&Valu
     text.push('\n');
 }
 
-/// The first sentence. A full stop ends one only before a capital letter: "RFC 5681 eq. (3)" goes on.
+/// The first sentence. A full stop ends it only before a capital letter: "RFC 5681 eq. (3)" continues.
 fn first_sentence(text: &str) -> &str {
     let ends = |at: &usize| text[at + 2..].starts_with(char::is_uppercase);
     let end = text.match_indices(". ").map(|(at, _)| at).find(ends);
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The key and its default behind `# `, if that is what the line is.
+    /// The key and its default after `# `, if the line is such a comment.
     fn key_in_comment(line: &str) -> Option<&str> {
         let rest = line.strip_prefix("# ")?;
         let (key, _) = rest.split_once(" = ")?;
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn keys_in_comments_are_what_they_claim_to_be() {
-        // All of them can be uncommented at once, and nothing changes.
+        // All of them can be uncommented at once without a change of the scenario.
         for kind in KINDS {
             let text = new_scenario(kind).expect(kind);
             let all: String = text.lines().map(|line| format!("{}\n", key_in_comment(line).unwrap_or(line))).collect();

@@ -1,4 +1,4 @@
-//! A scenario as text says it, before it means anything: a tree whose every key and value knows its place in the text.
+//! The text of a scenario before it is interpreted: a tree in which every key and value knows its place in the text.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Node {
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The kind and content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// Text, a number, true or false.
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Array(Vec<Node>),
     /// `[name]` or `{…}`.
     Table(Table),
-    /// Something that cannot be read, and was reported.
+    /// Something that cannot be read, and that was reported.
     Bad,
 }
 
@@ -56,7 +56,7 @@ impl Node {
         }
     }
 
-    /// What the value is, as a problem says it.
+    /// The kind of the value, in the words of a problem.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
             Kind::Scalar(Value::String(text)) => format!("the text \"{text}\""),
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// Whether the value, or one within it, cannot be read; there is a problem that says so.
+    /// Whether the value, or a value inside it, cannot be read. A problem has been reported for it.
     pub(crate) fn is_bad(&self) -> bool {
         match &self.kind {
             Kind::Scalar(_) => false,
@@ -100,7 +100,7 @@ impl Table {
         self.entries.iter().map(|entry| (entry.key.clone(), entry.node.to_value())).collect()
     }
 
-    /// Gives a key a value, whether it has one already or not.
+    /// Gives a key a value, and replaces the old value if there is one.
     pub(crate) fn set(&mut self, key: &str, mark: &Mark, node: Node) {
         if let Some(old) = self.entries.iter_mut().find(|entry| entry.key == key) {
             old.mark = mark.clone();
@@ -111,7 +111,7 @@ impl Table {
     }
 }
 
-/// Reads TOML. What cannot be read becomes a problem, and the rest is read all the same.
+/// Reads TOML. A part that cannot be read becomes a problem; the rest is still read.
 pub(crate) fn parse(source: &Arc<Source>, problems: &mut Vec<Problem>) -> Table {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     for error in errors {
@@ -197,12 +197,12 @@ impl Reader<'_> {
     }
 }
 
-/// Puts a setting into the tree: `path` is a dotted key, `value` TOML or bare words.
+/// Puts a setting into the tree: `path` is a dotted key, `value` is TOML or bare words.
 ///
-/// A key under a list of tables goes to every table of the list (`flow.tcp`), or with a number to that one
+/// A key of a list of tables applies to every table of the list (`flow.tcp`), or with a number to one table
 /// (`flow.0.tcp`).
 ///
-/// What the scenario's own `[sweep]` gives stands where the file says it.
+/// The values of the scenario's own `[sweep]` keep their place in the file.
 pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &Sweep, problems: &mut Vec<Problem>) {
     let path = path.trim();
     let source = Arc::new(Source::new(Some(SETTING.to_owned()), format!("{path}={value}")));
@@ -217,7 +217,7 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &S
         Some((mark, node)) => Setting { node: node.clone(), key_mark: mark.clone() },
         None => Setting { node: parse_setting(&source, path.len() + 1, problems), key_mark },
     };
-    // Flows that are drawn are flows: what goes to every flow goes to them too.
+    // Randomly drawn flows are flows too: a setting for every flow applies to them.
     let to_all = steps[0] == "flow" && steps.get(1).is_some_and(|step| !is_number(step));
     let drawn = if to_all { root.get("flows") } else { None };
     if let Some(Kind::Table(table)) = drawn.map(|entry| &entry.node.kind) {
@@ -288,20 +288,20 @@ fn is_number(step: &str) -> bool {
     step.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A comparison of TCP variants leaves UDP flows as they are.
+/// A comparison of TCP variants does not change UDP flows.
 fn skips(flow: &Table, rest: &[&str]) -> bool {
     let is_udp = flow.get("udp").is_some_and(|udp| matches!(udp.node.kind, Kind::Scalar(Value::Bool(true))));
     is_udp && rest.first().is_some_and(|key| is_tcp_only(key))
 }
 
-/// A program's scenario as TOML, so that it is read as a file is.
+/// A program's scenario as TOML, so that it is read in the same way as a file.
 pub(crate) fn value_to_toml(value: &Value) -> Option<toml::Value> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(flag) => (*flag).into(),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(integer), _) => integer.into(),
-            // Beyond 63 bits there is no TOML integer: the reader will say what was expected.
+            // TOML has no integers of more than 63 bits. The reader reports what was expected.
             (None, Some(float)) => float.into(),
             (None, None) => return None,
         },
@@ -338,7 +338,7 @@ mod tests {
         for line in [1, 2, 4, 6, 7] {
             assert!(lines.contains(&line), "line {line}: {problems:?}");
         }
-        // What stands between the errors is read.
+        // What is between the errors is read.
         assert_eq!(Value::Object(table.to_map())["y"]["n"], 1);
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn to_toml(values: &Values) -> String {
     text
 }
 
-/// Whether a value is a list of tables that stands under `[[name]]`.
+/// Whether a value is a list of tables, written as `[[name]]`.
 fn is_section_list(path: &str, key: &str, value: &Value) -> bool {
     let list = crate::catalogue::LAYOUT.iter().any(|layout| layout.list && layout.name == key);
     path.is_empty() && list && value.as_array().is_some_and(|items| items.iter().all(Value::is_object))
@@ -31,7 +31,7 @@ fn table(text: &mut String, path: &str, values: &Values) {
         let name = join(path, key);
         match value {
             Value::Object(below) if !below.is_empty() => {
-                // A table of tables alone needs no header of its own.
+                // A table that contains only tables needs no header of its own.
                 if below.values().any(|value| !value.is_object()) {
                     text.push_str(&format!("\n[{name}]\n"));
                 }
@@ -48,13 +48,13 @@ fn table(text: &mut String, path: &str, values: &Values) {
     }
 }
 
-/// A key as TOML writes it.
+/// A key in the form of TOML.
 pub(crate) fn bare_or_quoted(key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { key.to_owned() } else { toml::Value::String(key.to_owned()).to_string() }
 }
 
-/// A value on one line; nothing for what TOML cannot say.
+/// A value on one line; nothing if TOML cannot express it.
 pub(crate) fn inline(value: &Value) -> Option<String> {
     value_to_toml(value).map(|value| value.to_string())
 }

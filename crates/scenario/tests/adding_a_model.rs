@@ -36,7 +36,7 @@ impl params::Params for Params {
 pub struct Shy(Params);
 
 impl Shy {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self(params.clone())

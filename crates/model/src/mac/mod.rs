@@ -9,7 +9,8 @@ pub mod dcf;
 
 crate::registry! {
     "mac":
-    "dcf" => dcf::Dcf, "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
+    "dcf" => dcf::Dcf,
+        "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
 }
 
 /// Counters of a node's MAC.

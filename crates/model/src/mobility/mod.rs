@@ -165,11 +165,11 @@ macro_rules! models {
 }
 
 models! {
-    "stationary" => stationary::Stationary, "Stays where the scenario puts it.";
-    "waypoints" => waypoints::Waypoints, "Follows a script of positions at given times, or of orders to set out.";
+    "stationary" => stationary::Stationary, "Nodes stay at the positions that the scenario gives.";
+    "waypoints" => waypoints::Waypoints, "Nodes follow a list of positions at given times, or of movement commands.";
     "random_waypoint" => random_waypoint::RandomWaypoint,
-        "Draws a destination and a speed, goes there, pauses, and draws again (Johnson and Maltz 1996; Navidi and Camp 2004).";
-    "movement_file" => movement_file::MovementFile, "Moves as a file of ns-2's setdest or of BonnMotion says.";
+        "Nodes move to random destinations at random speeds, with pauses (Johnson and Maltz 1996; Navidi and Camp 2004).";
+    "movement_file" => movement_file::MovementFile, "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
 }
 
 #[cfg(test)]

@@ -165,8 +165,10 @@ macro_rules! protocols {
 mod tests;
 
 protocols! {
-    "static" => static_routes::StaticRoutes, "Routes written in the scenario; they never change";
-    "oracle" => oracle::Oracle, "Shortest paths over the true connectivity, at no cost in packets: the best that routing could do";
-    "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561), or as ns-2 does it";
-    "dsdv" => dsdv::Dsdv, "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994), or as ns-2 does it";
+    "static" => static_routes::StaticRoutes, "Routes given in the scenario; they never change";
+    "oracle" => oracle::Oracle,
+        "Shortest paths over the true connectivity without routing packets: the best possible routing";
+    "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561, or as in ns-2)";
+    "dsdv" => dsdv::Dsdv,
+        "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994, or as in ns-2)";
 }

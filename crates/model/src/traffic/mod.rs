@@ -79,7 +79,7 @@ macro_rules! models {
 }
 
 models! {
-    "ftp" => ftp::Ftp, "A file without end: as much as transport takes, from start to stop.";
+    "ftp" => ftp::Ftp, "An endless file: as much data as transport accepts, from start to stop.";
     "transfer" => transfer::Transfer, "A file of a given size, offered at the start.";
     "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";

@@ -1,11 +1,12 @@
-//! What a UDP receiver counts (RFC 768 has nothing else to do).
+//! The counters of a UDP receiver (RFC 768 requires nothing else).
 //!
-//! Datagrams carry a number within their flow, from zero, so that losses, copies and changes of order can be told
-//! apart. A datagram counts as a copy only within the last 64 numbers: later copies count as out of order.
+//! Datagrams carry a number within their flow, from zero, so that losses, duplicates and changes of order can be
+//! distinguished. A datagram counts as a duplicate only within the last 64 numbers; later duplicates count as out of
+//! order.
 
 use crate::packet::UdpHeader;
 
-/// How many numbers below the highest are remembered.
+/// How many numbers below the highest one are remembered.
 const MEMORY: u64 = 64;
 
 /// The counters of a UDP receiver.
@@ -26,13 +27,13 @@ pub struct UdpReceiver {
 }
 
 impl UdpReceiver {
-    /// A receiver that has seen nothing.
+    /// A receiver that has not received anything.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A datagram arrived. Says whether it is new: a copy is not delivered to the application twice.
+    /// A datagram arrived. Returns whether it is new: a duplicate is not delivered to the application again.
     pub fn on_datagram(&mut self, header: &UdpHeader) -> bool {
         if header.sequence >= self.next {
             let ahead = header.sequence - self.next + 1;

@@ -168,7 +168,7 @@ impl World {
         self.arm_source(flow);
     }
 
-    /// A flow's window rule has failed: the run ends here.
+    /// A flow's congestion control has failed: the run ends here.
     fn fail(&mut self, flow: usize, message: String) {
         if self.failure.is_none() {
             self.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });

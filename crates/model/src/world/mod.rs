@@ -127,7 +127,7 @@ pub struct World {
     failure: Option<RuleFailure>,
 }
 
-/// A flow's window rule failed.
+/// A flow's congestion control failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("flow {flow} at {time}: {message}")]
 pub struct RuleFailure {
@@ -145,7 +145,7 @@ pub enum RunError {
     /// The packets do not add up.
     #[error(transparent)]
     Unaccounted(#[from] Unaccounted),
-    /// A flow's window rule failed.
+    /// A flow's congestion control failed.
     #[error(transparent)]
     Rule(#[from] RuleFailure),
 }
@@ -182,9 +182,8 @@ const WATCH_EVERY: u64 = 4096;
 impl World {
     /// Runs to the end, or until the watch asks to stop, and returns the results.
     ///
-    /// # Errors
-    /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or
-    /// when a user's window rule fails.
+    /// # Errors When the packets do not add up, which is a defect of the simulator (the error names seed, run and
+    /// event), or when a user's congestion control fails.
     pub fn run(mut self, watch: &Watch) -> Result<Outcome, RunError> {
         self.start();
         let mut cancelled = false;

@@ -106,7 +106,8 @@ models! {
         "Free space nearby, reflection from flat ground beyond the crossover (Rappaport 2002 §4.6).";
     "free_space" => free_space::FreeSpace, "Line of sight without reflections (Friis 1946).";
     "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
-    "range_disc" => range_disc::RangeDisc, "Ranges alone decide: all signals are about equally strong, so none captures another.";
+    "range_disc" => range_disc::RangeDisc,
+        "Only the ranges decide: all signals have nearly the same power, so there is no capture.";
 }
 
 impl Channel {

@@ -1,16 +1,16 @@
-//! Adaptive delayed acknowledgements (TCP-DAA): up to four segments a time while the channel is good, two after it was
-//! not.
+//! Adaptive delayed acknowledgements (TCP-DAA): one acknowledgement for up to four segments while the channel is good,
+//! for two after a sign of loss.
 //!
 //! Read: R. de Oliveira and T. Braun, "A Dynamic Adaptive Acknowledgment Strategy for TCP over Multihop Wireless
 //! Networks", IEEE INFOCOM 2005, and "A Smart TCP Acknowledgment Approach for Multihop Wireless Networks", IEEE
-//! Transactions on Mobile Computing 6(2), 2007: by their abstracts and by what later papers say of them, not in full.
-//! Confirmed so: the delaying window begins at one segment, grows with segments that arrive in order up to four, and
-//! falls to two on a sign of loss or when a segment is late, then grows by one. Not confirmed: the rate of the first
-//! growth (`startup`), the weights of the average (`alpha`, `kappa`), that gaps between all arrivals in order count,
-//! that every arrival sets the timer anew, that a fall ends the first growth, that an acknowledgement covers as many
-//! segments as the window held when the first of them came. Chosen here: a longest delay, which RFC 1122 asks for. The
-//! papers also change the sender, which is a matter of `[tcp]`: `duplicate_threshold = 2`, `timeout_factor = 5`, and a
-//! window of few segments (`max_cwnd = 4`).
+//! Transactions on Mobile Computing 6(2), 2007. Only their abstracts and descriptions in later papers were available,
+//! not the full texts. These sources confirm: the delaying window begins at one segment, grows to four with segments
+//! that arrive in order, falls to two on a sign of loss or when a segment is late, and then grows by one. These sources
+//! do not confirm: the rate of the first growth (`startup`); the weights of the average (`alpha`, `kappa`); that the
+//! gaps between all arrivals in order count; that every arrival restarts the timer; that a fall ends the first growth;
+//! that an acknowledgement covers as many segments as the window held when the first of them arrived. Our own choice: a
+//! maximum delay, which RFC 1122 requires. The papers also change the sender. Use `[tcp]` for this:
+//! `duplicate_threshold = 2`, `timeout_factor = 5`, and a window of few segments (`max_cwnd = 4`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -23,16 +23,16 @@ use crate::params::{self, Fault};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Segments in order that one acknowledgement may cover at most: 4.
+    /// The maximum number of segments in order that one acknowledgement covers: 4.
     pub segments: u32,
-    /// By how many segments each arrival in order widens the delaying window before it has first been full: 0.3. Later
-    /// it is one.
+    /// The growth of the delaying window for each arrival in order, in segments, until the window is full for the first
+    /// time: 0.3. Later it is one.
     pub startup: f64,
     /// The weight of the old value in the average of the gaps between arrivals: 0.75.
     pub alpha: f64,
-    /// By how much more than two average gaps a segment may be late, as a share of the average gap: 0.2.
+    /// How much later than two average gaps a segment may arrive, as a share of the average gap: 0.2.
     pub kappa: f64,
-    /// The longest delay: 500 ms (RFC 1122 §4.2.3.2).
+    /// The maximum delay: 500 ms (RFC 1122 §4.2.3.2).
     pub interval: Span,
 }
 
@@ -62,19 +62,20 @@ impl params::Params for Params {
     }
 }
 
-/// The delaying window after a sign of trouble.
+/// The delaying window after a sign of loss.
 const FALLEN: f64 = 2.0;
 
-/// Delays acknowledgements by a window that adapts.
+/// Delays acknowledgements by an adaptive window.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     params: Params,
     /// The delaying window in segments.
     window: f64,
-    /// It has not been full yet, and no trouble was seen.
+    /// The window has not been full yet, and there was no sign of loss.
     starting: bool,
     waiting: u32,
-    /// Segments that the next acknowledgement is to cover: the window in whole segments when the first of them came.
+    /// The number of segments that the next acknowledgement will cover: the window in whole segments when the first of
+    /// them arrived.
     covered: u32,
     last: Option<Time>,
     /// The average gap between arrivals.
@@ -130,7 +131,7 @@ impl AckPolicy for Adaptive {
         }
         self.average(arrival.now);
         if self.waiting == 0 {
-            // `check` keeps it small.
+            // `check` limits its size.
             self.covered = libm::floor(self.window) as u32;
         }
         self.waiting += 1;

@@ -1,8 +1,8 @@
-//! Delayed acknowledgements: one for every second segment, or after a delay; at once when a segment arrives out of
-//! order.
+//! Delayed acknowledgements: one for every second segment, or after a delay. A segment out of order is acknowledged at
+//! once.
 //!
 //! Read: RFC 1122 §4.2.3.2, RFC 5681 §4.2; for the profile `ns2`, ns-2.35's `DelAckSink` with `RFC2581_immediate_ack_`
-//! and `SYN_immediate_ack_`. Left out: RFC 5681 counts full-sized segments only; here every segment with payload
+//! and `SYN_immediate_ack_`. Deviation: RFC 5681 counts only full-sized segments; here every segment with payload
 //! counts, as in ns-2.
 
 use hopyard_engine::{Span, Time};
@@ -16,15 +16,15 @@ use crate::params::{self, Fault, NS2, RFC};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The longest delay. rfc: 200 ms (RFC 1122 asks for less than 500 ms); ns2: 100 ms (`interval_`).
+    /// The maximum delay. rfc: 200 ms (RFC 1122 requires less than 500 ms); ns2: 100 ms (`interval_`).
     pub interval: Span,
-    /// Segments in order that one acknowledgement may cover. Both: 2 (RFC 5681 §4.2).
+    /// The maximum number of segments in order that one acknowledgement covers. Both: 2 (RFC 5681 §4.2).
     pub segments: u32,
     /// Whether the first segment is acknowledged at once if the connection opens without a SYN. rfc: off; ns2: on
     /// (`SYN_immediate_ack_`).
     pub first_at_once: bool,
-    /// Whether the acknowledgement of a copy of the last segment in order may be delayed. rfc: off (RFC 5681 §4.2);
-    /// ns2: on.
+    /// Whether the acknowledgement of a duplicate of the last segment in order may be delayed. rfc: off (RFC 5681
+    /// §4.2); ns2: on.
     pub delay_copies: bool,
 }
 

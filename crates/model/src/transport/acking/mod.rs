@@ -1,7 +1,7 @@
-//! When a receiver acknowledges: one file a policy.
+//! When a receiver acknowledges: one file for each policy.
 //!
-//! A policy decides only whether a segment is acknowledged now or later. What the acknowledgement says is the
-//! receiver's business. Adding a policy is one file here and one line in the list below.
+//! A policy only decides whether a segment is acknowledged now or later. The receiver decides the content of the
+//! acknowledgement. A new policy is one file here and one line in the list below.
 
 pub mod adaptive;
 pub mod delayed;
@@ -9,22 +9,22 @@ pub mod every;
 
 use hopyard_engine::Time;
 
-/// A segment as the policy sees it.
+/// A segment, as seen by the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The time.
     pub now: Time,
-    /// It continues what was delivered in order, and nothing beyond it waits.
+    /// It is the next segment in order, and the receiver has no segments beyond it.
     pub in_order: bool,
-    /// It opens or ends the connection.
+    /// It opens or closes the connection.
     pub control: bool,
-    /// It is the first segment of a connection that opens without a SYN, or a copy of it.
+    /// It is the first segment of a connection that opens without a SYN, or a duplicate of it.
     pub first: bool,
-    /// It is a copy of the last segment in order, and nothing beyond it waits.
+    /// It is a duplicate of the last segment in order, and the receiver has no segments beyond it.
     pub copy_of_last: bool,
 }
 
-/// What to do about an arrival.
+/// The answer to an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Acknowledge at once.
@@ -38,15 +38,15 @@ pub trait AckPolicy {
     /// A segment arrived.
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict;
 
-    /// When an acknowledgement that waits is due; [`Time::NEVER`] when none waits.
+    /// The time at which a delayed acknowledgement must be sent; [`Time::NEVER`] if there is none.
     fn deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// The deadline has passed: an acknowledgement goes out because of it.
+    /// The deadline has passed, and an acknowledgement is sent because of it.
     fn on_expired(&mut self) {}
 
-    /// An acknowledgement goes out.
+    /// An acknowledgement is sent.
     fn on_acknowledged(&mut self) {}
 }
 
@@ -96,6 +96,7 @@ macro_rules! policies {
 
 policies! {
     "every" => every::Every, "Acknowledges every segment at once (ns-2's TCPSink).";
-    "delayed" => delayed::Delayed, "Acknowledges every second segment, or after a while (RFC 5681 §4.2).";
-    "adaptive" => adaptive::Adaptive, "Acknowledges up to four segments at once while the channel is good (TCP-DAA, 2005).";
+    "delayed" => delayed::Delayed, "Acknowledges every second segment, or after a delay (RFC 5681 §4.2).";
+    "adaptive" => adaptive::Adaptive,
+        "One acknowledgement for up to four segments while the channel is good (TCP-DAA, 2005).";
 }

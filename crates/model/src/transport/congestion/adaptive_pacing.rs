@@ -1,21 +1,20 @@
-//! Adaptive Pacing (TCP-AP): NewReno with a gap between segments, after which a segment no longer disturbs the next
-//! one.
+//! Adaptive Pacing (TCP-AP): NewReno with a gap between segments, so that a segment does not disturb the next one.
 //!
 //! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks",
 //! MobiHoc 2005; for the profile `agent`, the authors' agent for ns-2 of September 2005. A sender at node i disturbs
-//! its own segments until they are received four hops on. Each round trip over h hops gives the time that a packet
-//! spends waiting at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q +
-//! s_data/b), which is averaged. The variation of round trips shows contention before a segment is lost. The gap
-//! between two segments is FHD (1 + 2 cov); the window is NewReno's and still bounds what is outstanding. The profile
-//! `agent` differs: see the parameters. Left out: the agent has a queue of paced segments. A fast retransmission
+//! its own segments until they are received four hops away. Each round-trip time over h hops gives the waiting time of
+//! a packet at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q +
+//! s_data/b), which is averaged. The variation of the round-trip time shows contention before a segment is lost. The
+//! gap between two segments is FHD (1 + 2 cov). NewReno's window still limits the outstanding data. The parameters list
+//! the differences of the profile `agent`. Left out: the agent has a queue of paced segments. A fast retransmission
 //! discards the segments in this queue, and they are then repaired as lost. Here a segment that waits has not been
 //! sent. If the queue is empty at a fast retransmission, the agent's timer stays off until the next loss, and nothing
 //! is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment waits for
-//! the next tick. Here the next segment is sent at once if a gap has passed. It takes samples by timestamps, of
-//! duplicate acknowledgements too; here only an acknowledgement of a segment that was sent once gives one (Karn's
-//! rule), and none between a loss and the acknowledgement of all that was outstanding then. Repairs on partial
-//! acknowledgements and limited transmit are not paced. Validated by the tests below, against the formula by hand, and
-//! over chains (`studies/adaptive_pacing`).
+//! the next tick. Here the next segment is sent at once if a gap has passed. The agent takes samples by timestamps,
+//! also from duplicate acknowledgements. Here only an acknowledgement of a segment that was sent once gives a sample
+//! (Karn's rule), and there is no sample between a loss and the acknowledgement of all data that was outstanding then.
+//! Retransmissions on partial acknowledgements and limited transmit are not paced. Validated by the tests below,
+//! against the formula by hand, and over chains (`studies/adaptive_pacing`).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -36,7 +35,7 @@ pub const PAPER: &str = "paper";
 /// The profile that behaves as the authors' agent for ns-2.
 pub const AGENT: &str = "agent";
 
-/// What the rate of the radios is taken to be where nobody has told it: 802.11's as the paper used it.
+/// The rate of the radios if it is not known: that of 802.11 in the paper.
 const USUAL_RATE: Rate = Rate::from_bps(2_000_000);
 
 /// The bandwidth of one hop.
@@ -75,23 +74,23 @@ impl TryFrom<String> for Bandwidth {
     }
 }
 
-/// Where the number of hops is taken from.
+/// The source of the number of hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hops {
     /// The source's route.
     Route,
-    /// The hops that the acknowledgement took.
+    /// The number of hops of the acknowledgement.
     Acknowledgement,
 }
 
-/// How much samples vary.
+/// The measure of the variation of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Variation {
-    /// The standard deviation of round trips over their mean, with N - 1 in the denominator.
+    /// The standard deviation of round-trip times divided by their mean, with N - 1 in the denominator.
     StandardDeviation,
-    /// The mean absolute deviation of propagation delays over their mean.
+    /// The mean absolute deviation of propagation delays divided by their mean.
     MeanDeviation,
 }
 
@@ -99,47 +98,48 @@ pub enum Variation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The bandwidth b of a hop: a rate, or "radio", that of data frames on the scenario's radios. paper: radio; agent:
-    /// 2 Mb/s (`ll_bandwidth_`).
+    /// The bandwidth b of a hop: a rate, or "radio" for the rate of data frames on the scenario's radios. paper: radio;
+    /// agent: 2 Mb/s (`ll_bandwidth_`).
     pub bandwidth: Bandwidth,
-    /// Bytes of headers that count with a segment's payload, and make an acknowledgement. Both: 112 B, the agent's; the
-    /// paper gives no number.
+    /// Bytes of headers, which are added to the payload of a segment and form an acknowledgement. Both: 112 B as in the
+    /// agent; the paper gives no number.
     pub overhead: Bytes,
-    /// Where the number of hops is taken from. paper: route; agent: acknowledgement.
+    /// The source of the number of hops. paper: route; agent: acknowledgement.
     pub hops: Hops,
-    /// Hops after which a segment disturbs its successor no more: 4 where a node is sensed a little more than twice as
-    /// far as it is heard (250 m and 550 m). Both: 4 (`n_factor_`).
+    /// The number of hops after which a segment does not disturb its successor: 4 if the sensing range is slightly more
+    /// than twice the reception range (250 m and 550 m). Both: 4 (`n_factor_`).
     pub reuse_hops: u8,
-    /// Whether a route shorter than that is paced by the delay of one hop instead. paper: off; agent: on.
+    /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
     pub one_hop_if_short: bool,
-    /// Weight of the past in the mean propagation delay. Both: 0.7 (`alpha_`).
+    /// The weight of the old value in the mean propagation delay. Both: 0.7 (`alpha_`).
     pub smoothing: f64,
-    /// How many samples the variation is taken over. Both: 50 (`history_`).
+    /// The number of samples from which the variation is computed. Both: 50 (`history_`).
     pub samples: u16,
-    /// How much the samples vary. paper: standard_deviation; agent: mean_deviation.
+    /// The measure of the variation. paper: standard_deviation; agent: mean_deviation.
     pub variation: Variation,
-    /// What the variation is multiplied by in the gap. Both: 2.
+    /// The factor of the variation in the gap. Both: 2.
     pub variation_weight: f64,
-    /// A longer wait at a hop is replaced by the mean wait (with weight 0.5 of the past), and a propagation delay as
-    /// long is thrown away; "0 s" for no bound. paper: 0 s; agent: 0.5 s (`delaybound_`).
+    /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation delay
+    /// is ignored; "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
     pub delay_bound: Span,
-    /// The gap before the first sample; "0 s" to send unpaced till then. paper: 0 s; agent: 50 ms (`rate_interval_`).
+    /// The gap before the first sample; "0 s" to send without pacing until then. paper: 0 s; agent: 50 ms
+    /// (`rate_interval_`).
     pub initial_gap: Span,
     /// Whether a loss or timeout stops the pacing until the next acknowledgement. paper: off; agent: on.
     pub pause_on_loss: bool,
-    /// Whether the retransmission timeout is doubled each time it passes. paper: on; agent: off.
+    /// Whether each timeout doubles the retransmission timeout. paper: on; agent: off.
     pub back_off: bool,
-    /// What a loss halves. paper: flight; agent: window.
+    /// The quantity that a loss halves. paper: flight; agent: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
-    /// paper: on; agent: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). paper: on; agent:
+    /// off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
-    /// 2, 2 is RFC 3465. Both: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
+    /// RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). paper: on; agent: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). paper: on; agent: off.
     pub grow_only_when_limited: bool,
 }
 
@@ -153,7 +153,7 @@ impl Params {
 impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[PAPER, AGENT];
 
-    /// Under ns-2's profile the gap is the paper's, over the window rule of ns-2.
+    /// In the profile `ns2` the gap is that of the paper, with the congestion control of ns-2.
     fn of_profile(profile: &str) -> Self {
         let agent = profile == AGENT;
         let base = if agent || profile == NS2 { NS2 } else { RFC };
@@ -203,10 +203,10 @@ impl params::Params for Params {
     }
 }
 
-/// Weight of the past in the agent's mean wait at a hop.
+/// The weight of the old value in the agent's mean wait at a hop.
 const WAIT_SMOOTHING: f64 = 0.5;
 
-/// Adaptive Pacing's rule: NewReno's window, and a gap. Times in seconds.
+/// Adaptive Pacing's congestion control: NewReno's window, and a gap. Times are in seconds.
 #[derive(Clone, Debug)]
 pub struct AdaptivePacing {
     params: Params,
@@ -215,21 +215,21 @@ pub struct AdaptivePacing {
     delay: Option<f64>,
     /// The mean wait at a hop.
     wait: f64,
-    /// The samples whose variation counts, oldest first; their sum and the sum of their squares in nanoseconds, exact,
-    /// so that a sample costs the same however many count.
+    /// The samples from which the variation is computed, oldest first. Their sum and the sum of their squares are in
+    /// nanoseconds and exact, so that the cost of a sample does not depend on their number.
     history: VecDeque<Span>,
     sum: u64,
     squares: u128,
     gap: Span,
     /// Not paced until the next acknowledgement.
     paused: bool,
-    /// Below this number an acknowledgement may cover segments that arrived long before, behind a gap that has only now
-    /// been filled: it tells nothing of the round trip.
+    /// Below this sequence number an acknowledgement may cover segments that arrived long before and waited behind a
+    /// gap. It gives no sample of the round-trip time.
     doubtful: u64,
 }
 
 impl AdaptivePacing {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
@@ -253,7 +253,7 @@ impl AdaptivePacing {
             Hops::Acknowledgement => view.ack_hops,
         };
         if hops == 0 {
-            // No path is known: the gap stays.
+            // The path is not known: the gap does not change.
             return;
         }
         let rate = match self.params.bandwidth {
@@ -302,7 +302,7 @@ impl AdaptivePacing {
         self.squares += square(sample);
     }
 
-    /// How much the samples vary, relative to their mean.
+    /// The variation of the samples, relative to their mean.
     fn variation(&self) -> f64 {
         let count = self.history.len() as u64;
         if count < 2 || self.sum == 0 {

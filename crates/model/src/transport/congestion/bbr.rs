@@ -181,7 +181,7 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {

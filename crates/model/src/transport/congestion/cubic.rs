@@ -1,13 +1,13 @@
-//! CUBIC: the window follows a cubic function of the time since the last loss, flat around the window at which that
-//! happened.
+//! CUBIC: the window is a cubic function of the time since the last loss. The function is flat near the window at which
+//! the loss occurred.
 //!
 //! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for the profile `ns3`, ns-3.37's `TcpCubic`.
-//! Implemented of RFC 9438: §4.2 (function, target and its bounds), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave
+//! Implemented of RFC 9438: §4.2 (function, target and its limits), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave
 //! and convex regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do
-//! not count). Where §4.3 would set a window down to `W_est`, it stays: §4.2 wants it never to fall without a loss.
-//! Left out: §4.9 (taking a reduction back), since no loss is found to have been none; ECN. Of ns-3, its hybrid slow
-//! start. Validated against the closed forms of §4.2 and §4.3 (tests below) and, in the profile `ns3`, by ns-3.37's
-//! windows (`tests/drops_ns3.rs`).
+//! not count). If §4.3 would reduce the window to `W_est`, the window does not change, because §4.2 requires that it
+//! never decreases without a loss. Left out: §4.9 (the undoing of a reduction), because spurious losses are not
+//! detected; ECN; of ns-3, its hybrid slow start. Validated against the closed forms of §4.2 and §4.3 (tests below)
+//! and, in the profile `ns3`, against ns-3.37's windows (`tests/drops_ns3.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -20,11 +20,11 @@ use crate::transport::recovery;
 
 const NS3: &str = "ns3";
 
-/// What a loss cuts.
+/// The quantity that a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduce {
-    /// What is outstanding (RFC 9438 §4.6).
+    /// The outstanding data (RFC 9438 §4.6).
     Flight,
     /// The congestion window (Linux, ns-3).
     Window,
@@ -36,9 +36,9 @@ pub enum Reduce {
 pub enum Growth {
     /// RFC 9438 §4.2 to §4.5.
     Rfc9438,
-    /// As ns-3.37: in whole segments, one after so many acknowledged ones; looking ahead by the least smoothed round
-    /// trip; no Reno-friendly region; thresholds in whole segments; growth with the acknowledgement that ends a
-    /// recovery.
+    /// As in ns-3.37: the window grows by whole segments, each after a number of acknowledged segments; the target is
+    /// computed one smallest smoothed round-trip time ahead; there is no Reno-friendly region; thresholds are whole
+    /// segments; the window grows with the acknowledgement that ends a recovery.
     Ns3,
 }
 
@@ -48,40 +48,41 @@ pub enum Growth {
 pub struct Params {
     /// The constant C of the cubic function, in segments per cubic second. Both: 0.4 (RFC 9438 §5).
     pub c: f64,
-    /// What a loss leaves of the window. Both: 0.7 (RFC 9438 §4.6).
+    /// The share of the window that remains after a loss. Both: 0.7 (RFC 9438 §4.6).
     pub beta: f64,
-    /// Whether a flow that lost earlier than the time before gives up more (RFC 9438 §4.7). Both: on.
+    /// Whether a flow reduces its window further if the loss occurred at a smaller window than the previous loss (RFC
+    /// 9438 §4.7). Both: on.
     pub fast_convergence: bool,
-    /// Whether the window is at least Reno's (RFC 9438 §4.3); only with growth by RFC 9438. rfc: on; ns3: off.
+    /// Whether the window is at least that of Reno (RFC 9438 §4.3); only with growth by RFC 9438. rfc: on; ns3: off.
     pub reno_friendly: bool,
-    /// What a loss cuts. rfc: flight; ns3: window.
+    /// The quantity that a loss reduces. rfc: flight; ns3: window.
     pub reduce: Reduce,
     /// How the window follows the cubic function. rfc: rfc9438; ns3: ns3.
     pub growth: Growth,
-    /// Whether growth above the threshold counts acknowledged segments; otherwise each acknowledgement counts as one,
-    /// so that delayed acknowledgements slow it down (RFC 9438 §4.4). rfc: off; ns3: on.
+    /// Whether growth above the threshold counts acknowledged segments. Otherwise each acknowledgement counts as one
+    /// segment, so that delayed acknowledgements reduce the growth (RFC 9438 §4.4). rfc: off; ns3: on.
     pub count_bytes: bool,
-    /// Segments by which one acknowledgement may open the window in slow start without HyStart++, if it covers as many.
-    /// rfc: 1 (RFC 5681 eq. 2); ns3: 65535.
+    /// The largest increase of the window by one acknowledgement in slow start without HyStart++, in segments. rfc: 1
+    /// (RFC 5681 eq. 2); ns3: 65535.
     pub slow_start_limit: u32,
-    /// Whether the window grows only while it holds the sender back (RFC 9438 §5.8). rfc: on; ns3: off.
+    /// Whether the window grows only while it limits the sender (RFC 9438 §5.8). rfc: on; ns3: off.
     pub grow_only_when_limited: bool,
     /// Whether round trips end the first slow start (RFC 9406). rfc: plus_plus; ns3: off.
     pub hystart: hystart::Choice,
-    /// `MIN_RTT_THRESH`: a smaller growth of the round trip says nothing (RFC 9406 §4.3).
+    /// `MIN_RTT_THRESH`: a smaller increase of the round-trip time has no effect (RFC 9406 §4.3).
     pub hystart_min_threshold: Span,
-    /// `MAX_RTT_THRESH`: a larger growth of the round trip always ends slow start (RFC 9406 §4.3).
+    /// `MAX_RTT_THRESH`: a larger increase of the round-trip time always ends slow start (RFC 9406 §4.3).
     pub hystart_max_threshold: Span,
-    /// `MIN_RTT_DIVISOR`: between the two, the part of the round trip by which it must have grown (RFC 9406 §4.3).
+    /// `MIN_RTT_DIVISOR`: between these limits, the share of the round-trip time by which it must have increased (RFC
+    /// 9406 §4.3).
     pub hystart_divisor: u32,
-    /// `N_RTT_SAMPLE`: samples in a round before it is judged (RFC 9406 §4.3).
+    /// `N_RTT_SAMPLE`: the number of samples in a round before they are evaluated (RFC 9406 §4.3).
     pub hystart_samples: u32,
-    /// `CSS_GROWTH_DIVISOR`: how much slower the window opens in conservative slow start (RFC 9406 §4.3).
+    /// `CSS_GROWTH_DIVISOR`: the divisor of the window's growth in conservative slow start (RFC 9406 §4.3).
     pub hystart_growth_divisor: u32,
-    /// `CSS_ROUNDS`: rounds of conservative slow start before slow start ends (RFC 9406 §4.3).
+    /// `CSS_ROUNDS`: the number of rounds of conservative slow start before slow start ends (RFC 9406 §4.3).
     pub hystart_rounds: u32,
-    /// `L`: segments by which one acknowledgement may open the window under HyStart++, if it covers as many (RFC 9406
-    /// §4.3).
+    /// `L`: the largest increase of the window by one acknowledgement under HyStart++, in segments (RFC 9406 §4.3).
     pub hystart_limit: u32,
 }
 
@@ -152,15 +153,15 @@ impl params::Params for Params {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// How long it lasts, without pauses.
+    /// Its duration, without pauses.
     elapsed: Span,
-    /// Until when that was counted.
+    /// The time up to which the duration was counted.
     counted: Time,
     /// When the function reaches its flat part, in seconds.
     k: f64,
     /// The window there.
     origin: f64,
-    /// What Reno's window would be.
+    /// The window that Reno would have.
     w_est: f64,
 }
 
@@ -171,18 +172,19 @@ pub struct Cubic {
     /// `α_cubic` (§4.3).
     alpha: f64,
     hystart: HyStart,
-    /// The window before the last loss, made smaller by fast convergence; nothing before any loss and after a timeout.
+    /// The window before the last loss, reduced by fast convergence; nothing before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window when the threshold was set last.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    /// For `growth = "ns3"`: the least smoothed round trip, and acknowledged segments that did not count yet.
+    /// For `growth = "ns3"`: the smallest smoothed round-trip time, and acknowledged segments that have not been
+    /// counted yet.
     shortest: Option<Span>,
     credit: f64,
 }
 
 impl Cubic {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
@@ -201,7 +203,7 @@ impl Cubic {
     fn epoch(&mut self, view: &View) -> &mut Epoch {
         let (w_max, c) = (self.w_max, self.params.c);
         self.epoch.get_or_insert_with(|| {
-            // After a timeout, and when slow start ended without a loss, the flat part is here (§4.8, §4.10).
+            // After a timeout, and when slow start ended without a loss, the flat part begins here (§4.8, §4.10).
             let origin = w_max.filter(|w_max| *w_max > view.cwnd).unwrap_or(view.cwnd);
             let k = libm::cbrt((origin - view.cwnd) / c);
             Epoch { elapsed: Span::ZERO, counted: view.now, k, origin, w_est: view.cwnd }
@@ -218,7 +220,7 @@ impl Cubic {
         let epoch = self.epoch(view);
         let since = view.now.since(epoch.counted);
         epoch.counted = view.now;
-        // §5.8: neither growth nor time counts while something else than the window holds the sender back.
+        // §5.8: neither growth nor time counts while the sender is limited by something else than the window.
         if !limited {
             return view.cwnd;
         }
@@ -235,13 +237,13 @@ impl Cubic {
         view.cwnd + counted * (target - view.cwnd) / view.cwnd
     }
 
-    /// As `avoid`, as ns-3.37 does it.
+    /// As `avoid`, but as in ns-3.37.
     fn avoid_ns3(&mut self, ack: &Ack, view: &View) -> f64 {
         let window = libm::floor(view.cwnd);
         let (c, first, shortest) = (self.params.c, self.w_max.is_none(), self.shortest.unwrap_or(Span::ZERO));
         let epoch = self.epoch(&View { cwnd: window, ..*view });
         let offset = (view.now.since(epoch.counted) + shortest).seconds() - epoch.k;
-        // The change is cut to whole segments, towards the flat part.
+        // The change is truncated to whole segments, towards the flat part.
         let target = epoch.origin + libm::trunc(c * offset * offset * offset);
         let mut count = if target > window { libm::floor(window / (target - window)) } else { 100.0 * window };
         if first {
@@ -273,7 +275,7 @@ impl Cubic {
         (cwnd, view.ssthresh)
     }
 
-    /// What a loss leaves (§4.6).
+    /// The window after a loss (§4.6).
     fn reduced(&self, view: &View) -> f64 {
         let base = match self.params.reduce {
             Reduce::Flight => view.flight,
@@ -310,7 +312,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
-        // §4.7: a window below the last one that met a loss leaves room for others.
+        // §4.7: a window below that of the last loss releases bandwidth for other flows.
         let converges = self.params.fast_convergence && self.w_max.is_some_and(|w_max| view.cwnd < w_max);
         let kept = if converges { (1.0 + self.params.beta) / 2.0 } else { 1.0 };
         self.w_max = Some(match self.params.growth {
@@ -326,7 +328,7 @@ impl CongestionControl for Cubic {
 
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         let mut ssthresh = view.ssthresh;
-        // RFC 5681 §3.1: a segment that times out again leaves the threshold as it is.
+        // RFC 5681 §3.1: another timeout of the same segment does not change the threshold.
         if timeout.repeated == 0 {
             ssthresh = self.reduced(view);
             self.cwnd_prior = view.cwnd;
@@ -341,7 +343,7 @@ impl CongestionControl for Cubic {
 
     fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
         if restart < view.cwnd {
-            // Another stage begins when slow start has come back to the threshold.
+            // A new stage begins when slow start reaches the threshold again.
             self.epoch = None;
         }
         Answer::Set { cwnd: view.cwnd.min(restart), ssthresh: view.ssthresh }

@@ -1,16 +1,17 @@
-//! Illinois: a loss decides whether the window shrinks, the queueing delay how fast it grows and by how much it
+//! Illinois: losses decide when the window shrinks; the queueing delay decides how fast it grows and by how much it
 //! shrinks.
 //!
 //! Read: S. Liu, T. Basar and R. Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
-//! High-Speed Networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008; for the profile `linux`, what Linux's
-//! `tcp_illinois` does. Once a round trip the average queueing delay da, out of the greatest seen, dm, gives alpha, by
-//! which congestion avoidance grows each round trip (great while the queue is empty, small when it is full), and beta,
-//! the part of the window that a loss takes (small when the queue is empty). Alpha returns to its maximum only after
-//! some rounds with an empty queue. Small windows behave as Reno's. The profiles differ in constants (of the paper's
-//! simulations, and Linux's) and in the recovery. Left out: of Linux, fixed-point arithmetic, round trips cut at 3.3 s,
-//! the window's growth in whole segments. Validated by points of both curves computed by hand, and against the kernel
-//! module in ns-2.35 (`tests/kernel_modules.rs`). That is older and keeps beta of the window where it must take it off;
-//! later kernels mended that, and so it is here.
+//! High-Speed Networks", VALUETOOLS 2006 and Performance Evaluation 65, 2008; for the profile `linux`, the behaviour of
+//! Linux's `tcp_illinois`. Once in each round trip, the average queueing delay da and the largest one so far, dm, give
+//! two values. Alpha is the growth of the window in each round trip of congestion avoidance; it is large while the
+//! queue is empty and small when it is full. Beta is the share by which a loss reduces the window; it is small when the
+//! queue is empty. Alpha returns to its maximum only after some rounds with an empty queue. Small windows behave as in
+//! Reno. The profiles differ in constants (those of the paper's simulations, and Linux's) and in the recovery. Left out
+//! of Linux: fixed-point arithmetic, the limit of round-trip times at 3.3 s, the growth of the window in whole
+//! segments. Validated by points of both curves computed by hand, and against the kernel module in ns-2.35
+//! (`tests/kernel_modules.rs`). That module is older: it reduces the window to the share beta instead of by the share
+//! beta. Later kernels and this file do not have this error.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -28,34 +29,34 @@ const PAPER: &str = "paper";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Segments by which the window grows in a round trip, at most. Both: 10.
+    /// The maximum growth of the window in a round trip, in segments. Both: 10.
     pub alpha_max: f64,
-    /// And at least. linux: 0.3; paper: 0.1.
+    /// The minimum growth of the window in a round trip, in segments. linux: 0.3; paper: 0.1.
     pub alpha_min: f64,
-    /// The part of the window that a loss takes, at least. Both: 0.125.
+    /// The minimum share by which a loss reduces the window. Both: 0.125.
     pub beta_min: f64,
-    /// And at most. Both: 0.5.
+    /// The maximum share by which a loss reduces the window. Both: 0.5.
     pub beta_max: f64,
-    /// Below this window, in segments, alpha is 1 and beta a half. linux: 15; paper: 10.
+    /// Below this window, in segments, alpha is 1 and beta is a half. linux: 15; paper: 10.
     pub window_threshold: f64,
-    /// Rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta). Both: 5.
+    /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta). Both: 5.
     pub patience: u32,
-    /// The part of the greatest queueing delay up to which alpha is `alpha_max`. Both: 0.01.
+    /// The share of the largest queueing delay up to which alpha is `alpha_max`. Both: 0.01.
     pub low_delay: f64,
-    /// The part up to which beta is `beta_min`. Both: 0.1.
+    /// The share of the largest queueing delay up to which beta is `beta_min`. Both: 0.1.
     pub beta_min_delay: f64,
-    /// The part from which beta is `beta_max`. Both: 0.8.
+    /// The share of the largest queueing delay from which beta is `beta_max`. Both: 0.8.
     pub beta_max_delay: f64,
-    /// What a loss cuts. linux: window; paper: flight.
+    /// The quantity that a loss reduces. linux: window; paper: flight.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. linux: on; paper:
-    /// off.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. linux: on;
+    /// paper: off.
     pub sack: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). linux: on; paper: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). Both: on.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). Both: on.
     pub grow_only_when_limited: bool,
 }
 
@@ -65,7 +66,7 @@ impl Params {
         reno::Params { halve, hold_ssthresh: true, slow_start_limit, count_bytes, grow_only_when_limited }
     }
 
-    /// Alpha for a queueing delay `da` out of at most `dm`, both in seconds, above the low delay.
+    /// Alpha for a queueing delay `da` of at most `dm`, both in seconds, above the low delay.
     fn alpha(&self, da: f64, dm: f64) -> f64 {
         let d1 = self.low_delay * dm;
         let spread = self.alpha_max - self.alpha_min;
@@ -78,7 +79,7 @@ impl Params {
         k1 / (k2 + da)
     }
 
-    /// Beta for a queueing delay `da` out of at most `dm`.
+    /// Beta for a queueing delay `da` of at most `dm`.
     fn beta(&self, da: f64, dm: f64) -> f64 {
         let (d2, d3) = (self.beta_min_delay * dm, self.beta_max_delay * dm);
         if da <= d2 {
@@ -156,8 +157,9 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's congestion control. Round trips are summed in whole nanoseconds: with a sum that rounds, round trips that
-/// are all the same have an average above their minimum, and a path without any queue a full one.
+/// Illinois's congestion control. Round-trip times are summed in whole nanoseconds. With a rounded sum, equal
+/// round-trip times would have an average above their minimum, and a path without a queue would seem to have a full
+/// one.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     params: Params,
@@ -170,14 +172,14 @@ pub struct Illinois {
     /// Sum and number of the round's samples; it ends beyond this sequence number.
     samples: (Span, u64),
     round: u64,
-    /// The delay was above the low delay since alpha was last at its maximum, and for how many rounds it has been
-    /// below.
+    /// The delay was above the low delay since alpha was last at its maximum; and the number of rounds for which it has
+    /// been below.
     above: bool,
     low_rounds: u32,
 }
 
 impl Illinois {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
@@ -234,7 +236,7 @@ impl Illinois {
 
 impl CongestionControl for Illinois {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
-        // The opening segment is shorter: it is not compared with the others (Linux begins after it).
+        // The segment that opens the connection is shorter. It is not compared with the others (Linux begins after it).
         if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {
             self.measure(round_trip);
         }

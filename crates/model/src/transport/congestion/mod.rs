@@ -472,16 +472,22 @@ variants! {
     "reno" => reno::Reno, "Reno: half the window after a fast retransmission (RFC 5681).";
     "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
     "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
-    "elfn" => elfn::Elfn, "ELFN: NewReno that stops when it is told of a broken route, and goes on as it was (Holland and Vaidya 1999).";
-    "adaptive_pacing" => adaptive_pacing::AdaptivePacing, "Adaptive Pacing (TCP-AP): NewReno that spaces its segments by the delay of four hops (ElRakabawy et al. 2005).";
+    "elfn" => elfn::Elfn,
+        "ELFN: NewReno that stops after a notice of a broken route, and then resumes (Holland and Vaidya 1999).";
+    "adaptive_pacing" => adaptive_pacing::AdaptivePacing,
+        "Adaptive Pacing (TCP-AP): NewReno with segments spaced by the delay of four hops (ElRakabawy et al. 2005).";
     "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).";
     "bbr" => bbr::Bbr, "BBR version 1: paces at the rate at which the network delivers (Cardwell et al. 2016).";
-    "cubic" => cubic::Cubic, "CUBIC: the window follows a cubic function of the time since the last loss (RFC 9438).";
-    "westwood" => westwood::Westwood, "Westwood: the window follows a bandwidth estimated from each acknowledgement (Mascolo et al. 2001).";
-    "westwood_plus" => westwood_plus::WestwoodPlus, "Westwood+: Westwood with one bandwidth sample a round trip (Grieco and Mascolo 2004).";
-    "veno" => veno::Veno, "Veno: tells random losses from congestion by the queue (Fu and Liew 2003).";
-    "illinois" => illinois::Illinois, "Illinois: the queueing delay sets how fast the window grows and how far it is cut (Liu et al. 2008).";
-    "welcome" => welcome::Welcome, "WELCOME: tells congestion, channel and broken links apart (Ghaleb-Seddik et al. 2012).";
+    "cubic" => cubic::Cubic, "CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).";
+    "westwood" => westwood::Westwood,
+        "Westwood: a bandwidth estimated from each acknowledgement sets the window (Mascolo et al. 2001).";
+    "westwood_plus" => westwood_plus::WestwoodPlus,
+        "Westwood+: Westwood with one bandwidth sample in each round trip (Grieco and Mascolo 2004).";
+    "veno" => veno::Veno, "Veno: the queue distinguishes random losses from congestion (Fu and Liew 2003).";
+    "illinois" => illinois::Illinois,
+        "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).";
+    "welcome" => welcome::Welcome,
+        "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).";
 }
 
 impl CongestionControl for Controller {

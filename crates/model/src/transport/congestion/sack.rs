@@ -28,17 +28,16 @@ pub enum Repair {
 pub struct Params {
     /// Which algorithm repairs losses. rfc: rfc6675; ns2: pipe.
     pub repair: Repair,
-    /// What a loss halves. rfc: flight; ns2: window.
+    /// The quantity that a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
-    /// rfc: on; ns2: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
-    /// 2, 2 is RFC 3465. Both: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
+    /// RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
     pub grow_only_when_limited: bool,
 }
 
@@ -72,7 +71,7 @@ pub struct Sack {
 }
 
 impl Sack {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { reno: Reno::new(&params.reno()), repair: params.repair }

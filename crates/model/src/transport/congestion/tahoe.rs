@@ -16,7 +16,7 @@ pub struct Tahoe {
 }
 
 impl Tahoe {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { reno: Reno::new(params) }

@@ -1,13 +1,13 @@
-//! Vegas: compares the rate it should reach with the rate it does, and keeps a few segments queued.
+//! Vegas: compares the expected rate with the actual rate, and keeps a few segments in the queue of the path.
 //!
 //! Read: L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
-//! 13(8), 1995; for the profile `ns2`, ns-2.35's `VegasTcpAgent`. The fine-grained retransmission of the paper's §3.1
-//! is `recovery/fine_grained.rs`; here are its §3.2 (congestion avoidance) and §3.3 (slow start). Of the profile `ns2`:
-//! the difference is rounded to whole segments; data packets count without their headers; the window that duplicate
-//! acknowledgements have opened closes only if there were more than three, to the value of the last cut, which a
-//! timeout sets to zero; times count from the last transmission of the first segment. Left out of ns-2: arrays that
-//! wrap at the window's size and then mistake some segments for retransmitted ones. Validated segment for segment
-//! against ns-2.35 (`tests/forced_drops.rs`).
+//! 13(8), 1995; for the profile `ns2`, ns-2.35's `VegasTcpAgent`. This file implements §3.2 of the paper (congestion
+//! avoidance) and §3.3 (slow start). The fine-grained retransmission of §3.1 is in `recovery/fine_grained.rs`. The
+//! profile `ns2` differs as follows. The difference is rounded to whole segments. Data packets count without their
+//! headers. The inflation of the window by duplicate acknowledgements ends only if there were more than three; the
+//! window then is that of the last reduction, which a timeout sets to zero. Times count from the last transmission of
+//! the first segment. Left out of ns-2: arrays that wrap at the window's size, so that some segments are mistaken for
+//! retransmitted ones. Validated segment by segment against ns-2.35 (`tests/forced_drops.rs`).
 
 use hopyard_engine::Time;
 use schemars::JsonSchema;
@@ -17,29 +17,29 @@ use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Sent, Timeout, View
 use crate::params::{self, Fault, NS2, RFC};
 use crate::transport::recovery;
 
-/// Vegas's parameters. The thresholds count segments queued on the path.
+/// Vegas's parameters. The thresholds are numbers of segments queued on the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Fewer segments queued than this: the window grows. Both: 1 (`v_alpha_`).
+    /// The window grows if fewer segments are queued. Both: 1 (`v_alpha_`).
     pub alpha: f64,
-    /// More segments queued than this: the window shrinks. Both: 3 (`v_beta_`).
+    /// The window shrinks if more segments are queued. Both: 3 (`v_beta_`).
     pub beta: f64,
-    /// More segments queued than this: slow start ends. Both: 1 (`v_gamma_`).
+    /// Slow start ends if more segments are queued. Both: 1 (`v_gamma_`).
     pub gamma: f64,
     /// Whether the difference is rounded to whole segments. rfc: off; ns2: on.
     pub whole_segments: bool,
     /// Whether IP and TCP headers count in the size of data packets. rfc: on; ns2: off.
     pub charge_headers: bool,
-    /// Whether the window that duplicate acknowledgements have opened always closes on the next new acknowledgement.
-    /// rfc: on; ns2: off.
+    /// Whether the next new acknowledgement always ends the inflation of the window by duplicate acknowledgements. rfc:
+    /// on; ns2: off.
     pub always_deflate: bool,
-    /// Whether a round trip may contain the time that a hole stood open before it: that of the newest segment
-    /// acknowledged, whatever else is acknowledged with it. rfc: off; ns2: on.
+    /// Whether a sample may include the time that its segment waited behind a lost segment: the round trip of the
+    /// newest segment acknowledged is used even if other segments are acknowledged with it. rfc: off; ns2: on.
     pub sample_holes: bool,
-    /// Whether the clock restarts each time that the first segment is sent, as in ns-2: the time of the last reduction
-    /// is not converted then, and the first segment gives no sample if it carries data, because its time of sending is
-    /// 0. rfc: off; ns2: on.
+    /// Whether the clock restarts each time that the first segment is sent, as in ns-2. The time of the last reduction
+    /// is then not converted, and a first segment with data gives no sample, because its sending time is 0. rfc: off;
+    /// ns2: on.
     pub clock_restarts: bool,
 }
 
@@ -87,18 +87,18 @@ pub struct Vegas {
     round_began: Time,
     /// Sum and number of the round's samples.
     samples: (f64, u32),
-    /// What each acknowledgement adds to the window in this round.
+    /// The increase of the window for each acknowledgement in this round.
     increment: f64,
-    /// Slow start grows in every other round.
+    /// Slow start grows only in every second round.
     growing: bool,
     last_cut: Time,
-    /// The window of the last cut, and whether duplicate acknowledgements have opened it since.
+    /// The window after the last reduction, and whether duplicate acknowledgements have inflated it since.
     cut_to: f64,
     inflated: bool,
 }
 
 impl Vegas {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Vegas {
         self.base
     }
 
-    /// Once a round trip (§3.2, §3.3): how far the window is to move.
+    /// Once in each round trip (§3.2, §3.3): computes the change of the window.
     fn end_of_round(&mut self, cwnd: &mut f64, ssthresh: &mut f64, view: &View) {
         let segments = |bytes: u64| libm::round(bytes as f64 / f64::from(view.segment));
         let (sum, count) = std::mem::take(&mut self.samples);
@@ -133,14 +133,14 @@ impl Vegas {
         if rtt <= 0.0 {
             return;
         }
-        // A lone segment meets no queue of its own making.
+        // A single segment cannot cause a queue.
         let base = match self.base {
             Some(base) if base <= rtt && sent > 1.0 => base,
             _ => rtt,
         };
         self.base = Some(base);
         let actual = sent / rtt;
-        // The segment that this acknowledgement lets out counts as sent.
+        // The segment that this acknowledgement allows counts as sent.
         let expected = (segments(view.next - view.una) + 1.0) / base;
         let mut queued = (expected - actual) * base;
         if self.params.whole_segments {
@@ -211,7 +211,7 @@ impl CongestionControl for Vegas {
     }
 
     fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
-        // §3.1: a loss says nothing new if the segment was sent before the last cut.
+        // §3.1: the loss of a segment sent before the last reduction is no new information.
         if self.last_cut >= loss.sent {
             return Answer::Keep;
         }

@@ -1,14 +1,14 @@
-//! Veno: Reno that asks Vegas's question, how many segments are queued, to tell a random loss from a congestion.
+//! Veno: Reno with Vegas's estimate of queued segments, which distinguishes random losses from congestion losses.
 //!
 //! Read: C. P. Fu and S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
 //! 21(2), 2003: the backlog (§III-A), the additive increase (§III-B), the multiplicative decrease (§III-C); for the
-//! profile `linux`, what Linux's `tcp_veno` does. The backlog is N = W (1 - BaseRTT / RTT). With N below beta a loss
-//! keeps 4/5 of the window, otherwise half; in congestion avoidance with N at beta or more, every second
-//! acknowledgement opens the window. Profile `linux`: the last round trip and not the smoothed one. The shortest round
-//! trip is kept through losses that no timeout shows, and forgotten when the network is empty. Timeouts tell the two
-//! kinds of loss apart as well. Left out of Linux: Reno's growth takes over until a third round trip is measured, and
-//! while a timeout is repaired; the window grows in whole segments. Validated by backlogs computed by hand, and against
-//! the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
+//! profile `linux`, the behaviour of Linux's `tcp_veno`. The backlog is N = W (1 - BaseRTT / RTT). If N is below beta,
+//! a loss reduces the window to 4/5, otherwise to half. If N is at least beta in congestion avoidance, only every
+//! second acknowledgement increases the window. Profile `linux`: the last round-trip time is used instead of the
+//! smoothed one. The shortest round-trip time is kept after losses without a timeout, and is forgotten when the network
+//! is empty. Timeouts are classified as well. Left out of Linux: Reno's growth applies until a third round-trip time is
+//! measured and while losses of a timeout are repaired; the window grows in whole segments. Validated by backlogs
+//! computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -22,13 +22,13 @@ use crate::transport::recovery;
 const PAPER: &str = "paper";
 const LINUX: &str = "linux";
 
-/// Which round trip the backlog is computed from.
+/// The round-trip time from which the backlog is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundTrip {
-    /// The smoothed one, as the retransmission timer's.
+    /// The smoothed round-trip time of the retransmission timer.
     Smoothed,
-    /// The last one measured.
+    /// The last measured round-trip time.
     Last,
 }
 
@@ -36,29 +36,29 @@ pub enum RoundTrip {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// With fewer segments queued than this a loss is random. Both: 3.
+    /// A loss is random if fewer segments than this are queued. Both: 3.
     pub beta: f64,
-    /// What a random loss keeps of the window. Both: 0.8.
+    /// The share of the window that remains after a random loss. Both: 0.8.
     pub random_loss_keeps: f64,
-    /// Which round trip the backlog is computed from. paper: smoothed; linux: last.
+    /// The round-trip time from which the backlog is computed. paper: smoothed; linux: last.
     pub round_trip: RoundTrip,
-    /// Whether a loss forgets the shortest round trip. paper: on; linux: off.
+    /// Whether a loss resets the shortest round-trip time. paper: on; linux: off.
     pub forget_min_rtt: bool,
-    /// Whether the shortest round trip is forgotten when the network is empty: when data is sent with nothing
+    /// Whether the shortest round-trip time is reset when the network is empty: when data is sent and nothing is
     /// outstanding, and at a timeout. paper: off; linux: on.
     pub forget_when_empty: bool,
-    /// Whether a timeout, too, may count as a random loss. paper: off; linux: on.
+    /// Whether a timeout may also be classified as a random loss. paper: off; linux: on.
     pub discern_timeouts: bool,
-    /// What a loss cuts. paper: flight; linux: window.
+    /// The quantity that a loss reduces. paper: flight; linux: window.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux:
-    /// on.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
+    /// off; linux: on.
     pub sack: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. Both: 1.
+    /// The maximum increase in slow start for one acknowledgement that covers several segments, in segments. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). Both: on.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). Both: on.
     pub grow_only_when_limited: bool,
 }
 
@@ -109,12 +109,12 @@ pub struct Veno {
     min_rtt: Option<Span>,
     /// N: segments queued on the path, as last computed.
     backlog: f64,
-    /// The acknowledgement before opened the window.
+    /// The previous acknowledgement increased the window.
     opened: bool,
 }
 
 impl Veno {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), reno: Reno::new(&params.reno()), min_rtt: None, backlog: 0.0, opened: false }

@@ -1,19 +1,20 @@
-//! Westwood: after a loss the window follows a bandwidth estimated from the acknowledgements, instead of being halved.
+//! Westwood: after a loss, a bandwidth estimated from the acknowledgements sets the window, which is not halved.
 //!
 //! Read: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi and R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
 //! Transport over Wireless Links", MobiCom 2001: the filter (§2.2), the counting of acknowledged data (§2.3), the
-//! answers to losses (§3); for the profile `inet`, INET's model, which its authors' papers name as the one for OMNeT++.
-//! Each acknowledgement gives a sample of bandwidth, what it reports over the time since the one before. A low-pass
-//! filter with time constant tau smooths the samples; its discrete form (Tustin) changes with the distance of the
-//! samples, and where none came for tau/m a sample of zero is put in. The estimate therefore decays while nothing
-//! arrives. The filter joins two samples by a straight line: of acknowledgements that come in bursts the last one's
-//! sample is held against the whole pause after it, and the estimate runs away. That is the original's fault, kept
-//! here; [`westwood_plus`](super::westwood_plus) mends it. Left out: what the authors' ns-2 agent does beyond the paper
-//! (it lengthens an interval of less than 10 ms after a virtual sample, and starts again from two segments after a
-//! timeout). Where the paper is silent: the estimate begins at zero; the first acknowledgement only starts the clock;
-//! acknowledgements of one instant give one sample; a decayed estimate below one byte per second counts as none, so
-//! that an idle connection needs no timer. Validated by filter values computed by hand and by the bottleneck's share
-//! (`tests/bandwidth_estimates.rs`).
+//! answers to losses (§3); for the profile `inet`, INET's model, which the papers of its authors name as the model for
+//! OMNeT++. Each acknowledgement gives a sample of the bandwidth: the data that it reports, divided by the time since
+//! the previous acknowledgement. A low-pass filter with time constant tau smooths the samples. The coefficients of its
+//! discrete form (Tustin) depend on the distance between the samples. If there is no sample for tau/m, a sample of zero
+//! is added. Therefore the estimate decays while no acknowledgements arrive. The filter connects two samples by a
+//! straight line. If acknowledgements arrive in bursts, the sample of the last one counts for the whole pause after it,
+//! and the estimate becomes far too high. This error of the original is kept here;
+//! [`westwood_plus`](super::westwood_plus) corrects it. Left out: two additions of the authors' ns-2 agent to the paper
+//! (it lengthens an interval of less than 10 ms after a virtual sample, and restarts with two segments after a
+//! timeout). Not specified in the paper, and chosen here: the estimate begins at zero; the first acknowledgement only
+//! starts the clock; acknowledgements at the same time give one sample; an estimate that has decayed below one byte per
+//! second counts as zero, so that an idle connection needs no timer. Validated by filter values computed by hand and by
+//! the bottleneck's share (`tests/bandwidth_estimates.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -31,9 +32,9 @@ const INET: &str = "inet";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// The coefficients follow from the distance of the samples; where none came for long, zeros are put in.
+    /// The coefficients depend on the distance between the samples. After a long pause, samples of zero are added.
     Tustin,
-    /// The coefficients for samples a tenth of the time constant apart, 19/21 and 1/21, whatever their distance.
+    /// The coefficients for samples at a distance of a tenth of the time constant, 19/21 and 1/21, at any distance.
     Constant,
 }
 
@@ -43,21 +44,22 @@ pub enum Filter {
 pub struct Params {
     /// The form of the filter. rfc, ns2: tustin; inet: constant.
     pub filter: Filter,
-    /// The filter's time constant tau, used by the form `tustin`. All: 0.5 s (the authors' ns-2 agent has 1 s).
+    /// The filter's time constant tau, used by the form `tustin`. All: 0.5 s (1 s in the authors' ns-2 agent).
     pub time_constant: Span,
-    /// A sample of zero is put in when none came for the time constant divided by this (m, at least 2). All: 2.
+    /// A sample of zero is added if there is no sample for the time constant divided by this number (m, at least 2).
+    /// All: 2.
     pub virtual_samples: u32,
-    /// Segments that one acknowledgement counts at most; 0 means no limit. rfc, ns2: 0; inet: 2.
+    /// The maximum number of segments that one acknowledgement counts; 0 means no limit. rfc, ns2: 0; inet: 2.
     pub count_limit: u32,
-    /// Whether the threshold is divided by a factor that grows from 1 to 4, by 0.25 with each fast retransmission and
-    /// by 1 with each timeout in slow start, and is 1 again after a loss in congestion avoidance. rfc, ns2: off; inet:
-    /// on.
+    /// Whether the threshold is divided by a factor between 1 and 4. The factor increases by 0.25 with each fast
+    /// retransmission and by 1 with each timeout in slow start. A loss in congestion avoidance resets it to 1. rfc,
+    /// ns2: off; inet: on.
     pub dampen: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments. All: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2, inet: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2, inet: off.
     pub grow_only_when_limited: bool,
 }
 
@@ -97,15 +99,15 @@ impl params::Params for Params {
 }
 
 impl Params {
-    /// How long no acknowledgement may come before a sample of zero is put in.
+    /// The time without an acknowledgement after which a sample of zero is added.
     fn interval(&self) -> Span {
         self.time_constant / u64::from(self.virtual_samples)
     }
 }
 
-/// How much data each acknowledgement reports (§2.3, `AckedCount`): a duplicate reports one segment; the
-/// acknowledgement that follows covers it again, and counts only what no duplicate has reported, but at least one
-/// segment.
+/// The amount of data that each acknowledgement reports (§2.3, `AckedCount`). A duplicate reports one segment. The
+/// acknowledgement that follows covers this segment again. It therefore counts only the data that no duplicate has
+/// reported, but at least one segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counting {
     /// Bytes that duplicates have reported.
@@ -133,27 +135,27 @@ impl Counting {
     }
 }
 
-/// What the path holds without a queue, in segments: bandwidth times the shortest round trip, but at least two.
+/// The segments that the path holds without a queue: bandwidth times the shortest round-trip time, but at least two.
 pub(super) fn pipe_size(bandwidth: f64, min_rtt: Option<Span>, segment: u32) -> f64 {
     (bandwidth * min_rtt.map_or(0.0, Span::seconds) / f64::from(segment)).max(2.0)
 }
 
-/// The low-pass filter on samples at uneven distances.
+/// The low-pass filter for samples at unequal distances.
 #[derive(Clone, Debug)]
 struct Estimator {
     filter: Filter,
     /// The time constant in seconds.
     tau: f64,
-    /// The greatest distance of two samples.
+    /// The maximum distance between two samples.
     interval: Span,
-    /// Bytes per second, and the sample before.
+    /// The estimate in bytes per second, and the previous sample.
     bandwidth: f64,
     sample: f64,
     /// When the last sample was taken.
     last: Option<Time>,
-    /// Bytes reported at that very time.
+    /// Bytes reported at that time.
     waiting: u64,
-    /// A sample was ever taken.
+    /// Whether there has been a sample.
     begun: bool,
 }
 
@@ -200,7 +202,7 @@ impl Estimator {
         self.begun = true;
     }
 
-    /// When the next virtual sample is due.
+    /// When the next virtual sample must be added.
     fn deadline(&self) -> Time {
         match (self.filter, self.last) {
             (Filter::Tustin, Some(last)) => last + self.interval,
@@ -208,7 +210,7 @@ impl Estimator {
         }
     }
 
-    /// Puts in the samples of zero that were due before `now`.
+    /// Adds the samples of zero up to `now`.
     fn fill(&mut self, now: Time) {
         while self.deadline() < now {
             self.put_zero();
@@ -236,14 +238,14 @@ pub struct Westwood {
     min_rtt: Option<Span>,
     count_limit: u32,
     dampen: bool,
-    /// What the threshold is divided by.
+    /// The divisor of the threshold.
     divisor: f64,
-    /// The window of the last cut.
+    /// The window after the last reduction.
     cut_to: f64,
 }
 
 impl Westwood {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
@@ -297,7 +299,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
-        // §3.1: the window is never raised.
+        // §3.1: the window never increases.
         let ssthresh = self.threshold(0.25, view);
         self.cut_to = view.cwnd.min(ssthresh);
         Answer::Set { cwnd: self.cut_to, ssthresh }
@@ -309,7 +311,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_recovered(&mut self, view: &View) -> Answer {
-        // A recovery ends at the threshold, but this one may have begun below it.
+        // A recovery ends at the threshold, but this recovery may have begun below it.
         Answer::Set { cwnd: view.cwnd.min(self.cut_to), ssthresh: view.ssthresh }
     }
 

@@ -1,20 +1,21 @@
-//! Westwood+: Westwood with one bandwidth sample a round trip, which bursts of acknowledgements do not mislead.
+//! Westwood+: Westwood with one bandwidth sample in each round trip, which bursts of acknowledgements do not distort.
 //!
 //! Read: L. A. Grieco and S. Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno, and Vegas TCP
 //! Congestion Control", ACM CCR 34(2), 2004; A. Dell'Aera, L. A. Grieco and S. Mascolo, "Linux 2.4 Implementation of
-//! Westwood+ TCP with Rate-Halving", ICC 2004; for the profiles, what Linux (`tcp_westwood`) and ns-3.37
-//! (`TcpWestwoodPlus`) do. A sample is the data acknowledged in a window of at least a round trip over the window's
-//! length; a filter with constant weights smooths the samples. Without acknowledgements there are no samples, so an
-//! outage leaves the estimate as it is. Profile `linux`: the window is halved while losses are repaired, and only then
-//! set, with the threshold, to what the path holds; a timeout lets the next round trip replace the shortest one, so
-//! that a longer route becomes known; and it computes in whole bytes per millisecond. Each of its two averages then
-//! stops up to 7 bytes per millisecond short of what it is given: a path of 1 Mb/s is taken for one of 0.9 Mb/s.
-//! Profile `ns3`: the window of the sample is one smoothed round trip by the clock and begins with an acknowledgement,
-//! whose data counts in it, so that small windows are overestimated. Left out: of Linux, F-RTO, and that the round trip
-//! before a timeout may be taken for the shortest after it; of ns-3, that it counts duplicates in another way. Where
-//! they are silent: the first window begins when the first segment is sent (Linux: when the connection is established).
-//! Validated by filter values computed by hand, by the bottleneck's share (`tests/bandwidth_estimates.rs`), and against
-//! the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
+//! Westwood+ TCP with Rate-Halving", ICC 2004; for the profiles, the behaviour of Linux (`tcp_westwood`) and ns-3.37
+//! (`TcpWestwoodPlus`). A sample is the data acknowledged in a window of at least one round trip, divided by the length
+//! of the window. A filter with constant weights smooths the samples. Without acknowledgements there are no samples, so
+//! an outage does not change the estimate. Profile `linux`: the window is halved while losses are repaired. After the
+//! repair, the window and the threshold are set to the segments that the path holds. After a timeout, the next
+//! round-trip time replaces the shortest one, so that the estimate adapts to a longer route. All values are whole bytes
+//! per millisecond. Therefore each of the two averages ends up to 7 bytes per millisecond below its input: the estimate
+//! of a path of 1 Mb/s is 0.9 Mb/s. Profile `ns3`: the window of the sample is one smoothed round-trip time by the
+//! clock. It begins with an acknowledgement, whose data counts in it, so that the estimate is too high for small
+//! windows. Left out of Linux: F-RTO; a round-trip time from before a timeout as the shortest one after it. Left out of
+//! ns-3: its different count of duplicates. Not specified, and chosen here: the first window begins when the first
+//! segment is sent (Linux: when the connection is established). Validated by filter values computed by hand, by the
+//! bottleneck's share (`tests/bandwidth_estimates.rs`), and against the kernel module in ns-2.35
+//! (`tests/kernel_modules.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -34,19 +35,19 @@ const NS3: &str = "ns3";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {
-    /// At the first acknowledgement after a round trip; the next window begins with it.
+    /// With the first acknowledgement after a round trip; the next window begins with it.
     Acknowledgements,
-    /// A round trip by the clock after the acknowledgement with which it began.
+    /// One round-trip time by the clock after the acknowledgement that began it.
     Clock,
 }
 
-/// How samples are smoothed.
+/// The filter of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// The mean of the last two samples goes into one weighted average.
+    /// The mean of the last two samples enters one weighted average.
     Mean,
-    /// Two weighted averages in a row.
+    /// Two weighted averages in series.
     TwoStage,
 }
 
@@ -66,33 +67,34 @@ pub enum Moment {
 pub struct Params {
     /// When a window of acknowledged data ends. paper, linux: acknowledgements; ns3: clock.
     pub sampling: Sampling,
-    /// The shortest window of the sampling by acknowledgements. paper, ns3: 0 s; linux: 50 ms.
+    /// The minimum window of the sampling by acknowledgements. paper, ns3: 0 s; linux: 50 ms.
     pub min_window: Span,
-    /// How samples are smoothed. paper, ns3: mean; linux: two_stage.
+    /// The filter of the samples. paper, ns3: mean; linux: two_stage.
     pub filter: Filter,
-    /// The weight of what the filter held before. paper, ns3: 0.9; linux: 0.875.
+    /// The weight of the old value in the filter. paper, ns3: 0.9; linux: 0.875.
     pub weight: f64,
-    /// Whether the first sample fills the filter, which otherwise rises from zero. paper, ns3: off; linux: on.
+    /// Whether the first sample initialises the filter, which otherwise starts from zero. paper, ns3: off; linux: on.
     pub fill: bool,
-    /// The tick in which windows and round trips are measured, and whole bytes of which the filter computes; 0 s: no
-    /// rounding. paper, ns3: 0 s; linux: 1 ms.
+    /// The tick of the clock that measures windows and round-trip times; the filter then computes in whole bytes per
+    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms.
     pub tick: Span,
     /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
     pub moment: Moment,
-    /// Whether that may raise the window, where the estimate is above it. All: on.
+    /// Whether the estimate may increase the window in this case. All: on.
     pub raise: bool,
-    /// Whether the first round trip measured after a timeout replaces the shortest one. paper, ns3: off; linux: on.
+    /// Whether the first round-trip time measured after a timeout replaces the shortest one. paper, ns3: off; linux:
+    /// on.
     pub forget_min_rtt: bool,
     /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
     pub whole_segments: bool,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) and not as in NewReno. paper: off; linux,
-    /// ns3: on.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
+    /// off; linux, ns3: on.
     pub sack: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many. All: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments. All: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). All: on.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). All: on.
     pub grow_only_when_limited: bool,
 }
 
@@ -144,19 +146,19 @@ pub struct WestwoodPlus {
     /// The last round trip, and the shortest.
     rtt: Option<Span>,
     min_rtt: Option<Span>,
-    /// The next round trip replaces the shortest one, longer or not.
+    /// The next round-trip time replaces the shortest one, even if it is longer.
     replace_min_rtt: bool,
-    /// The estimate in bytes per second; what stands before it in the filter: the first average, or the last sample.
+    /// The estimate in bytes per second, and the previous stage of the filter: the first average, or the last sample.
     bandwidth: f64,
     inner: f64,
-    /// A sample was ever taken.
+    /// Whether there has been a sample.
     begun: bool,
-    /// The window of the last cut.
+    /// The window after the last reduction.
     cut_to: f64,
 }
 
 impl WestwoodPlus {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
@@ -208,7 +210,7 @@ impl WestwoodPlus {
         }
     }
 
-    /// A point in time as the clock shows it.
+    /// A time as the clock shows it.
     fn ticked(&self, time: Time) -> Time {
         Time::ZERO + self.whole_ticks(time.since(Time::ZERO))
     }
@@ -227,7 +229,7 @@ impl WestwoodPlus {
         if tick > 0.0 { libm::floor(rate * tick + 1e-9) / tick } else { rate }
     }
 
-    /// The window ends after `length`: its sample goes through the filter.
+    /// The window ends after `length`: its sample enters the filter.
     fn take(&mut self, length: Span) {
         let bytes = std::mem::take(&mut self.bytes);
         let sample = self.whole_bytes(bytes as f64 / length.seconds());
@@ -254,7 +256,7 @@ impl WestwoodPlus {
         if self.params.whole_segments { libm::floor(size) } else { size }
     }
 
-    /// Window and threshold as the estimate sets them.
+    /// Window and threshold as given by the estimate.
     fn set(&mut self, view: &View) -> Answer {
         let ssthresh = self.threshold(view);
         self.cut_to = if self.params.raise { ssthresh } else { view.cwnd.min(ssthresh) };
@@ -289,14 +291,14 @@ impl CongestionControl for WestwoodPlus {
 
     fn on_timeout(&mut self, _timeout: &Timeout, view: &View) -> Answer {
         let ssthresh = self.threshold(view);
-        // The old one still serves the next timeouts of an outage.
+        // The next timeouts of an outage still use the old one.
         self.replace_min_rtt |= self.params.forget_min_rtt;
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 
     fn on_recovered(&mut self, view: &View) -> Answer {
         match self.params.moment {
-            // A recovery ends at the threshold, but this one may have begun below it.
+            // A recovery ends at the threshold, but this recovery may have begun below it.
             Moment::Loss => Answer::Set { cwnd: view.cwnd.min(self.cut_to), ssthresh: view.ssthresh },
             Moment::Recovered => self.set(view),
         }

@@ -1,10 +1,10 @@
-//! Vegas's recovery: a timeout for each segment on a fine clock (Brakmo and Peterson 1995 §3.1; estimator as ns-2's).
+//! Vegas's recovery: a timeout for each segment on a fine clock (Brakmo and Peterson 1995 §3.1; the estimator of ns-2).
 //!
-//! A duplicate acknowledgement retransmits at once if the first unacknowledged segment was sent longer ago than the
-//! fine timeout, without waiting for a third duplicate. So do the first two acknowledgements of new data after a
-//! retransmission. The congestion control decides whether the loss cuts the window. In the profile `ns2`
-//! (`recovery_exit` = "grow") a retransmission also backs off the coarse timer, and a segment that was never sent
-//! counts as sent one second before the first, as in ns-2.
+//! A duplicate acknowledgement causes a retransmission at once if more than the fine timeout has passed since the first
+//! unacknowledged segment was sent; it does not wait for a third duplicate. The first two acknowledgements of new data
+//! after a retransmission do the same. The congestion control decides whether the loss reduces the window. In the
+//! profile `ns2` (`recovery_exit` = "grow") a retransmission also backs off the coarse timer, and a segment that was
+//! never sent counts as sent one second before the first, as in ns-2.
 
 use hopyard_engine::Time;
 
@@ -21,9 +21,9 @@ pub struct FineGrained {
     estimate: Option<(f64, f64)>,
     /// The timeout in seconds.
     timeout: f64,
-    /// So many acknowledgements of new data are still to be checked.
+    /// How many more acknowledgements of new data are checked.
     worried: u32,
-    /// The last reduction was a timeout's.
+    /// The last reduction was caused by a timeout.
     timed_out: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for FineGrained {
 }
 
 impl FineGrained {
-    /// Whether the first unacknowledged segment was sent longer ago than the timeout.
+    /// Whether more than the timeout has passed since the first unacknowledged segment was sent.
     fn expired(&self, core: &Core) -> bool {
         match (core.board.get(0), self.started) {
             (Some(first), _) => core.now.since(first.sent).seconds() >= self.timeout,
@@ -68,8 +68,8 @@ impl LossRecovery for FineGrained {
         core.acknowledge();
         core.recovering &= core.una() < core.recover;
         core.grow(control, arrival, Phase::Open);
-        // ns-2 takes the newest segment acknowledged, also if it waited for a hole to be filled. A time of sending of 0
-        // means no sample to it: that is the time of the first segment.
+        // ns-2 uses the newest segment acknowledged, even if it waited behind a lost segment. A sending time of 0 means
+        // no sample in ns-2; the first segment has this time.
         let ns2 = core.params.follows_ns2();
         let sample = if ns2 { arrival.acked.newest_round_trip } else { arrival.acked.round_trip };
         let first_data = arrival.acked.segments == 1 && arrival.acked.bytes > 0 && core.una() == arrival.acked.bytes;
@@ -118,7 +118,7 @@ impl LossRecovery for FineGrained {
     }
 
     fn on_sent(&mut self, core: &mut Core, _index: usize) {
-        // Starts over while the first segment is sent again.
+        // Restarts when the first segment is sent again.
         if core.una() == 0 && core.board.next() <= 1 {
             self.started = Some(core.now);
         }

@@ -1,7 +1,7 @@
 //! Tahoe's recovery: duplicate acknowledgements act as a timeout, without its back-off.
 //!
-//! In the profile `ns2` the third duplicate acknowledgement of the first packet always starts again, also after a
-//! timeout (ns-2: `bugfix_ss_`). A timeout does not clear the count of duplicates.
+//! In the profile `ns2` the third duplicate acknowledgement of the first packet always restarts the transfer, even
+//! after a timeout (ns-2: `bugfix_ss_`). A timeout does not reset the count of duplicates.
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;

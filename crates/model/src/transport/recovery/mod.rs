@@ -2,9 +2,9 @@
 //! congestion control.
 //!
 //! A recovery counts duplicate acknowledgements, decides what is retransmitted and when, and reports a loss to the
-//! congestion control once for each reduction that is due. During a recovery it may inflate the window
-//! (`Core::inflation`), or count the segments in the network. After a timeout all of them go back to the first
-//! unacknowledged segment.
+//! congestion control once for each necessary reduction. During a recovery it may inflate the window
+//! (`Core::inflation`), or count the segments in the network. After a timeout all recoveries retransmit from the first
+//! unacknowledged segment on.
 
 mod fine_grained;
 mod go_back_n;
@@ -36,39 +36,41 @@ use crate::packet::TcpHeader;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// The one that belongs to the congestion control.
+    /// The recovery that belongs to the congestion control.
     Variant,
     /// Duplicate acknowledgements act as a timeout: everything from the first unacknowledged segment again (Tahoe).
     GoBackN,
     /// Fast retransmit and fast recovery, which the first new acknowledgement ends (RFC 5681 §3.2).
     Reno,
-    /// RFC 6582: partial acknowledgements retransmit; the timer restarts on the first of them only ("impatient").
+    /// RFC 6582: partial acknowledgements cause retransmissions; only the first of them restarts the timer
+    /// ("impatient").
     NewReno,
     /// As `new_reno`, but every partial acknowledgement restarts the timer (RFC 3782 §4, "slow but steady").
     SlowButSteady,
     /// Selective acknowledgements, RFC 6675.
     Sack,
-    /// Selective acknowledgements, losses found by time and tail loss probes: RACK-TLP, RFC 8985.
+    /// Selective acknowledgements with RACK-TLP (RFC 8985): losses are detected by time, and tail loss probes are sent.
     Rack,
     /// Selective acknowledgements, the pipe algorithm of ns-2's Sack1.
     Pipe,
-    /// Vegas's timeout for each segment, checked on duplicate and on the first new acknowledgements.
+    /// Vegas's timeout for each segment, checked on duplicate acknowledgements and on the first acknowledgements of new
+    /// data.
     FineGrained,
 }
 
-/// Whether a recovery reduces the window in proportion to what is delivered (RFC 9937).
+/// Whether a recovery reduces the window in proportion to the delivered data (RFC 9937).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proportional {
-    /// As belongs to the recovery: `rack` does, `sack` does not.
+    /// As usual for the recovery: yes for `rack`, no for `sack`.
     Recovery,
-    /// It does, if it is `rack` or `sack`.
+    /// Yes, if the recovery is `rack` or `sack`.
     On,
-    /// It does not.
+    /// No.
     Off,
 }
 
-/// An event on the way to a recovery: the acknowledgement's header and what it covers.
+/// An event for a recovery: the acknowledgement's header and what it covers.
 pub(crate) struct Arrival<'a> {
     pub header: &'a TcpHeader,
     pub acked: Acked,
@@ -76,24 +78,24 @@ pub(crate) struct Arrival<'a> {
 
 /// What a recovery does on each event.
 pub(crate) trait LossRecovery {
-    /// An acknowledgement arrived, which the board does not know of yet.
+    /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
 
-    /// New data was acknowledged; the board has been advanced.
+    /// New data was acknowledged, and the scoreboard has processed it.
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
 
     /// A duplicate acknowledgement arrived.
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader);
 
-    /// The retransmission timer went off; what follows is the same for all.
+    /// The retransmission timer has expired. The following steps are the same for all recoveries.
     fn on_timeout(&mut self, core: &mut Core);
 
-    /// The segment to send next in the ordinary course, counted from the first unacknowledged, if the window has room.
+    /// The next segment in normal order, counted from the first unacknowledged one, if the window has room.
     fn next(&mut self, core: &mut Core) -> Option<usize> {
         core.next_in_window()
     }
 
-    /// `next`'s answer was sent.
+    /// The segment that `next` returned was sent.
     fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
 
     /// When `on_timer` must be called.
@@ -101,7 +103,7 @@ pub(crate) trait LossRecovery {
         Time::NEVER
     }
 
-    /// The deadline is reached, or it is early.
+    /// The deadline has been reached, or the call is early.
     fn on_timer(&mut self, _core: &mut Core, _control: &mut Controller) {}
 }
 
@@ -175,7 +177,7 @@ impl Recovery {
         };
         match resolve(params, control) {
             Choice::GoBackN => Self::GoBackN(GoBackN),
-            // A rule from outside that names no recovery gets the standard one.
+            // An external congestion control that names no recovery gets the standard one.
             Choice::NewReno | Choice::Variant => Self::NewReno(NewReno::new(true)),
             Choice::SlowButSteady => Self::NewReno(NewReno::new(false)),
             Choice::Reno => Self::Reno(Reno::default()),
@@ -186,7 +188,7 @@ impl Recovery {
         }
     }
 
-    /// Whether the receiver must report what it has by SACK.
+    /// Whether the receiver must report received segments by SACK.
     pub const fn wants_sack(&self) -> bool {
         matches!(self, Self::Sack(_) | Self::Rack(_) | Self::Pipe(_))
     }

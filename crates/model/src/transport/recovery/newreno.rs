@@ -1,4 +1,4 @@
-//! NewReno's recovery (RFC 6582): it lasts until all that was outstanding at its start is acknowledged.
+//! NewReno's recovery (RFC 6582): it ends when everything that was outstanding at its start is acknowledged.
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
@@ -7,7 +7,7 @@ use crate::transport::tcp::Core;
 
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    /// The retransmission timer restarts on the first partial acknowledgement only.
+    /// Only the first partial acknowledgement restarts the retransmission timer.
     impatient: bool,
     recovering: bool,
     partial: bool,
@@ -70,7 +70,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_timeout(&mut self, core: &mut Core) {
-        // §3.2 step 4: `recover` is set for all recoveries alike.
+        // §3.2 step 4: `recover` is set in the same way for all recoveries.
         self.recovering = false;
         self.partial = false;
         core.duplicates = 0;

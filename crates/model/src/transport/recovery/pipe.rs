@@ -1,10 +1,10 @@
 //! The pipe algorithm of ns-2's Sack1 (Fall and Floyd, "Simulation-based Comparisons of Tahoe, Reno, and SACK TCP", CCR
 //! 26(3), 1996).
 //!
-//! `pipe` estimates the segments on the path: one less for every acknowledgement in recovery, one more for every
-//! segment sent. While it is below the window, the sender fills the holes below the highest SACKed segment once each,
-//! then sends new data. A duplicate acknowledgement counts only if it reports something new. After a timeout, and after
-//! every acknowledgement outside recovery, what was reported is forgotten.
+//! `pipe` estimates the segments on the path: every acknowledgement in recovery reduces it by one, and every segment
+//! sent increases it by one. While it is below the window, the sender first retransmits each unreported segment below
+//! the highest SACKed segment once, and then sends new data. A duplicate acknowledgement counts only if it reports
+//! something new. A timeout, and every acknowledgement outside recovery, deletes the reports.
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
@@ -16,12 +16,12 @@ pub struct Pipe {
     recovering: bool,
     /// A partial acknowledgement has restarted the timer.
     partial: bool,
-    /// Nothing new was acknowledged since a timeout: duplicates are not looked at.
+    /// No new data was acknowledged since a timeout, so duplicate acknowledgements are ignored.
     timed_out: bool,
     pipe: i64,
-    /// Holes below this were sent again.
+    /// Unreported segments below this were retransmitted.
     high_rxt: u64,
-    /// Where the recovery ends.
+    /// The end of the recovery.
     point: u64,
 }
 
@@ -31,7 +31,7 @@ impl Pipe {
         self.high_rxt = 0;
     }
 
-    /// The first hole that was not sent again, below the highest segment reported.
+    /// The first unreported segment below the highest reported one that was not retransmitted.
     fn hole(&self, core: &Core) -> Option<usize> {
         let high = core.board.high_sacked()?;
         let from = core.board.index_of(self.high_rxt.max(core.una()));
@@ -59,7 +59,7 @@ impl LossRecovery for Pipe {
         if core.una() >= self.point {
             self.recovering = false;
             self.timed_out = false;
-            // A later loss need not lie beyond this recovery.
+            // A later loss starts a recovery even if it is within the range of this one.
             core.recover = 0;
             core.end_recovery(control);
             core.acknowledge();
@@ -68,7 +68,7 @@ impl LossRecovery for Pipe {
             return;
         }
         core.board.mark_sacked(&arrival.header.sack);
-        // The retransmission that this acknowledges has left the path, and so has the segment it replaced.
+        // The retransmission that this acknowledges has left the path, and so has the original segment.
         self.pipe -= 1;
         core.arm_timer();
         core.rtt.end_back_off();
@@ -115,7 +115,7 @@ impl LossRecovery for Pipe {
         if !self.recovering {
             return core.next_in_window();
         }
-        // Whole segments of window.
+        // The window in whole segments.
         if self.pipe >= core.cwnd as i64 {
             return None;
         }

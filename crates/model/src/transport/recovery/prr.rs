@@ -2,35 +2,35 @@
 //! RFC 6937).
 //!
 //! While the pipe is larger than the new window, the sender sends in the proportion of the new window to the old one.
-//! This spreads the reduction over a round trip. RFC 6675 alone waits for half a round trip and then sends at full
+//! This spreads the reduction over a round trip. RFC 6675 alone waits for half a round trip and then sends at the full
 //! rate. When losses have made the pipe smaller than the new window, the sender sends as many segments as are
 //! delivered, and one more for an acknowledgement that advances SND.UNA and reports no further loss (the slow start
-//! bound). Read: RFC 6937; the rule that chooses between its two bounds, and the flight that is counted at entry, from
-//! the drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). Counted in segments.
+//! bound). Read: RFC 6937; the rule that chooses between its two bounds, and the definition of the flight at entry,
+//! from the drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). All quantities are in segments.
 
 /// Proportional rate reduction in one recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
-    /// The window to end with.
+    /// The window at the end of the recovery.
     target: f64,
-    /// RecoverFS: what was in flight when the recovery began.
+    /// RecoverFS: the data in flight when the recovery began.
     flight: f64,
-    /// Delivered since.
+    /// Delivered since the start.
     delivered: f64,
-    /// Sent since.
+    /// Sent since the start.
     out: f64,
     /// What may be sent on this event.
     budget: f64,
 }
 
 impl Prr {
-    /// A recovery begins with `flight` segments in flight, and is to end with a window of `target`.
+    /// A recovery begins with `flight` segments in flight, and ends with a window of `target`.
     pub fn new(target: f64, flight: f64) -> Self {
         Self { target, flight: flight.max(1.0), delivered: 0.0, out: 0.0, budget: 0.0 }
     }
 
-    /// So much is delivered, and `pipe` is in the network now; `safe` when the acknowledgement advances and tells of no
-    /// further loss. Returns what may be sent.
+    /// `delivered` segments were delivered, and `pipe` is in the network now. `safe` means that the acknowledgement
+    /// advances SND.UNA and reports no further loss. Returns what may be sent.
     pub fn on_delivered(&mut self, delivered: f64, pipe: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let due = if pipe > self.target {
@@ -55,7 +55,7 @@ impl Prr {
         self.budget -= 1.0;
     }
 
-    /// The window to end with.
+    /// The window at the end of the recovery.
     pub const fn target(&self) -> f64 {
         self.target
     }

@@ -1,11 +1,11 @@
-//! RACK-TLP (RFC 8985): losses are found by time, and a probe takes the place of most timeouts.
+//! RACK-TLP (RFC 8985): losses are detected by time, and probes replace most timeouts.
 //!
-//! A segment is lost when one sent later was delivered and a round trip and a reordering window have passed since it
-//! was sent. The window is zero while no reordering has been seen and the losses are certain. Otherwise it is a quarter
-//! of the shortest round trip. It grows while the receiver reports by DSACK that retransmissions were spurious. When
-//! acknowledgements stop, a probe goes out after two round trips: new data, or the last segment again; its
-//! acknowledgement tells RACK what was lost. The reduction follows `prr.rs` unless the congestion control sets the
-//! window during recovery itself or the parameters say otherwise.
+//! A segment is lost if a segment sent later was delivered, and a round trip and a reordering window have passed since
+//! it was sent. The reordering window is zero while no reordering has been seen and the losses are certain. Otherwise
+//! it is a quarter of the shortest round trip. It grows while the receiver reports by DSACK that retransmissions were
+//! spurious. When acknowledgements stop, a probe is sent after two round trips: new data, or the last segment again.
+//! The acknowledgement of the probe shows RACK what was lost. The reduction follows `prr.rs` unless the congestion
+//! control sets the window during recovery itself or the parameters select another way.
 //!
 //! Section numbers are those of RFC 8985. Left out: undoing a reduction that DSACK shows to be spurious (RFC 8985
 //! leaves it to other documents). As in Linux, each segment that SACK reports before a loss is found allows one new
@@ -21,13 +21,13 @@ use crate::transport::tcp::{Core, Segment, dsack, is_earlier, milliseconds};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
-/// The probe timeout before any round trip is measured (§7.2).
+/// The probe timeout before the first round trip is measured (§7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
 /// A tail loss probe that was sent.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// `TLP.end_seq`: what had been sent then, the probe included; unknown until it is out.
+    /// `TLP.end_seq`: the end of all data sent so far, including the probe; unknown until the probe is sent.
     end: Option<u64>,
     /// `TLP.is_retrans`.
     retransmits: bool,
@@ -35,7 +35,7 @@ struct Probe {
 
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// The reduction is proportional.
+    /// Proportional rate reduction is used.
     proportional: bool,
     prr: Option<Prr>,
     /// Lost retransmissions are reported to the congestion control, because neither proportional rate reduction nor the
@@ -43,25 +43,25 @@ pub struct Rack {
     reports_lost_retransmissions: bool,
     /// When the window was reduced last.
     reduced_at: Time,
-    /// A retransmission that was made after that is lost.
+    /// A retransmission sent after that reduction is lost.
     lost_again: Option<usize>,
-    /// A timeout's losses are being repaired.
+    /// The losses of a timeout are being repaired.
     timed_out: bool,
-    /// When the most recently sent segment that was delivered was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
+    /// When the most recently sent of the delivered segments was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<(Time, u64)>,
-    /// `RACK.rtt`: the round trip of the segment delivered last, of the most recently sent where an acknowledgement
-    /// delivers several.
+    /// `RACK.rtt`: the round trip of the segment delivered last. If an acknowledgement delivers several, that of the
+    /// most recently sent.
     rtt: Span,
-    /// The highest end delivered (`RACK.fack`).
+    /// The highest delivered sequence number (`RACK.fack`).
     fack: u64,
     reordering_seen: bool,
     dsack_round: Option<u64>,
     /// The reordering window in quarters of the shortest round trip.
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// When segments that wait within the reordering window are lost.
+    /// When segments that are within the reordering window become lost.
     reorder: Time,
-    /// When a probe is due.
+    /// When a probe must be sent.
     probe_at: Time,
     probe: Option<Probe>,
     /// A round trip was measured since the last probe (§7.3).
@@ -92,18 +92,18 @@ impl Rack {
         }
     }
 
-    /// §6.2 steps 1 to 3 for one segment newly delivered.
+    /// §6.2 steps 1 to 3 for one newly delivered segment.
     ///
-    /// `fack` is `RACK.fack` before the acknowledgement: what one acknowledgement reports may have come in any order.
-    /// `echo` is the timestamp that it echoes, if that can belong to the segment.
+    /// `fack` is `RACK.fack` before the acknowledgement, because segments reported by one acknowledgement may have
+    /// arrived in any order. `echo` is the timestamp that it echoes, if the timestamp can belong to the segment.
     fn deliver(&mut self, segment: &Segment, fack: u64, core: &mut Core, echo: Option<u32>) {
         let again = segment.transmissions > 1;
         let rtt = core.now.since(segment.sent);
         self.fack = self.fack.max(segment.end());
         self.reordering_seen |= segment.end() < fack && !again;
         if again {
-            // Which transmission arrived? The first one, if the echo is older than the second, or if it was too fast
-            // for that.
+            // Which transmission arrived? The first one, if the echo is older than the second, or if the answer is too
+            // fast for the second.
             let older = echo.is_some_and(|echo| is_earlier(echo, milliseconds(segment.sent)));
             if older || core.min_rtt.is_some_and(|min| rtt < min) {
                 return;
@@ -118,7 +118,7 @@ impl Rack {
         }
     }
 
-    /// §6.2 step 4: how long a segment may be overtaken.
+    /// §6.2 step 4: the time by which a segment may be overtaken.
     fn reordering_window(&self, core: &Core) -> Span {
         let sure = core.recovering || self.timed_out || core.board.sacked() >= core.params.duplicate_threshold as usize;
         if !self.reordering_seen && sure {
@@ -140,7 +140,7 @@ impl Rack {
         }
     }
 
-    /// A recovery, or a timeout's, is over: the rest of §6.2 step 4.
+    /// The end of a recovery, or of the repair after a timeout: the rest of §6.2 step 4.
     fn calm_down(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -148,7 +148,7 @@ impl Rack {
         }
     }
 
-    /// §6.2 step 5: marks what is lost, and says when to look again.
+    /// §6.2 step 5: marks lost segments, and computes the time of the next check.
     fn detect(&mut self, core: &mut Core) {
         self.reorder = Time::NEVER;
         self.lost_again = None;
@@ -173,7 +173,8 @@ impl Rack {
         self.reorder = again.unwrap_or(Time::NEVER);
     }
 
-    /// Begins a recovery if a loss was found outside one; in one, says how much may go out. `safe` as for [`Prr`].
+    /// Begins a recovery if a loss was found outside one. During a recovery, computes what may be sent. `safe` as for
+    /// [`Prr`].
     fn react(&mut self, core: &mut Core, control: &mut Controller, delivered: u64, safe: bool) {
         if core.recovering {
             if let Some(prr) = &mut self.prr {
@@ -189,7 +190,7 @@ impl Rack {
             return;
         }
         let Some(first) = core.board.first_lost() else { return };
-        // What was in flight before this acknowledgement, in segments.
+        // The flight before this acknowledgement, in segments.
         let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(delivered);
         self.probe_at = Time::NEVER;
         self.reduced_at = core.now;
@@ -198,7 +199,7 @@ impl Rack {
         if self.proportional {
             let mut prr = Prr::new(core.cwnd, flight);
             core.reduce(&mut prr, delivered, false);
-            // The forced retransmission is the first.
+            // The forced retransmission is the first segment of the recovery.
             prr.on_sent();
             self.prr = Some(prr);
         }
@@ -223,7 +224,7 @@ impl Rack {
         self.probe_at = (core.now + wait).min(core.rto);
     }
 
-    /// §7.3: sends new data, or the last segment again; the retransmission timer starts anew in any case.
+    /// §7.3: sends new data, or the last segment again. The retransmission timer restarts in both cases.
     fn send_probe(&mut self, core: &mut Core) {
         if self.probe.is_none() && self.measured && !core.board.is_empty() {
             let new = core.fits_advertised(core.board.len());
@@ -237,7 +238,7 @@ impl Rack {
         core.arm_timer();
     }
 
-    /// §7.4.2, before the board knows of the acknowledgement.
+    /// §7.4.2, before the scoreboard processes the acknowledgement.
     fn judge_probe(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
         let Some(Probe { end: Some(end), retransmits }) = self.probe else { return };
         if header.ack < end {
@@ -246,7 +247,7 @@ impl Rack {
         if !retransmits || dsack(header).is_some_and(|(_, to)| to == end) {
             self.probe = None;
         } else if header.ack > end {
-            // The probe repaired a loss that nothing else had shown: the congestion control must be told (§7.4.1).
+            // The probe repaired a loss without any other sign. The congestion control must be informed (§7.4.1).
             self.probe = None;
             if !core.recovering && !self.timed_out {
                 core.report_loss(control, 0);
@@ -283,8 +284,8 @@ impl LossRecovery for Rack {
             while let Some(&segment) = core.board.get(index)
                 && segment.end() <= end
             {
-                // TS.Recent stands still while there is a gap (RFC 7323 §4.3), so the echo tells nothing of what SACK
-                // reports.
+                // TS.Recent does not change while there is a gap (RFC 7323 §4.3), so the echo gives no information
+                // about the segments that SACK reports.
                 if !segment.sacked {
                     self.deliver(&segment, fack, core, None);
                 }
@@ -335,7 +336,7 @@ impl LossRecovery for Rack {
         self.probe_at = Time::NEVER;
         self.probe = None;
         core.duplicates = 0;
-        // §6.3: the first segment is lost, and so are those sent too long ago.
+        // §6.3: the first segment is lost, and so are segments that were sent too long ago.
         let allowance = self.rtt + self.reordering_window(core);
         for index in 0..core.board.len() {
             if index == 0 || core.board.get(index).is_some_and(|segment| segment.sent + allowance <= core.now) {

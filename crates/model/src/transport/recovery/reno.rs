@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery (RFC 5681 §3.2): the first acknowledgement of new data ends it.
 //!
-//! Losses below the highest segment sent at the last reduction do not start another one (ns-2's `bugFix_`; RFC 6582
-//! §1).
+//! Losses below the highest segment sent at the last reduction do not start another reduction (ns-2's `bugFix_`; RFC
+//! 6582 §1).
 
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
@@ -16,7 +16,7 @@ pub struct Reno {
 impl LossRecovery for Reno {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
         let phase = if std::mem::take(&mut self.recovering) {
-            // Step 6. To look at what is outstanding is RFC 6582's.
+            // Step 6. The check of outstanding data comes from RFC 6582.
             let exit = match core.params.recovery_exit {
                 RecoveryExit::Flight => RecoveryExit::Ssthresh,
                 exit => exit,

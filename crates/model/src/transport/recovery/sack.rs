@@ -1,7 +1,7 @@
 //! Loss recovery with selective acknowledgements (RFC 6675), on whole segments.
 //!
-//! SACK information is kept after a timeout, so the retransmission skips the reported segments. §5.1 allows this,
-//! because receivers here never discard data that they have reported.
+//! SACK information is kept after a timeout, so that the retransmissions skip reported segments. RFC 6675 §5.1 allows
+//! this, because receivers here never discard data that they have reported.
 
 use super::prr::Prr;
 use super::{Arrival, LossRecovery};
@@ -11,19 +11,19 @@ use crate::transport::tcp::Core;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
-    /// The reduction is proportional (RFC 9937), in place of §5 step (C).
+    /// Proportional rate reduction (RFC 9937) is used instead of §5 step (C).
     proportional: bool,
     prr: Option<Prr>,
     recovering: bool,
     /// Segments on the path (§4 `SetPipe`).
     pipe: u32,
-    /// `HighRxt`: the byte after the highest segment sent again in this recovery.
+    /// `HighRxt`: the end of the highest segment retransmitted in this recovery.
     high_rxt: u64,
     /// `RescueRxt`: the byte after what must be acknowledged, and more, before the last segment may be sent again.
     rescue_rxt: u64,
     /// The segment that rule (4) of `NextSeg` chose last.
     rescue: Option<usize>,
-    /// Segments up to this index that are not reported are lost (§4 `IsLost`).
+    /// Unreported segments up to this index are lost (§4 `IsLost`).
     lost_below: usize,
 }
 
@@ -32,8 +32,8 @@ impl Sack {
         Self { proportional, ..Self::default() }
     }
 
-    /// `IsLost` for all segments at once: those below which DupThresh separate blocks, or more than DupThresh - 1
-    /// segments, are reported. Both hold for every segment below one for which they hold.
+    /// `IsLost` for all segments at once. A segment is lost if DupThresh separate blocks, or more than DupThresh - 1
+    /// segments, above it are reported. If this holds for a segment, it holds for every segment below it.
     fn find_lost(&mut self, core: &mut Core) {
         self.set_lost_below(core);
         for index in core.board.index_of(self.high_rxt)..self.lost_below {
@@ -86,7 +86,7 @@ impl Sack {
             .take_while(|(_, segment)| segment.end() < high)
             .find(|(_, segment)| !segment.sacked)
             .map(|(index, _)| index);
-        // (1) The first hole not yet sent again, if it is lost.
+        // (1) The first unreported segment that was not retransmitted, if it is lost.
         if let Some(index) = hole
             && index < self.lost_below
         {
@@ -97,7 +97,7 @@ impl Sack {
         if core.fits_advertised(new) {
             return Some(new);
         }
-        // (3) The first hole not yet sent again, lost or not.
+        // (3) The first unreported segment that was not retransmitted, lost or not.
         if hole.is_some() {
             return hole;
         }
@@ -116,29 +116,29 @@ impl Sack {
         self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
         self.rescue_rxt = self.high_rxt;
         self.rescue = None;
-        // What was in flight before the report.
+        // The flight before the report.
         let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(news);
         core.enter_recovery(control);
         self.set_pipe(core);
         if self.proportional {
             let mut prr = Prr::new(core.cwnd, flight);
             core.reduce(&mut prr, news, false);
-            // The first retransmission is on its way already.
+            // The first retransmission has already been chosen.
             prr.on_sent();
             self.prr = Some(prr);
         }
     }
 
-    /// A duplicate acknowledgement outside recovery reports `news` bytes. Whether it shows a loss, after which recovery
-    /// begins.
+    /// Processes a duplicate acknowledgement outside recovery that reports `news` bytes. Returns whether it shows a
+    /// loss, so that recovery begins.
     fn count_duplicate(&mut self, core: &mut Core, control: &mut Controller, news: u64) -> bool {
         core.duplicates += 1;
         self.find_lost(core);
         core.report_duplicate(control, news);
         // §5 steps (1) and (2): the count, or IsLost(HighACK + 1).
         let lost = core.duplicates >= core.params.duplicate_threshold || self.lost_below > 0;
-        // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 asks for more, because without
-        // SACK late copies look like a loss.
+        // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 requires more, because without
+        // SACK late duplicates look like a loss.
         if lost && core.una() >= core.recover {
             self.enter(core, control, news);
         }
@@ -178,7 +178,7 @@ impl LossRecovery for Sack {
         };
         core.acknowledge();
         core.grow(control, arrival, phase);
-        // §2 and §5: what reports something new is a duplicate acknowledgement even if it acknowledges new data.
+        // §2 and §5: an acknowledgement that reports something new is a duplicate even if it acknowledges new data.
         if news > 0 && !recovered {
             self.count_duplicate(core, control, news);
         }
@@ -216,7 +216,7 @@ impl LossRecovery for Sack {
 
     fn next(&mut self, core: &mut Core) -> Option<usize> {
         if !self.recovering {
-            // Going back after a timeout skips what the receiver has.
+            // Retransmission after a timeout skips the segments that the receiver has.
             let mut next = core.board.next();
             while core.board.get(next).is_some_and(|segment| segment.sacked) {
                 next += 1;
@@ -243,7 +243,7 @@ impl LossRecovery for Sack {
             return;
         }
         if self.rescue.take() == Some(index) {
-            // Rule (4) of `NextSeg`: `HighRxt` stays.
+            // Rule (4) of `NextSeg`: `HighRxt` does not change.
             self.rescue_rxt = core.recover;
         } else if let Some(segment) = core.board.get(index)
             && segment.transmissions > 1

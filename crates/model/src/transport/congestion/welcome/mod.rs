@@ -56,7 +56,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// The rule with these parameters.
+    /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {

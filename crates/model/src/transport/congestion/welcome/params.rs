@@ -119,17 +119,16 @@ pub struct Params {
     pub bandwidth_weight: f64,
     /// The time constant with which the bandwidth estimate is smoothed. Both: 1 s.
     pub bandwidth_time: Span,
-    /// What a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
+    /// The quantity that a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
     pub halve: Halve,
-    /// Whether a segment that times out again leaves the threshold as the first timeout has set it (RFC 5681 §3.1).
-    /// rfc: on; ns2: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
     pub hold_ssthresh: bool,
-    /// Segments by which one acknowledgement may open the window in slow start, if it covers as many: 1 is RFC 5681 eq.
-    /// 2, 2 is RFC 3465. Both: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
+    /// RFC 3465. Both: 1.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it holds the sender back (RFC 7661 §4.3). rfc: on; ns2: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
     pub grow_only_when_limited: bool,
 }
 
