@@ -81,7 +81,7 @@ fn head(model: &Model) -> String {
     let place = if model.room == "scenario" {
         String::new()
     } else {
-        format!(" Parameters stand in {}.", code(&model.section))
+        format!(" The parameters are in {}.", code(&model.section))
     };
     let mut text = format!("{}{}{place}\n", model.summary, if model.summary.ends_with('.') { "" } else { "." });
     if model.parameters.is_empty() {

@@ -1,41 +1,41 @@
-//! The tables of a run: flat rows, one a flow, one a node, one a kind of drop, one a sample.
+//! The tables of a run: flat rows, one for each flow, each node, each kind of drop, each sample.
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The digest of everything that happened.
+    /// The digest of all events.
     pub digest: u64,
-    /// The number of events: beginnings and ends of signals at radios, deadlines, packets that reach IP. It does not
-    /// depend on how the medium processes edges.
+    /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does not depend
+    /// on how the medium processes the starts and ends.
     pub events: u64,
     /// Frames sent.
     pub frames: u64,
     /// Receptions of frames, decoded or not: each frame counts once for each radio that could sense it.
     pub receptions: u64,
-    /// Packets made by transport, routing and address resolution: ns-2's packet ids.
+    /// Packets made by transport, routing and address resolution, which are the packets that ns-2 numbers.
     pub packets: u64,
     /// Simulated time in seconds.
     pub simulated: f64,
     /// Whether the run was stopped before its end.
     pub cancelled: bool,
-    /// A row a flow.
+    /// A row for each flow.
     pub flows: Vec<FlowRow>,
-    /// A row a node.
+    /// A row for each node.
     pub nodes: Vec<NodeRow>,
     /// A row for each node, kind of packet and reason with a drop.
     pub drops: Vec<DropRow>,
-    /// A row a sample.
+    /// A row for each sample.
     pub series: Vec<SeriesRow>,
-    /// A row for each loss whose cause a sender has judged, from the start of the run on.
+    /// A row for each loss whose cause a sender has classified, from the start of the run.
     pub decisions: Vec<DecisionRow>,
 }
 
-/// A row for each flow of each run. Counts, rates and delays are of the measuring window: from `measure.from` to the
+/// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
 /// end of the run. 1 kbit/s is 1000 bit/s.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRow {
@@ -49,18 +49,17 @@ pub struct FlowRow {
     pub transport: Cow<'static, str>,
     /// The source's routing protocol.
     pub routing: &'static str,
-    /// Goodput: payload that the receiving application got in order, each byte once, per second.
+    /// Goodput: payload that the receiving application received in order, each byte once, per second.
     #[schemars(extend("unit" = "kbit/s"))]
     pub goodput_kbps: f64,
-    /// Throughput: IP bytes, headers included, of the data packets that arrived, duplicates included, per second.
+    /// Throughput: IP bytes, including headers, of the data packets that arrived, including duplicates, per second.
     #[schemars(extend("unit" = "kbit/s"))]
     pub throughput_kbps: f64,
-    /// Payload of the data packets that arrived for the first time, in order or not, per second: what scripts for
-    /// ns-2's traces usually count.
+    /// Payload of the data packets that arrived for the first time, in order or not, per second. Scripts for ns-2's
+    /// traces usually count this.
     #[schemars(extend("unit" = "kbit/s"))]
     pub payload_kbps: f64,
-    /// Mean time that the data packets that arrived took from source to destination. Each retransmission is a packet of
-    /// its own.
+    /// Mean time from source to destination of the data packets that arrived. Each retransmission is a separate packet.
     #[schemars(extend("unit" = "ms"))]
     pub delay_ms: Option<f64>,
     /// Median of `delay_ms` over the packets.
@@ -75,10 +74,10 @@ pub struct FlowRow {
     /// Mean time from the first transmission of payload to its delivery to the application in order.
     #[schemars(extend("unit" = "ms"))]
     pub application_delay_ms: Option<f64>,
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, including retransmissions.
     #[schemars(extend("unit" = "packets"))]
     pub packets_sent: u64,
-    /// Data packets that arrived, duplicates included.
+    /// Data packets that arrived, including duplicates.
     #[schemars(extend("unit" = "packets"))]
     pub packets_arrived: u64,
     /// Data packets that arrived for the first time.
@@ -90,13 +89,14 @@ pub struct FlowRow {
     /// Data packets that were in the network when the run ended.
     #[schemars(extend("unit" = "packets"))]
     pub packets_left: u64,
-    /// The part of `packets_left` that was in interface queues: ns-2 traces these as dropped when a run ends.
+    /// The part of `packets_left` that was in interface queues; ns-2 traces these packets as dropped at the end of a
+    /// run.
     #[schemars(extend("unit" = "packets"))]
     pub packets_queued: u64,
     /// Data packets retransmitted.
     #[schemars(extend("unit" = "packets"))]
     pub retransmissions: u64,
-    /// How often the retransmission timer went off.
+    /// How often the retransmission timer expired.
     pub timeouts: u64,
     /// How often the sender entered recovery without a timeout.
     pub fast_retransmits: u64,
@@ -106,8 +106,9 @@ pub struct FlowRow {
     /// `packets_dropped` as a share of `packets_sent`.
     #[schemars(extend("unit" = "%"))]
     pub loss_network_percent: f64,
-    /// The loss rate of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share of the packets of
-    /// the run that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV and ARP).
+    /// The loss rate in the definition of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share
+    /// of the packets of the run that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV
+    /// and ARP).
     #[schemars(extend("unit" = "%"))]
     pub loss_ns2_percent: f64,
     /// Mean number of hops of the data packets that arrived.
@@ -115,21 +116,21 @@ pub struct FlowRow {
     pub hops: Option<f64>,
     /// How often the source's route to the destination changed in next hop or in length.
     pub route_changes: u64,
-    /// Messages that reached the source and said that a node could not pass on a segment.
+    /// Notices that reached the source and reported that a node could not forward a segment.
     pub notices: u64,
-    /// Segments sent as probes while the congestion control had frozen the sender.
+    /// Segments sent as probes while the sender was frozen.
     #[schemars(extend("unit" = "segments"))]
     pub probes: u64,
     /// Simulated time at which the first data packet arrived.
     #[schemars(extend("unit" = "s"))]
     pub first_arrival_s: Option<f64>,
-    /// Simulated time at which the source first sent new payload, which it had not sent before.
+    /// Simulated time at which the source first sent new payload, not sent before.
     #[schemars(extend("unit" = "s"))]
     pub first_new_s: Option<f64>,
-    /// Simulated time at which the application first got payload.
+    /// Simulated time at which the application first received payload.
     #[schemars(extend("unit" = "s"))]
     pub first_delivery_s: Option<f64>,
-    /// Payload that the application got in order, each byte once.
+    /// Payload that the application received in order, each byte once.
     #[schemars(extend("unit" = "bytes"))]
     pub delivered_bytes: u64,
     /// Time-weighted mean of the congestion window, over the whole run.
@@ -137,7 +138,7 @@ pub struct FlowRow {
     pub cwnd_mean: Option<f64>,
 }
 
-/// A row for each node of each run. Counts are of the whole run.
+/// A row for each node of each run. Counts belong to the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
     /// The node's number.
@@ -166,13 +167,13 @@ pub struct NodeRow {
     /// ACK frames sent.
     #[schemars(extend("unit" = "frames"))]
     pub acks: u64,
-    /// RTS frames that no CTS answered.
+    /// RTS frames without a CTS in reply.
     #[schemars(extend("unit" = "frames"))]
     pub rts_failures: u64,
-    /// Unicast data frames that no ACK answered.
+    /// Unicast data frames without an ACK in reply.
     #[schemars(extend("unit" = "frames"))]
     pub ack_failures: u64,
-    /// Packets that the MAC gave up at the retry limit.
+    /// Packets that the MAC dropped at the retry limit.
     #[schemars(extend("unit" = "packets"))]
     pub given_up: u64,
     /// Unicast data frames received more than once.
@@ -187,7 +188,7 @@ pub struct NodeRow {
     /// Time-weighted mean length of the interface queue, in packets.
     #[schemars(extend("unit" = "packets"))]
     pub queue_mean: f64,
-    /// The greatest length of the interface queue.
+    /// The maximum length of the interface queue.
     #[schemars(extend("unit" = "packets"))]
     pub queue_max: u64,
     /// Packets of all kinds that were dropped at this node.
@@ -198,7 +199,7 @@ pub struct NodeRow {
     pub icmp_errors: u64,
 }
 
-/// A row for each node, kind of packet and reason with at least one drop. Counts are of the whole run.
+/// A row for each node, kind of packet and reason with at least one drop. Counts belong to the whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DropRow {
     /// The node's number.
@@ -217,10 +218,10 @@ pub struct DropRow {
 pub enum TrueCause {
     /// A queue was full.
     Congestion,
-    /// The MAC gave up on a next hop that was in range: frames of others interfered (or noise, where the radio has a
-    /// model of bit errors). Or routing treated the link as broken after that.
+    /// The MAC dropped the packet although the next hop was in range: frames of other nodes interfered (or noise, if
+    /// the radio has a model of bit errors). Or routing regarded the link as broken after such a drop.
     Interference,
-    /// A wire lost the packet because the scenario says so. This represents errors of a channel.
+    /// A wire lost the packet because the scenario says so. This represents channel errors.
     ChannelError,
     /// The next hop was out of range, or there was no route for that reason.
     LinkFailure,
@@ -245,31 +246,31 @@ impl TrueCause {
     }
 }
 
-/// A row for each loss whose cause a sender judged, with the true cause; only congestion controls that tell causes
-/// apart make such rows. From the start of the run.
+/// A row for each loss whose cause a sender classified, with the true cause, from the start of the run. Only congestion
+/// controls that classify losses produce such rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionRow {
     /// The flow's number.
     pub flow: u32,
-    /// Simulated time at which the sender judged.
+    /// Simulated time of the classification.
     #[schemars(extend("unit" = "s"))]
     pub time_s: f64,
     /// How the sender detected the loss: `duplicate_acks` or `timeout`.
     pub detected_by: &'static str,
-    /// What the sender took the loss for: `congestion`, `wireless` or `link_failure`.
+    /// The sender's classification: `congestion`, `wireless` or `link_failure`.
     pub decided: &'static str,
     /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or
     /// `other`.
     pub true_cause: &'static str,
-    /// The first sequence number that was not acknowledged.
+    /// The first unacknowledged sequence number.
     pub sequence: u64,
     /// How often the segment at `sequence` had been sent.
     pub transmissions: u32,
-    /// The quantity by which the congestion control judged; its model's page says which.
+    /// The quantity on which the congestion control based its classification; the page of its model defines it.
     pub evidence: f64,
-    /// The value of `evidence` beyond which the congestion control takes a loss for congestion.
+    /// The value of `evidence` above which the congestion control classifies a loss as congestion.
     pub limit: f64,
-    /// How many round-trip times `evidence` was computed from.
+    /// The number of round-trip times from which `evidence` was computed.
     pub samples: u32,
     /// The congestion control's average of the round-trip time.
     #[schemars(extend("unit" = "ms"))]
@@ -277,7 +278,7 @@ pub struct DecisionRow {
     /// The latest round-trip time.
     #[schemars(extend("unit" = "ms"))]
     pub rtt_last_ms: Option<f64>,
-    /// What was lost: `data`, or `ack` where the segment had arrived; empty when nothing was lost.
+    /// What was lost: `data`, or `ack` if the segment had arrived; empty if nothing was lost.
     pub lost: Option<&'static str>,
     /// Why the lost packet was dropped.
     pub lost_reason: Option<&'static str>,

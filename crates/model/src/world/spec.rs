@@ -13,16 +13,16 @@ use crate::radio::{self, propagation};
 use crate::transport::{acking, tcp};
 use crate::{ip, link, mac, routing, traffic};
 
-/// Everything one run needs.
+/// The complete specification of one run.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// The experiment's seed.
     pub seed: u64,
-    /// The number of the run within the experiment; seed and run together name the random streams.
+    /// The number of the run within the experiment. Seed and run number together determine the random streams.
     pub run: u64,
     /// How long the run lasts.
     pub duration: Span,
-    /// When the measuring of flows begins.
+    /// When the measurement of flows begins.
     pub measure_from: Time,
     /// The nodes, in order of their numbers.
     pub nodes: Vec<NodeSpec>,
@@ -42,7 +42,7 @@ pub struct Spec {
     pub flows: Vec<FlowSpec>,
     /// What is observed.
     pub observe: ObserveSpec,
-    /// How the medium works; no choice changes a result.
+    /// How the medium works; it has no effect on results.
     pub medium: MediumSpec,
 }
 
@@ -51,7 +51,7 @@ pub struct Spec {
 pub struct NodeSpec {
     /// How it moves.
     pub mobility: mobility::Config,
-    /// Where the scenario puts it at the start.
+    /// Its start position in the scenario.
     pub start: Position,
     /// The movement file, if its mobility model uses one.
     pub movements: Option<Arc<Movements>>,
@@ -64,7 +64,7 @@ pub struct NodeSpec {
 /// A wired link between two nodes.
 #[derive(Clone, Debug)]
 pub struct WireSpec {
-    /// Its two ends.
+    /// The two nodes that it connects.
     pub ends: (NodeId, NodeId),
     /// Rate, delay, queue, losses.
     pub params: link::wired::Params,
@@ -83,14 +83,14 @@ pub struct FlowSpec {
     pub stop: Time,
     /// What the application sends.
     pub traffic: traffic::Config,
-    /// How it is carried.
+    /// Its transport.
     pub transport: Transport,
 }
 
-/// How a flow is carried.
+/// The transport of a flow.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
     /// A TCP connection.
     Tcp {
@@ -101,12 +101,12 @@ pub enum Transport {
     },
 }
 
-/// What is observed in addition to the counters, which always count.
+/// What is observed in addition to the counters, which are always active.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveSpec {
-    /// The quantities sampled.
+    /// The sampled quantities.
     pub series: Vec<Quantity>,
-    /// How often they are sampled.
+    /// The interval between samples.
     pub interval: Span,
 }
 
@@ -122,17 +122,17 @@ pub enum Quantity {
     Srtt,
     /// Retransmission timeout, in seconds.
     Rto,
-    /// Payload that the receiving application got in order in the interval, in kbit/s. The delivery of what waited for
-    /// a retransmission makes a peak above the channel's rate.
+    /// Payload that the receiving application received in order in the interval, in kbit/s. When a retransmission fills
+    /// a gap, the delivery of the waiting data gives a peak above the channel's rate.
     Goodput,
-    /// IP bytes of the data packets that arrived in the interval, duplicates included, in kbit/s.
+    /// IP bytes of the data packets that arrived in the interval, including duplicates, in kbit/s.
     Throughput,
     /// Hops of the source's route to the destination; no sample while there is no route.
     Hops,
-    /// Bandwidth that the congestion control estimates, in kbit/s of payload; no sample where it estimates none.
+    /// Bandwidth that the congestion control estimates, in kbit/s of payload; no sample if it has no estimate.
     Bandwidth,
-    /// Least time between two segments of a congestion control that paces, in milliseconds; no sample where it does
-    /// not.
+    /// Minimum time between two segments of a congestion control with pacing, in milliseconds; no sample without
+    /// pacing.
     PacingGap,
 }
 
@@ -179,11 +179,11 @@ impl Quantity {
     }
 }
 
-/// How the medium works. These are switches for tests: no choice changes a result.
+/// How the medium works. These switches are for tests and have no effect on results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MediumSpec {
-    /// One event for each edge of a signal instead of one cursor for each transmission.
+    /// One event for each start and end of a signal instead of one cursor for each transmission.
     pub exact: bool,
-    /// How the nodes that may hear each other are looked for.
+    /// How the simulator searches for nodes that may hear each other.
     pub search: Search,
 }

@@ -1,14 +1,14 @@
-//! BBR version 1: sends at the highest rate at which the network has recently delivered. The data outstanding is about
-//! that rate multiplied by the shortest round trip.
+//! BBR version 1: sends at the largest rate at which the network has recently delivered. The outstanding data is about
+//! that rate multiplied by the shortest round-trip time.
 //!
 //! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control",
 //! ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below);
-//! Linux's `tcp_bbr`, for what came after them: long-term sampling (policers), compensation for aggregated
-//! acknowledgements, margin of the pacing rate, even windows. The models of the path: the bandwidth is the largest
-//! delivery rate of ten round trips, the propagation delay the shortest round trip of ten seconds. A loss changes
-//! neither. During a loss recovery the window follows the data delivered; at its end it is restored. Left out: the
-//! reset after a spurious loss detection. Validated by its steady state, by tests against CUBIC and NewReno
-//! (`tests/modern.rs`), and beside ns-3.37 (`tests/drops_ns3.rs`).
+//! Linux's `tcp_bbr` for later additions: long-term sampling (policers), compensation for aggregated acknowledgements,
+//! the margin of the pacing rate, even windows. BBR has two models of the path: the bandwidth is the largest delivery
+//! rate of ten round trips, and the propagation delay is the shortest round-trip time of ten seconds. A loss changes
+//! neither of them. During a loss recovery the window follows the delivered data; at its end it is restored. Left out:
+//! the reset after a spurious loss detection. Validated by its steady state, by tests against CUBIC and NewReno
+//! (`tests/modern.rs`), and against ns-3.37 (`tests/drops_ns3.rs`).
 
 mod model;
 
@@ -23,9 +23,10 @@ use crate::transport::recovery;
 
 const NS3: &str = "ns3";
 
-/// The gains of one cycle of PROBE_BW (§4.3.4.1): probe for more, drain what that queued, then cruise.
+/// The gains of one cycle of PROBE_BW (§4.3.4.1): probe for more bandwidth, drain the queue of this probe, then cruise.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Growth of the bandwidth in a round below which STARTUP may be over, and how many such rounds end it (§4.3.2.2).
+/// A round of STARTUP with less growth of the bandwidth than this may be the last; and the number of such rounds that
+/// end STARTUP (§4.3.2.2).
 const FULL_GROWTH: f64 = 1.25;
 const FULL_ROUNDS: u32 = 3;
 
@@ -33,30 +34,31 @@ const FULL_ROUNDS: u32 = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Gain of pacing rate and window in STARTUP: about 2/ln 2, the least that lets the rate double in each round trip.
-    /// DRAIN paces by its inverse. rfc: 2.885; ns3: 2.89.
+    /// The gain of pacing rate and window in STARTUP: about 2/ln 2, the smallest gain with which the rate can double in
+    /// each round trip. DRAIN paces with its inverse. rfc: 2.885; ns3: 2.89.
     pub high_gain: f64,
-    /// Gain of the window in PROBE_BW, for acknowledgements that are delayed. Both: 2.
+    /// The gain of the window in PROBE_BW, which allows for delayed acknowledgements. Both: 2.
     pub cwnd_gain: f64,
-    /// How many round trips the bandwidth is remembered. Both: 10.
+    /// For how many round trips the bandwidth is remembered. Both: 10.
     pub bandwidth_rounds: u32,
-    /// How long the shortest round trip is remembered; after that PROBE_RTT looks for it. Both: 10 s.
+    /// How long the shortest round-trip time is remembered; then PROBE_RTT measures it again. Both: 10 s.
     pub min_rtt_window: Span,
-    /// The least time that PROBE_RTT keeps the window at its smallest. Both: 200 ms.
+    /// The minimum time for which PROBE_RTT keeps the window at its minimum. Both: 200 ms.
     pub probe_rtt_time: Span,
-    /// The smallest window, so that a receiver that acknowledges every second segment never stalls. Both: 4.
+    /// The minimum window, so that a receiver that acknowledges every second segment never stalls. Both: 4.
     pub min_window: u32,
-    /// By which part the pacing rate stays below the bandwidth, so that no queue stands. rfc: 0.01 (Linux); ns3: 0.
+    /// The share by which the pacing rate stays below the bandwidth, so that no queue builds up. rfc: 0.01 (Linux);
+    /// ns3: 0.
     pub pacing_margin: f64,
-    /// Whether what the rate carries in about a millisecond leaves together, two segments at least from 1.2 Mb/s on
-    /// (§4.2.2); otherwise each segment is paced by itself. rfc: on (Linux); ns3: off.
+    /// Whether the segments of about a millisecond are sent together, at least two from 1.2 Mb/s on (§4.2.2). Otherwise
+    /// each segment is paced separately. rfc: on (Linux); ns3: off.
     pub bursts: bool,
-    /// Whether windows are whole, even numbers of segments, for receivers that acknowledge every second. rfc: on
+    /// Whether windows are even numbers of segments, for receivers that acknowledge every second segment. rfc: on
     /// (Linux); ns3: off.
     pub whole_segments: bool,
-    /// Whether a constant bandwidth under much loss is taken for that of a policer. rfc: on (Linux); ns3: off.
+    /// Whether a constant bandwidth with many losses is regarded as that of a policer. rfc: on (Linux); ns3: off.
     pub long_term: bool,
-    /// Whether the window makes room for acknowledgements that come in bursts. Both: on (Linux).
+    /// Whether the window is increased for acknowledgements that arrive in bursts. Both: on (Linux).
     pub aggregation: bool,
 }
 
@@ -107,9 +109,9 @@ impl params::Params for Params {
 pub enum Mode {
     /// Doubles its rate in each round trip, to find the bandwidth.
     Startup,
-    /// Drains the queue that STARTUP has made.
+    /// Drains the queue of STARTUP.
     Drain,
-    /// Cruises, and probes for more bandwidth in each cycle.
+    /// Cruises, and probes for more bandwidth once in each cycle.
     ProbeBandwidth,
     /// Sends very little, to measure the path without a queue.
     ProbeRtt,
@@ -121,11 +123,11 @@ enum Repair {
     Not,
     /// Found by acknowledgements.
     Recovery,
-    /// Found by a timeout; over when this is acknowledged.
+    /// Found by a timeout; it ends when this is acknowledged.
     Timeout(u64),
 }
 
-/// BBR's rule. Rates are bytes of payload per second.
+/// BBR's congestion control. Rates are bytes of payload per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     params: Params,
@@ -137,46 +139,45 @@ pub struct Bbr {
     bandwidth: MaxFilter,
     long_term: LongTerm,
     aggregation: Aggregation,
-    /// Round trips so far, whether this acknowledgement begins one, and what must have been delivered when a segment
-    /// was sent that ends it (§4.1.1.1).
+    /// The number of round trips so far, whether this acknowledgement begins a new one, and the delivered data at the
+    /// sending of the segment that ends it (§4.1.1.1).
     rounds: u64,
     round_start: bool,
     round_end: u64,
     min_rtt: Option<Span>,
-    /// That in seconds, over the bytes of a segment: divided once and not on each acknowledgement.
+    /// The same in seconds, divided by the bytes of a segment: computed once and not on each acknowledgement.
     min_rtt_per_byte: f64,
     min_rtt_at: Time,
-    /// The bandwidth that STARTUP has reached, rounds in which it grew little, and whether the pipe is full.
+    /// The bandwidth that STARTUP has reached, the number of rounds with little growth, and whether the pipe is full.
     full_bandwidth: f64,
     full_rounds: u32,
     full: bool,
-    /// Place in the cycle of PROBE_BW, and since when.
+    /// The phase in the cycle of PROBE_BW, and its start.
     phase: usize,
     phase_at: Time,
-    /// When PROBE_RTT may end, once the window is drained, and whether a round has passed since.
+    /// When PROBE_RTT may end after the window is drained, and whether a round has passed since then.
     probe_done: Option<Time>,
     probe_round_done: bool,
-    /// The pacing rate, and the time between segments that it gives.
+    /// The pacing rate, and the resulting time between segments.
     rate: f64,
     gap: Span,
-    /// Segments that leave together.
+    /// Segments that are sent together.
     quantum: f64,
     seen_rtt: bool,
     /// When the last segment was sent.
     sent: Time,
     repair: Repair,
-    /// Send no more than is delivered: the first round of a recovery.
+    /// Sends no more than is delivered: the first round of a recovery.
     conservation: bool,
-    /// The window before losses or PROBE_RTT made it small.
+    /// The window before losses or PROBE_RTT reduced it.
     prior_cwnd: f64,
-    /// Segments delivered by the last acknowledgement, and bytes in all.
+    /// Segments delivered by the last acknowledgement, and bytes delivered in total.
     acked: f64,
     delivered: u64,
-    /// The application had nothing more to send; it restarts after a pause.
+    /// The application had no more data; it resumes after a pause.
     drained: bool,
     idle_restart: bool,
-    /// When the window is to be restored, because PROBE_RTT has ended with a segment that was sent and not with an
-    /// acknowledgement.
+    /// When the window is restored, because PROBE_RTT has ended with a sent segment and not with an acknowledgement.
     restore_at: Time,
 }
 
@@ -222,13 +223,13 @@ impl Bbr {
         }
     }
 
-    /// What it is about.
+    /// The current state.
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The bandwidth it goes by: the policer's, if it has found one.
+    /// The bandwidth in use: that of the policer, if there is one.
     fn estimate(&self) -> f64 {
         self.long_term.rate().unwrap_or_else(|| self.bandwidth.max())
     }
@@ -240,7 +241,7 @@ impl Bbr {
         self.quantum = model::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0);
     }
 
-    /// The rate before any sample: the window in a round trip, or in a millisecond (§4.2.1).
+    /// The rate before the first sample: the window in a round trip, or in a millisecond (§4.2.1).
     fn pace_at_first(&mut self, view: &View) {
         self.seen_rtt = view.srtt.is_some();
         let round_trip = view.srtt.unwrap_or(Span::from_millis(1)).seconds().max(1e-6);
@@ -248,7 +249,7 @@ impl Bbr {
         self.pace(rate * (1.0 - self.params.pacing_margin), view);
     }
 
-    /// §4.2.1: before the pipe is full the rate only rises.
+    /// §4.2.1: the rate only increases before the pipe is full.
     fn set_pacing_rate(&mut self, gain: f64, view: &View) {
         if !self.seen_rtt && view.srtt.is_some() {
             self.pace_at_first(view);
@@ -259,7 +260,7 @@ impl Bbr {
         }
     }
 
-    /// `gain` times bandwidth times shortest round trip, in segments (§4.2.3.2).
+    /// `gain` times bandwidth times shortest round-trip time, in segments (§4.2.3.2).
     fn product(&self, bandwidth: f64, gain: f64) -> f64 {
         if self.min_rtt.is_none() {
             return model::INITIAL_WINDOW;
@@ -268,7 +269,7 @@ impl Bbr {
         if self.params.whole_segments { model::ceil(product) } else { product }
     }
 
-    /// What else the window holds: three quanta for sender, network and receiver, and room to probe.
+    /// Additions to the window: three quanta for sender, network and receiver, and room for the probe.
     fn with_quanta(&self, window: f64) -> f64 {
         let mut window = window + 3.0 * self.quantum;
         if self.params.whole_segments {
@@ -281,7 +282,7 @@ impl Bbr {
         self.with_quanta(self.product(self.bandwidth.max(), gain))
     }
 
-    /// How many of `in_flight` segments will be in the network when the next one may leave.
+    /// How many of `in_flight` segments will be in the network when the next one may be sent.
     fn at_next_departure(&self, in_flight: f64, view: &View) -> f64 {
         let departs = self.sent + self.gap;
         let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
@@ -327,7 +328,7 @@ impl Bbr {
 
     fn enter_probe_bandwidth(&mut self, view: &View) {
         self.mode = Mode::ProbeBandwidth;
-        // Any phase but the one that drains (§4.3.4.3).
+        // Any phase except the phase that drains (§4.3.4.3).
         let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
         self.phase = (CYCLE.len() - back) % CYCLE.len();
         self.phase_at = view.now;
@@ -375,7 +376,7 @@ impl Bbr {
         self.full = self.full_rounds >= FULL_ROUNDS;
     }
 
-    /// §4.3.3; returns the threshold to show when STARTUP is over.
+    /// §4.3.3; returns the threshold to report when STARTUP has ended.
     fn check_drain(&mut self, view: &View) -> f64 {
         let mut ssthresh = view.ssthresh;
         if self.mode == Mode::Startup && self.full {
@@ -524,7 +525,7 @@ impl CongestionControl for Bbr {
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
         self.save_cwnd(view);
         self.repair = Repair::Recovery;
-        // A round of packet conservation: what is in the network, and a segment for each that arrived.
+        // A round of packet conservation: the data in the network, and a segment for each one that arrived.
         self.conservation = true;
         self.round_end = self.delivered;
         Answer::Set { cwnd: (view.pipe + self.acked).max(1.0), ssthresh: view.ssthresh }
@@ -538,7 +539,7 @@ impl CongestionControl for Bbr {
         self.save_cwnd(view);
         self.repair = Repair::Timeout(view.max);
         self.conservation = false;
-        // The path may have changed: find out again whether the pipe is full. The timeout ends a round.
+        // The path may have changed: BBR checks again whether the pipe is full. The timeout ends a round.
         self.full_bandwidth = 0.0;
         self.round_start = true;
         if self.params.long_term {
@@ -548,7 +549,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_idle(&mut self, _restart: f64, _view: &View) -> Answer {
-        // The pacing rate holds after a pause too (§4.3.4.4).
+        // The pacing rate also applies after a pause (§4.3.4.4).
         Answer::Keep
     }
 
@@ -567,7 +568,7 @@ impl CongestionControl for Bbr {
             if self.mode == Mode::ProbeBandwidth {
                 self.set_pacing_rate(1.0, view);
             } else if self.mode == Mode::ProbeRtt && self.probe_done.is_some_and(|done| view.now > done) {
-                // The pause has emptied the path: no further round trip is asked for.
+                // The pause has emptied the path, so no further round trip is necessary.
                 self.min_rtt_at = view.now;
                 self.restore_at = view.now;
                 self.leave_probe_rtt(view);

@@ -1,18 +1,19 @@
 //! ELFN: a sender that receives a notice of a broken route freezes, and restores its state when there is a route again.
 //!
 //! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002
+//! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002
 //! (first at MobiCom 1999); J. Karlsson, V. G. Dimitrov, A. Kassler, A. Brunstrom, J. Nilsson and A. Hansson,
-//! "Performance Evaluation for TCP in Tactical Mobile Ad Hoc Networks", §3 (an ICMP error ahead of the route error; a
-//! source without a route tells itself; probes every 2 s; the race between the notice and the timeout). Two states.
-//! NORMAL is the base variant. A notice about a segment that is still outstanding leads to FROZEN: no timer runs, and
-//! the first unacknowledged segment is sent every `probe_interval` until any acknowledgement arrives, which leads back
-//! to NORMAL with windows, timeout, smoothed round trip, deviation and back-off as they were. The states themselves are
-//! the sender's ([`Answer::Freeze`]); notices while frozen change nothing. If the retransmission timer expires before
-//! the notice arrives, the published scheme stores, and later restores, a window of one segment and a timeout after
-//! back-off. The parameter `race` can select the values from before that timeout instead. Chosen where the papers say
-//! nothing: a notice about data that was acknowledged since is stale and ignored, as is any before the connection is
-//! open. Left out: Holland and Vaidya's trials with other windows and timeouts after the freeze. Validated by the tests
-//! below, event by event, and over breaking chains (`studies/elfn`).
+//! "Performance Evaluation for TCP in Tactical Mobile Ad Hoc Networks", §3 (an ICMP error before the route error; a
+//! source without a route informs itself; probes every 2 s; the race between the notice and the timeout). There are two
+//! states. NORMAL is the base variant. A notice about an outstanding segment leads to FROZEN: no timer runs, and the
+//! first unacknowledged segment is sent every `probe_interval` until any acknowledgement arrives. This leads back to
+//! NORMAL and restores the windows, the timeout, the smoothed round-trip time, its deviation and the back-off. The
+//! sender implements the states ([`Answer::Freeze`]); notices have no effect while it is frozen. If the retransmission
+//! timer expires before the notice arrives, the published scheme stores, and later restores, a window of one segment
+//! and a timeout after back-off. The parameter `race` can select the values from before that timeout instead. Not
+//! specified in the papers, and chosen here: a notice about data that has been acknowledged since then is ignored, and
+//! so is any notice before the connection is open. Left out: Holland and Vaidya's experiments with other windows and
+//! timeouts after the freeze. Validated by the tests below, event by event, and over breaking chains (`studies/elfn`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -24,7 +25,7 @@ use crate::params::{self, Fault, NS2, RFC};
 use crate::transport::recovery;
 use crate::transport::tcp::NetworkEvent;
 
-/// The variant that ELFN is while nothing is broken. All have Reno's window and differ in how they repair losses.
+/// The base variant, while no route is broken. All have Reno's window and differ in their loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Base {
@@ -36,13 +37,13 @@ pub enum Base {
     Sack,
 }
 
-/// What is restored when a timeout came before the notice.
+/// What is restored if a timeout occurred before the notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Race {
-    /// What the timeout has left: one segment, a timeout that has backed off.
+    /// The state after the timeout: a window of one segment, a timeout after back-off.
     Published,
-    /// What was before the first timeout since the last new acknowledgement.
+    /// The state before the first timeout since the last new acknowledgement.
     RestoreBeforeTimeout,
 }
 
@@ -50,12 +51,12 @@ pub enum Race {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The variant in use while nothing is broken: "newreno", "reno" or "sack".
+    /// The base variant, while no route is broken: "newreno", "reno" or "sack".
     pub base: Base,
-    /// Time between probes while frozen. Both: 2 s, as both papers choose.
+    /// The time between probes while frozen. Both: 2 s, as in both papers.
     pub probe_interval: Span,
-    /// What is restored when the retransmission timer went off before the notice came: "published", the state that the
-    /// timeout has left; or "restore_before_timeout".
+    /// What is restored if the retransmission timer expired before the notice arrived: "published" (the state after the
+    /// timeout) or "restore_before_timeout".
     pub race: Race,
     /// The quantity that a loss halves. rfc: flight; ns2: window.
     pub halve: Halve,

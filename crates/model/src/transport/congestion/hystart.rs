@@ -1,10 +1,10 @@
-//! HyStart++: leaves slow start when round trips grow, before the queue at the bottleneck overflows.
+//! HyStart++: leaves slow start when the round-trip time increases, before the queue at the bottleneck overflows.
 //!
-//! Read: RFC 9406. In slow start a congestion control asks it how far the window opens, and reports losses to it. When
-//! the round trip has grown by a fraction, conservative slow start opens the window at a quarter of the speed for five
-//! rounds, to find out whether a queue is the reason. If the round trip becomes shorter again, slow start resumes. Only
-//! the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has set.
-//! Left out: the growth without limit that §4.3 allows a sender that paces (`limit` sets it).
+//! Read: RFC 9406. In slow start a congestion control asks it for the growth of the window, and reports losses to it.
+//! When the round-trip time has increased by a fraction, conservative slow start reduces the growth of the window to a
+//! quarter for five rounds, to find out whether a queue is the reason. If the round-trip time decreases again, slow
+//! start resumes. Only the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has set.
+//! Left out: the unlimited growth that §4.3 allows for a sender with pacing (`limit` sets the growth).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -13,34 +13,34 @@ use serde::{Deserialize, Serialize};
 use super::View;
 use crate::params::Fault;
 
-/// Whether round trips end the first slow start.
+/// Whether round-trip times end the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// By HyStart++ (RFC 9406).
     PlusPlus,
-    /// Not at all: slow start ends at the threshold or with a loss (RFC 5681 §3.1).
+    /// Never: slow start ends at the threshold or with a loss (RFC 5681 §3.1).
     Off,
 }
 
 /// HyStart++'s parameters (RFC 9406 §4.3).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Whether round trips end the first slow start.
+    /// Whether round-trip times end the first slow start.
     pub choice: Choice,
-    /// `MIN_RTT_THRESH`: a smaller growth of the round trip says nothing.
+    /// `MIN_RTT_THRESH`: a smaller increase of the round-trip time has no effect.
     pub min_threshold: Span,
-    /// `MAX_RTT_THRESH`: a larger growth always does.
+    /// `MAX_RTT_THRESH`: a larger increase always ends slow start.
     pub max_threshold: Span,
-    /// `MIN_RTT_DIVISOR`: between the two, the part of the round trip by which it must have grown.
+    /// `MIN_RTT_DIVISOR`: between these limits, the share of the round-trip time by which it must have increased.
     pub divisor: u32,
-    /// `N_RTT_SAMPLE`: samples in a round before it is judged.
+    /// `N_RTT_SAMPLE`: the number of samples in a round before they are evaluated.
     pub samples: u32,
-    /// `CSS_GROWTH_DIVISOR`: how much slower the window opens in conservative slow start.
+    /// `CSS_GROWTH_DIVISOR`: the divisor of the window's growth in conservative slow start.
     pub growth_divisor: u32,
-    /// `CSS_ROUNDS`: rounds of conservative slow start before slow start ends.
+    /// `CSS_ROUNDS`: the number of rounds of conservative slow start before slow start ends.
     pub rounds: u32,
-    /// `L`: segments by which one acknowledgement may open the window.
+    /// `L`: the largest increase of the window by one acknowledgement, in segments.
     pub limit: u32,
 }
 
@@ -60,11 +60,11 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether the values are possible; `names` are those that a variant gives to `min_threshold`, `max_threshold`,
-    /// `divisor`, `samples`, `growth_divisor`, `rounds` and `limit`.
+    /// Checks that the values are possible; `names` are the names that a variant gives to `min_threshold`,
+    /// `max_threshold`, `divisor`, `samples`, `growth_divisor`, `rounds` and `limit`.
     ///
     /// # Errors
-    /// The first that is impossible.
+    /// The first impossible value.
     pub fn check(&self, names: [&'static str; 7]) -> Result<(), Fault> {
         if self.max_threshold < self.min_threshold {
             let (least, found) = (self.min_threshold, self.max_threshold);
@@ -81,21 +81,21 @@ impl Params {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     Standard,
-    /// Conservative slow start, since a round with this least round trip, for so many rounds.
+    /// Conservative slow start: the smallest round-trip time of the round before it, and the number of its rounds.
     Conservative {
         baseline: Span,
         rounds: u32,
     },
-    /// The first slow start is over, or is not to be watched.
+    /// The first slow start has ended, or is not observed.
     Over,
 }
 
-/// What an acknowledgement in slow start does.
+/// The effect of an acknowledgement in slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Segments by which the window opens.
+    /// The growth of the window in segments.
     pub growth: f64,
-    /// Slow start is over: the threshold becomes the window.
+    /// Slow start ends: the threshold becomes the window.
     pub done: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct HyStart {
     phase: Phase,
     /// The round ends when this is acknowledged.
     window_end: Option<u64>,
-    /// The least round trip of the last round and of this one.
+    /// The smallest round-trip time of the last round and of this one.
     last: Option<Span>,
     current: Option<Span>,
     samples: u32,
@@ -120,12 +120,12 @@ impl HyStart {
         Self { params: params.clone(), phase, window_end: None, last: None, current: None, samples: 0 }
     }
 
-    /// A loss: slow start is watched no more.
+    /// A loss: slow start is not observed any longer.
     pub const fn stop(&mut self) {
         self.phase = Phase::Over;
     }
 
-    /// Whether slow start goes on at the lower speed.
+    /// Whether this is conservative slow start.
     #[must_use]
     pub const fn is_conservative(&self) -> bool {
         matches!(self.phase, Phase::Conservative { .. })
@@ -134,7 +134,7 @@ impl HyStart {
     /// New data of `acked` segments is acknowledged in slow start. `standard` is what slow start would add without
     /// HyStart++.
     pub fn on_ack(&mut self, acked: f64, standard: f64, round_trip: Option<Span>, view: &View) -> Step {
-        // §4.2: the window grows before the sample is judged.
+        // §4.2: the window grows before the sample is evaluated.
         let growth = match self.phase {
             Phase::Standard => acked.min(f64::from(self.params.limit)),
             Phase::Conservative { .. } => {
@@ -149,7 +149,7 @@ impl HyStart {
         if self.samples >= self.params.samples {
             self.judge();
         }
-        // The round that was under way when the first acknowledgement came is the first.
+        // The round during which the first acknowledgement arrived is the first.
         let end = *self.window_end.get_or_insert(view.next);
         let done = view.una >= end && self.end_round(view.next);
         Step { growth, done }
@@ -166,13 +166,13 @@ impl HyStart {
                     self.phase = Phase::Conservative { baseline: current, rounds: 0 };
                 }
             }
-            // The round trip fell back: that was not the queue.
+            // The round-trip time has decreased again: a queue was not the reason.
             Phase::Conservative { baseline, .. } if current < baseline => self.phase = Phase::Standard,
             Phase::Conservative { .. } | Phase::Over => {}
         }
     }
 
-    /// Begins the next round, up to `next`; returns whether slow start is over.
+    /// Begins the next round, up to `next`. Returns whether slow start ends.
     fn end_round(&mut self, next: u64) -> bool {
         self.window_end = Some(next);
         self.last = self.current.take();

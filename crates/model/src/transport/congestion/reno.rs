@@ -1,10 +1,10 @@
 //! Reno's congestion control (RFC 5681 §3.1 and §3.2), on which the loss-based variants are based.
 //!
-//! Read: RFC 5681; RFC 3465 for counting bytes; for the ns-2 profile, ns-2.35's `TcpAgent::opencwnd` and `slowdown`.
-//! Deviations of the profile `ns2`: the window is halved, not FlightSize. The threshold is cut to whole segments, and
-//! the window keeps its fraction. A repeated timeout cuts the threshold again. The window grows even when the
-//! receiver's window or the application holds the sender back.
-//! Validated segment for segment against ns-2.35 (`tests/forced_drops.rs`) and by the tests below.
+//! Read: RFC 5681; RFC 3465 for counting bytes; for the profile `ns2`, ns-2.35's `TcpAgent::opencwnd` and `slowdown`.
+//! Deviations of the profile `ns2`: the window is halved, not FlightSize. The threshold is truncated to whole segments,
+//! and the window keeps its fraction. A repeated timeout reduces the threshold again. The window grows even when the
+//! receiver's window or the application limits the sender. Validated segment by segment against ns-2.35
+//! (`tests/forced_drops.rs`) and by the tests below.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Halve {
     Flight,
     /// The window in use, the threshold in whole segments (ns-2).
     Window,
-    /// What is estimated to be in the network, without what SACK reported and what is lost (ns-3).
+    /// The estimate of the data in the network, without segments reported by SACK and lost segments (ns-3).
     Pipe,
 }
 
@@ -36,8 +36,8 @@ pub struct Params {
     /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
     /// RFC 3465. Both: 1.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes, so that delayed acknowledgements do not slow it down
-    /// (RFC 3465 §2.1). Both: off.
+    /// Whether congestion avoidance counts acknowledged bytes, so that delayed acknowledgements do not reduce the
+    /// growth (RFC 3465 §2.1). Both: off.
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
     pub grow_only_when_limited: bool,
@@ -78,13 +78,13 @@ impl Reno {
         Self { params: params.clone() }
     }
 
-    /// The slow start threshold after a loss (RFC 5681 eq. 4), and half of what it is taken from.
+    /// The slow start threshold after a loss (RFC 5681 eq. 4), and half of the quantity from which it is computed.
     #[must_use]
     pub fn halved(&self, view: &View) -> (f64, f64) {
         self.cut(view, 0.5)
     }
 
-    /// As [`halved`](Self::halved), with another share kept than one half.
+    /// As [`halved`](Self::halved), with another remaining share than one half.
     #[must_use]
     pub fn cut(&self, view: &View, kept: f64) -> (f64, f64) {
         match self.params.halve {
@@ -119,8 +119,7 @@ impl Reno {
             if self.params.slow_start_limit == 1 || grown <= view.ssthresh {
                 return grown;
             }
-            // Slow start ends at the threshold. More than one segment would lead beyond it; the rest counts for
-            // congestion avoidance.
+            // Slow start ends at the threshold. The part of the growth beyond it counts for congestion avoidance.
             let rest = if self.params.count_bytes { grown - view.ssthresh } else { 0.0 };
             view.ssthresh + rest / view.ssthresh
         } else if self.params.count_bytes {

@@ -1,4 +1,4 @@
-//! SACK: Reno's window, with a recovery that knows from selective acknowledgements what is missing.
+//! SACK: Reno's window, with a recovery that learns from selective acknowledgements which segments are missing.
 //!
 //! Read: RFC 2018 (the option), RFC 6675 (the recovery). The window follows Reno's rules. Only the recovery differs:
 //! RFC 6675 (`recovery/sack.rs`), or in the profile `ns2` the older pipe algorithm of ns-2's Sack1

@@ -1,4 +1,4 @@
-//! TCP's own parameters: everything except congestion control and the receiver's acking policy.
+//! TCP's own parameters: everything except congestion control and the receiver's acknowledgement policy.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
@@ -12,22 +12,22 @@ use crate::transport::recovery;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connect {
-    /// Not at all: the first segment carries data.
+    /// Without a SYN: the first segment carries data.
     None,
-    /// As ns-2's one-way agents: one segment without data, answered by an ordinary acknowledgement. It counts as a
-    /// segment for window, timer and loss, and the initial window is granted when it is acknowledged.
+    /// As ns-2's one-way agents: one segment without data, which an ordinary acknowledgement answers. It counts as a
+    /// segment for window, timer and loss. When it is acknowledged, the sender may use the initial window.
     Ns2,
     /// SYN, SYN with ACK, ACK with the first data (RFC 9293 §3.5).
     ThreeWay,
 }
 
-/// How a connection ends when the application has no more to send.
+/// How a connection closes when the application has no more data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Close {
-    /// Not at all.
+    /// Without a FIN.
     None,
-    /// A FIN each way, both acknowledged (RFC 9293 §3.6).
+    /// A FIN in each direction, both acknowledged (RFC 9293 §3.6).
     Fin,
 }
 
@@ -35,9 +35,9 @@ pub enum Close {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
-    /// Whatever is in order, as it comes.
+    /// All data in order, as soon as it arrives.
     AtOnce,
-    /// A steady stream at `read_rate`, while there is anything to read.
+    /// At the constant rate `read_rate`, while there is data to read.
     Steady,
 }
 
@@ -47,15 +47,15 @@ pub enum Reader {
 pub enum Estimation {
     /// RFC 6298, with the clock's granularity as its G.
     Rfc6298,
-    /// As ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
+    /// As in ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
     Ns2,
 }
 
-/// What the window becomes after a pause longer than the retransmission timeout.
+/// The window after a pause longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleRestart {
-    /// It stays.
+    /// It does not change.
     Off,
     /// At most the initial window (RFC 5681 §4.1).
     InitialWindow,
@@ -63,16 +63,16 @@ pub enum IdleRestart {
     OneSegment,
 }
 
-/// What the window becomes when a fast recovery ends.
+/// The window at the end of a fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryExit {
-    /// The slow start threshold, or less where little is outstanding (RFC 6582 §3.2 step 3, first option). `reno` takes
-    /// the threshold.
+    /// The slow start threshold, or less if little data is outstanding (RFC 6582 §3.2 step 3, first option). `reno`
+    /// uses the threshold.
     Flight,
     /// The slow start threshold (RFC 5681 §3.2 step 6; RFC 6582 §3.2 step 3, second option).
     Ssthresh,
-    /// What the cut left, plus the growth for this acknowledgement (ns-2).
+    /// The window after the reduction, plus the growth for this acknowledgement (ns-2).
     Grow,
 }
 
@@ -80,87 +80,88 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Payload of a full segment. rfc: 1460 B, an Ethernet frame's worth (RFC 9293 §3.7.1); ns2: 1000 B
+    /// The payload of a full segment. rfc: 1460 B, as in an Ethernet frame (RFC 9293 §3.7.1); ns2: 1000 B
     /// (`packetSize_`).
     pub segment_size: Bytes,
-    /// The receiver's window in segments. rfc: 44, the 65,535 bytes that a header can announce without scaling;
-    /// ns2: 20 (`window_`).
+    /// The receiver's window in segments. rfc: 44, the 65,535 bytes that a header can announce without scaling; ns2: 20
+    /// (`window_`).
     pub window: u32,
-    /// The congestion window to start with, in segments. rfc: 10 (RFC 6928 §2); ns2: 2 (`windowInit_`).
+    /// The initial congestion window, in segments. rfc: 10 (RFC 6928 §2); ns2: 2 (`windowInit_`).
     pub initial_window: u32,
-    /// The slow start threshold to start with, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily
-    /// high" (RFC 5681 §3.1); ns2: 0.
+    /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily high"
+    /// (RFC 5681 §3.1); ns2: 0.
     pub initial_ssthresh: u32,
     /// The largest congestion window in segments; 0 means no limit. Both: 0 (ns-2: `maxcwnd_`).
     pub max_cwnd: u32,
     /// How the connection opens. rfc: three_way; ns2: ns2 (`syn_`, `delay_growth_`).
     pub connect: Connect,
-    /// How it ends when the application has no more to send. rfc: fin; ns2: none.
+    /// How the connection closes when the application has no more data. rfc: fin; ns2: none.
     pub close: Close,
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
-    /// Nagle). rfc: on; ns2: off.
+    /// Nagle algorithm). rfc: on; ns2: off.
     pub nagle: bool,
-    /// How the receiving application reads. What a steady one has not read takes room in the receiver's window.
-    /// Both: at_once.
+    /// How the receiving application reads. Data that it has not read yet occupies the receiver's window. Both:
+    /// at_once.
     pub reader: Reader,
-    /// At which rate a steady one reads. Both: 1 Mbps.
+    /// The rate of an application that reads at a constant rate. Both: 1 Mbps.
     pub read_rate: Rate,
-    /// How losses found by duplicate acknowledgements are repaired; "variant" takes the congestion control's own way.
+    /// How losses found by duplicate acknowledgements are repaired; "variant" means the recovery of the congestion
+    /// control.
     pub recovery: recovery::Choice,
-    /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to what is delivered
-    /// (RFC 9937): "recovery" as belongs to it (`rack` does, `sack` does not), "on" or "off" for both of them. Both:
-    /// recovery.
+    /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to the delivered data
+    /// (RFC 9937): "recovery" means on for `rack` and off for `sack`; "on" and "off" apply to both. Both: recovery.
     pub prr: recovery::Proportional,
-    /// Whether `rack` probes for the loss of the last segments (RFC 8985 §7). Both: on.
+    /// Whether `rack` sends probes for the loss of the last segments (RFC 8985 §7). Both: on.
     pub tail_loss_probe: bool,
-    /// How long the receiver may delay an acknowledgement: a tail loss probe waits as much longer when a single segment
-    /// is outstanding (RFC 8985 §7.2). Both: 200 ms.
+    /// The time by which the receiver may delay an acknowledgement. A tail loss probe waits longer by this time if a
+    /// single segment is outstanding (RFC 8985 §7.2). Both: 200 ms.
     pub max_ack_delay: Span,
-    /// Whether a receiver that uses SACK also reports what it gets twice (RFC 2883). rfc: on; ns2: off.
+    /// Whether a receiver that uses SACK also reports duplicate segments (RFC 2883). rfc: on; ns2: off.
     pub dsack: bool,
-    /// Duplicate acknowledgements that mean a loss. Both: 3 (RFC 5681 §3.2; `numdupacks_`).
+    /// The number of duplicate acknowledgements that show a loss. Both: 3 (RFC 5681 §3.2; `numdupacks_`).
     pub duplicate_threshold: u32,
-    /// Whether the first duplicate acknowledgements each let one new segment out (RFC 3042). Both: on (`singledup_`).
+    /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). Both: on (`singledup_`).
     pub limited_transmit: bool,
-    /// What the window becomes when a fast recovery ends. rfc: flight; ns2: grow.
+    /// The window at the end of a fast recovery. rfc: flight; ns2: grow.
     pub recovery_exit: RecoveryExit,
-    /// Segments sent at most on one acknowledgement during NewReno's recovery; 0 means no limit. rfc: 0; ns2: 2.
+    /// The maximum number of segments sent on one acknowledgement during NewReno's recovery; 0 means no limit. rfc: 0;
+    /// ns2: 2.
     pub recovery_burst: u32,
     /// Whether a fast retransmission restarts the retransmission timer. rfc: off (RFC 6298 §5.1); ns2: on.
     pub fast_retransmit_restarts_timer: bool,
     /// Whether acknowledgements of part of the losses give round-trip samples. rfc: on; ns2: off.
     pub sample_partial_acks: bool,
-    /// Segments sent at most on one event; 0 means no limit. Both: 0 (ns-2: `maxburst_`).
+    /// The maximum number of segments sent on one event; 0 means no limit. Both: 0 (ns-2: `maxburst_`).
     pub max_burst: u32,
-    /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample; without,
-    /// one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
+    /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
+    /// timestamps, one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
     pub timestamps: bool,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
-    /// The timeout before any sample. rfc: 1 s (RFC 6298 §2.1); ns2: 3 s (`rtxcur_init_`).
+    /// The timeout before the first sample. rfc: 1 s (RFC 6298 §2.1); ns2: 3 s (`rtxcur_init_`).
     pub initial_rto: Span,
-    /// The shortest timeout. rfc: 1 s (RFC 6298 §2.4); ns2: 0.2 s (`minrto_`).
+    /// The minimum timeout. rfc: 1 s (RFC 6298 §2.4); ns2: 0.2 s (`minrto_`).
     pub min_rto: Span,
-    /// The longest timeout. Both: 60 s (RFC 6298 §2.5; `maxrto_`).
+    /// The maximum timeout. Both: 60 s (RFC 6298 §2.5; `maxrto_`).
     pub max_rto: Span,
-    /// By how much the timeout that round trips give is multiplied, before its bounds apply. Both: 1; TCP-DAA takes 5.
+    /// The factor of the timeout that is computed from round-trip times, before the limits apply. Both: 1 (TCP-DAA: 5).
     pub timeout_factor: f64,
     /// The granularity of the clock that measures round trips. rfc: 1 ms; ns2: 10 ms (`tcpTick_`).
     pub tick: Span,
-    /// What the window becomes after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
+    /// The window after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
     pub idle_restart: IdleRestart,
-    /// Whether header options fill whole words, as on the wire. rfc: on; ns2: off (a SACK block is 8 bytes, timestamps
-    /// are 10).
+    /// Whether header options are padded to whole 32-bit words, as on the wire. rfc: on; ns2: off (a SACK block is 8
+    /// bytes, timestamps are 10).
     pub padded_options: bool,
 }
 
 impl Params {
-    /// The slow start threshold to start with, in segments.
+    /// The initial slow start threshold, in segments.
     pub(crate) fn first_ssthresh(&self) -> f64 {
         f64::from(if self.initial_ssthresh == 0 { self.window } else { self.initial_ssthresh })
     }
 
-    /// Whether the details of ns-2 that have no parameter of their own are wanted: those of its recoveries.
+    /// Whether the details of ns-2's recoveries apply that have no parameter of their own.
     pub(crate) fn follows_ns2(&self) -> bool {
         self.recovery_exit == RecoveryExit::Grow
     }

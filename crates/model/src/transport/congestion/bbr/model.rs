@@ -1,21 +1,21 @@
-//! What BBR remembers of the path: the largest bandwidth, bursts of acknowledgements, policers.
+//! BBR's models of the path: the largest bandwidth, the aggregation of acknowledgements, policers.
 
 use std::collections::VecDeque;
 
 use hopyard_engine::Time;
 
-/// The window before anything is known, in segments (RFC 6928).
+/// The window before the first measurement, in segments (RFC 6928).
 pub const INITIAL_WINDOW: f64 = 10.0;
-/// For how long a burst of acknowledgements may be made up for, in seconds.
+/// The duration for which an aggregation of acknowledgements is compensated, in seconds.
 pub const LARGEST_BURST: f64 = 0.1;
 
-/// A number that is not negative, without its fraction: as `libm::floor`, at a tenth of the cost where it is done on
-/// each acknowledgement.
+/// The integer part of a number that is not negative: as `libm::floor`, at a tenth of the cost, because it is computed
+/// on each acknowledgement.
 pub const fn floor(value: f64) -> f64 {
     value as u64 as f64
 }
 
-/// The least whole number that is not below a number which is not negative.
+/// The smallest integer that is not below a number, which must not be negative.
 pub const fn ceil(value: f64) -> f64 {
     let whole = floor(value);
     if whole < value { whole + 1.0 } else { whole }
@@ -25,17 +25,17 @@ pub const fn ceil(value: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct MaxFilter {
     window: u64,
-    /// Values that may yet be the largest, each smaller and later than the one before.
+    /// Values that may become the largest, each smaller and later than the previous one.
     values: VecDeque<(u64, f64)>,
 }
 
 impl MaxFilter {
-    /// Over this many rounds.
+    /// The number of rounds.
     pub const fn new(window: u64) -> Self {
         Self { window, values: VecDeque::new() }
     }
 
-    /// A value of this round, which is none before the last.
+    /// A value of this round, which is not before the last one.
     pub fn update(&mut self, round: u64, value: f64) {
         while self.values.back().is_some_and(|(_, last)| *last <= value) {
             self.values.pop_back();
@@ -46,20 +46,20 @@ impl MaxFilter {
         }
     }
 
-    /// The largest; zero before the first.
+    /// The largest value; zero before the first one.
     pub fn max(&self) -> f64 {
         self.values.front().map_or(0.0, |(_, value)| *value)
     }
 }
 
-/// How much more than the bandwidth explains is acknowledged at once: the largest excess of the last five to ten
+/// How much more data is acknowledged at once than the bandwidth explains: the largest excess of the last five to ten
 /// rounds, in segments.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregation {
     excess: [f64; 2],
     current: usize,
     rounds: u32,
-    /// Since when acknowledgements come faster than the bandwidth, and what they acknowledged.
+    /// The time since which acknowledgements arrive faster than the bandwidth, and what they acknowledged.
     since: Time,
     acked: f64,
 }
@@ -78,7 +78,7 @@ impl Aggregation {
         self.acked = 0.0;
     }
 
-    /// So many segments were delivered; `rate` is the bandwidth in segments per second.
+    /// `delivered` segments were delivered; `rate` is the bandwidth in segments per second.
     pub fn update(&mut self, now: Time, round_start: bool, rate: f64, acked: f64, cwnd: f64) {
         if round_start {
             self.rounds += 1;
@@ -99,33 +99,33 @@ impl Aggregation {
     }
 }
 
-/// What long-term sampling looks at on each acknowledgement, and on a timeout. Bytes.
+/// The input of long-term sampling on each acknowledgement and on a timeout. Amounts are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     pub now: Time,
-    /// It begins a round.
+    /// The acknowledgement begins a round.
     pub start: bool,
     /// In PROBE_BW.
     pub cruising: bool,
     /// Something was lost.
     pub loss: bool,
     pub app_limited: bool,
-    /// Lost and delivered so far.
+    /// Lost and delivered bytes so far.
     pub lost: f64,
     pub delivered: f64,
 }
 
-/// What follows from it.
+/// The result of long-term sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Nothing,
-    /// The path is policed: go by its rate.
+    /// The path has a policer: use its rate.
     Policed,
-    /// That has lasted long enough: look for more again.
+    /// The policer's rate has been used long enough: probe for more bandwidth again.
     Expired,
 }
 
-/// Finds policers: two intervals from loss to loss, of at least four rounds each, with much loss and the same rate.
+/// Detects policers: two intervals from loss to loss, of at least four rounds each, with many losses and the same rate.
 #[derive(Clone, Debug, Default)]
 pub struct LongTerm {
     sampling: bool,
@@ -133,7 +133,7 @@ pub struct LongTerm {
     /// The rate of the last interval, or of the policer, in bytes per second.
     found: Option<f64>,
     rounds: u32,
-    /// The interval's beginning.
+    /// The beginning of the interval.
     since: Time,
     lost: f64,
     delivered: f64,
@@ -141,7 +141,7 @@ pub struct LongTerm {
 
 impl LongTerm {
     const INTERVAL_ROUNDS: u32 = 4;
-    /// Lost for each that is delivered.
+    /// Lost bytes for each delivered byte.
     const MUCH_LOSS: f64 = 50.0 / 256.0;
     const SAME_RATIO: f64 = 1.0 / 8.0;
     /// Bytes per second.
@@ -176,7 +176,7 @@ impl LongTerm {
             }
             return Verdict::Nothing;
         }
-        // The first loss shows that a policer has used up its tokens: before it the rate is too high.
+        // The first loss shows that a policer has no tokens left: before it the rate is too high.
         if !self.sampling {
             if !round.loss {
                 return Verdict::Nothing;
@@ -196,7 +196,7 @@ impl LongTerm {
             self.reset(round);
             return Verdict::Nothing;
         }
-        // An interval ends with a loss, when the tokens are used up again.
+        // An interval ends with a loss, when there are no tokens left again.
         let (lost, delivered) = (round.lost - self.lost, round.delivered - self.delivered);
         let elapsed = round.now.since(self.since).seconds();
         if !round.loss || delivered <= 0.0 || lost < Self::MUCH_LOSS * delivered || elapsed < 0.001 {

@@ -1,9 +1,8 @@
-//! The bandwidth estimate: mean bytes by mean interval of acknowledgements, then smoothed in time.
+//! The bandwidth estimate: the mean bytes divided by the mean interval of acknowledgements, then smoothed over time.
 //!
 //! Read: A. Capone and F. Martignon, "Bandwidth Estimates in the TCP Congestion Control Scheme", IWDC 2001; A. Capone,
 //! L. Fratta, F. Martignon, "Bandwidth Estimation Schemes for TCP over Wireless Networks", IEEE TMC 3(2), 2004 (TIBET).
-//! Bytes and intervals are averaged apart, so that acknowledgements which come in bunches do not make the estimate
-//! larger.
+//! Bytes and intervals are averaged separately, so that acknowledgements in bursts do not increase the estimate.
 
 use hopyard_engine::{Span, Time};
 
@@ -25,7 +24,7 @@ impl Bandwidth {
         Self { weight, constant: constant.seconds(), means: None, estimate: None, last: None }
     }
 
-    /// So many bytes were acknowledged.
+    /// `bytes` were acknowledged.
     pub(super) fn sample(&mut self, bytes: u64, now: Time) {
         let Some(last) = self.last.replace(now) else { return };
         let interval = now.since(last).seconds();
@@ -42,8 +41,8 @@ impl Bandwidth {
         }
     }
 
-    /// Nothing was sent for a while, or all was lost: the interval that ends with the next acknowledgement says nothing
-    /// of the path.
+    /// The sender was silent for some time, or all segments were lost: the interval that ends with the next
+    /// acknowledgement gives no information about the path.
     pub(super) const fn pause(&mut self) {
         self.last = None;
     }

@@ -1,29 +1,29 @@
-//! The history of round trips: an average that is agile or stable, and which of the last samples had grown beyond it.
+//! The history of round-trip times: an agile or stable average, and which of the last samples exceeded it.
 
 use std::collections::VecDeque;
 
 use super::{Average, Growths, Params};
 
-/// The constant that makes a standard deviation of the mean moving range of two samples (Shewhart's d2).
+/// The constant that converts the mean moving range of two samples into a standard deviation (Shewhart's d2).
 const RANGE_TO_SIGMA: f64 = 1.128;
-/// How many standard deviations a control chart allows.
+/// The number of standard deviations within the control limits.
 const CONTROL_SIGMAS: f64 = 3.0;
 /// The weight of the old value in TCP's average (RFC 6298 §2.3).
 const SMOOTHED_WEIGHT: f64 = 7.0 / 8.0;
 
-/// An average of round trips in seconds. Of the flip-flop filter's two averages the agile one is used when possible,
-/// and the stable one when the samples are noisy.
+/// An average of round-trip times in seconds. Of the two averages of the flip-flop filter, the agile one is used when
+/// possible, and the stable one when the samples are noisy.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     kind: Average,
-    /// The weight of the old value in each of the two.
+    /// The weight of the old value in each of the two averages.
     weights: (f64, f64),
-    /// By what share of the stable value the agile one may differ from it (`Average::Band`).
+    /// The share of the stable value by which the agile value may differ from it (`Average::Band`).
     band: f64,
     /// The agile and the stable value, after the first sample.
     values: Option<(f64, f64)>,
     last: f64,
-    /// The mean difference between two samples in a row, after the second.
+    /// The mean difference between two consecutive samples, after the second sample.
     moving_range: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ impl Filter {
     }
 }
 
-/// The last round trips, and which of them had grown.
+/// The last round-trip times, and which of them had increased.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     pub(super) filter: Filter,
@@ -92,7 +92,7 @@ impl History {
         }
     }
 
-    /// A round trip in seconds.
+    /// A round-trip time in seconds.
     pub(super) fn sample(&mut self, round_trip: f64) {
         let grown = self.filter.value().is_some_and(|average| round_trip > (1.0 + self.threshold) * average);
         if self.bits.len() == self.capacity {
@@ -104,7 +104,7 @@ impl History {
         self.shortest = Some(self.shortest.map_or(round_trip, |shortest| shortest.min(round_trip)));
     }
 
-    /// How many of the samples kept had grown: all of them, or the longest run of such.
+    /// How many of the stored samples had increased: all of them, or the longest consecutive sequence.
     pub(super) fn growth(&self) -> u32 {
         match self.growths {
             Growths::Any => self.bits.iter().filter(|&&grown| grown).count() as u32,
@@ -118,7 +118,7 @@ impl History {
         }
     }
 
-    /// How many samples are kept.
+    /// The number of stored samples.
     pub(super) fn len(&self) -> u32 {
         self.bits.len() as u32
     }

@@ -1,14 +1,15 @@
-//! WELCOME: distinguishes congestion, the wireless channel and broken links as causes of loss, by the growth of the
-//! round trip and by the sign of the loss (duplicate acknowledgements or a timeout). It answers each cause differently.
+//! WELCOME: distinguishes three causes of loss: congestion, the wireless channel and broken links. It uses the increase
+//! of the round-trip time and the sign of the loss (duplicate acknowledgements or a timeout), and answers each cause
+//! differently.
 //!
 //! Read: A. Ghaleb-Seddik, Y. Ghamri-Doudane, S.-M. Senouci, "Coupling Loss and Delay Differentiation to Enhance TCP
 //! Performance within Wireless Multi-hop Ad-hoc Networks", Journal of Communications 7(12), 2012 (figures 6 and 7,
 //! table I); for its filter M. Kim and B. Noble, "Mobile Network Estimation", MobiCom 2001; for its bandwidth estimate
-//! see `bandwidth.rs`. Windows and recovery are NewReno's where the paper does not say otherwise. Text and pseudo-code
-//! of the paper contradict each other, and both leave much open; `docs/models/welcome.md` lists every such place with
-//! the parameter that takes one reading or the other. Left out: nothing is signalled by the network, so that "until a
-//! route is found" is the retransmission of one segment at each timeout. Validated by the tests beside, each figure of
-//! which is worked out by hand, and in `studies/tcp_welcome`. The authors' code is not public.
+//! see `bandwidth.rs`. Window and recovery are those of NewReno unless the paper specifies otherwise. The text and the
+//! pseudo-code of the paper contradict each other, and both leave many details open. `docs/models/welcome.md` lists all
+//! of them, with the parameters that select a reading. Left out: notices from the network. Therefore "until a route is
+//! found" means that the sender retransmits one segment at each timeout. Validated by the tests in `tests.rs`, with
+//! values computed by hand, and in `studies/tcp_welcome`. The authors' code is not public.
 
 mod bandwidth;
 mod history;

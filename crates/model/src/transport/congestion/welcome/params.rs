@@ -1,5 +1,4 @@
-//! WELCOME's parameters: table I of the paper, and a choice for each place where the paper can be read in more than one
-//! way.
+//! WELCOME's parameters: table I of the paper, and a parameter for each place that can be read in more than one way.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -8,28 +7,29 @@ use serde::{Deserialize, Serialize};
 use crate::params::{self, Fault, NS2, RFC};
 use crate::transport::congestion::reno::{self, Halve};
 
-/// How a loss that is taken for congestion is answered.
+/// The answer to a loss that is classified as congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// As the text says: as `NewReno` does.
+    /// As the text says: like `NewReno`.
     Text,
-    /// As figure 7 prints: the threshold becomes what the path holds by the bandwidth estimate, and the window one
-    /// segment.
+    /// As in figure 7: the threshold becomes the number of segments that the path holds by the bandwidth estimate, and
+    /// the window becomes one segment.
     Pseudocode,
 }
 
-/// How a loss that is taken for the channel's is answered.
+/// The answer to a loss that is classified as a loss on the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WirelessLoss {
-    /// As figure 7 prints: the threshold becomes what the path holds, and the window at most that.
+    /// As in figure 7: the threshold becomes the number of segments that the path holds, and the window at most that
+    /// number.
     Clamp,
-    /// As the text says: window and threshold stay.
+    /// As the text says: window and threshold do not change.
     Keep,
 }
 
-/// The window when there is a route again after a link failure (§IV.B of the paper).
+/// The window when a route is available again after a link failure (§IV.B of the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
@@ -37,41 +37,42 @@ pub enum AfterFailure {
     Keep,
     /// Half of it (option 2, eq. 4).
     Halve,
-    /// In proportion to the old round trip over the new one, but no more than the path holds (option 3, eq. 6; figure
-    /// 7).
+    /// In proportion to the old round-trip time divided by the new one, but no more than the path holds (option 3, eq.
+    /// 6; figure 7).
     Scale,
 }
 
-/// The average with which round trips are compared.
+/// The average with which round-trip times are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Average {
-    /// The flip-flop filter, stable while its two averages differ by more than `stable_band`.
+    /// The flip-flop filter; it uses the stable average while its two averages differ by more than `stable_band`.
     Band,
-    /// The flip-flop filter, stable while the agile average lies outside the stable one's control limits of three
-    /// standard deviations (Kim and Noble).
+    /// The flip-flop filter; it uses the stable average while the agile one is outside the control limits of the stable
+    /// one, three standard deviations (Kim and Noble).
     ControlLimits,
     /// TCP's own average.
     Smoothed,
 }
 
-/// How often a round trip is sampled.
+/// How often the round-trip time is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {
     /// At each acknowledgement of new data.
     Acknowledgement,
-    /// Once in a round trip: the next sample is that of a segment sent after the last one was taken (RFC 2988 §3).
+    /// Once in each round trip: the next sample is that of a segment sent after the last sample was taken (RFC 2988
+    /// §3).
     RoundTrip,
 }
 
-/// Which growths of the round trip mean congestion.
+/// Which increases of the round-trip time mean congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growths {
     /// Those within the last samples, in any order.
     Any,
-    /// The longest run of them within the last samples.
+    /// The longest sequence of consecutive increases within the last samples.
     Consecutive,
 }
 
@@ -79,47 +80,49 @@ pub enum Growths {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How a loss that is taken for congestion is answered: as the paper's "text" says, as `NewReno` does; or as its
-    /// "pseudocode" prints, with a window of one segment and a threshold from the bandwidth estimate. Both: text.
+    /// The answer to a loss that is classified as congestion: by the paper's "text", like `NewReno`; or by its
+    /// "pseudocode", with a window of one segment and a threshold from the bandwidth estimate. Both: text.
     pub reading: Reading,
-    /// How a loss that is taken for the channel's is answered: "clamp" lowers the window to what the path holds by the
-    /// bandwidth estimate (the paper's pseudo-code), "keep" leaves it (its text). Both: clamp.
+    /// The answer to a loss that is classified as a loss on the channel: "clamp" reduces the window to the segments
+    /// that the path holds by the bandwidth estimate (the paper's pseudo-code), "keep" does not change it (the text).
+    /// Both: clamp.
     pub wireless: WirelessLoss,
-    /// The window after a link failure: the paper's options 1 ("keep"), 2 ("halve") and 3 ("scale", that of its
+    /// The window after a link failure: option 1 of the paper ("keep"), 2 ("halve") or 3 ("scale", that of its
     /// pseudo-code). Both: scale.
     pub after_failure: AfterFailure,
-    /// More samples than this that have grown mean congestion (the paper's η). Its "5 growths needed" is 4 here; "≤ η"
-    /// with η = 5 is 5. Both: 4.
+    /// More increased samples than this mean congestion (the paper's η). The paper's "5 growths needed" is 4 here; "≤
+    /// η" with η = 5 is 5. Both: 4.
     pub eta: u32,
-    /// Whether the growths are counted in any order within the samples kept, or as a run. Both: any.
+    /// Whether increases count in any order within the stored samples, or only if they are consecutive. Both: any.
     pub growths: Growths,
-    /// How often a round trip is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP of the
-    /// paper's time. Both: `round_trip`.
+    /// How often the round-trip time is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP
+    /// of the paper's time. Both: `round_trip`.
     pub sampling: Sampling,
-    /// How many round trips are kept (`RTT_SAMPLE_COUNT`). Both: 10.
+    /// The number of stored round-trip times (`RTT_SAMPLE_COUNT`). Both: 10.
     pub samples: u32,
-    /// By what share a round trip must exceed the average to have grown (`RTT_G_THRESHOLD`). Both: 0.05.
+    /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`). Both:
+    /// 0.05.
     pub growth: f64,
-    /// The average with which a round trip is compared: the flip-flop filter with one of two rules of when to be stable
-    /// ("band", "control_limits"), or TCP's own ("smoothed"). Both: smoothed.
+    /// The average with which a round-trip time is compared: the flip-flop filter with one of two rules for the use of
+    /// its stable average ("band", "control_limits"), or TCP's own average ("smoothed"). Both: smoothed.
     pub average: Average,
-    /// By what share the agile average may differ from the stable one before the latter is used (`RTT_THRESHOLD`).
-    /// Both: 0.1.
+    /// The share by which the agile average may differ from the stable one before the stable one is used
+    /// (`RTT_THRESHOLD`). Both: 0.1.
     pub stable_band: f64,
     /// The weight of the old value in the agile average. Both: 0.1.
     pub agile_weight: f64,
     /// The weight of the old value in the stable average. Both: 0.9.
     pub stable_weight: f64,
-    /// The factor a until round trips of the new route are known: a timeout grows by 1/a. Both: 2/3.
+    /// The factor a until round-trip times of the new route are known: a timeout grows by 1/a. Both: 2/3.
     pub factor: f64,
-    /// Round trips of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`). Both: 4.
+    /// The number of round-trip times of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`). Both: 4.
     pub new_route_samples: u32,
-    /// The weight of the old values in the means of acknowledged bytes and of intervals, from which the bandwidth is
-    /// estimated. Both: 0.9.
+    /// The weight of the old values in the means of acknowledged bytes and of intervals. The bandwidth is estimated
+    /// from these means. Both: 0.9.
     pub bandwidth_weight: f64,
     /// The time constant with which the bandwidth estimate is smoothed. Both: 1 s.
     pub bandwidth_time: Span,
-    /// The quantity that a loss halves, where `NewReno` answers it. rfc: flight; ns2: window.
+    /// The quantity that a loss halves if `NewReno`'s answer is used. rfc: flight; ns2: window.
     pub halve: Halve,
     /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
     pub hold_ssthresh: bool,
