@@ -184,8 +184,7 @@ fn under_ns2_a_failed_packet_is_lost_and_the_route_stays() {
     net.join(0, 1);
     net.run_until(16_000);
     net.part(0, 1);
-    net.send(0, 1);
-    net.run_until(17_000);
+    net.send_until(0, 1, 17_000);
     assert_eq!(net.dropped(0, DropReason::RetryLimit), 1);
     assert_eq!(net.route(0, 1), Some((1, 1)));
     // Three intervals after the last update, which came at 15 s.

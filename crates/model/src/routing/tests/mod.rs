@@ -162,8 +162,7 @@ fn a_conversation_depends_on_the_seed_alone() {
     let talk = |seed| {
         let mut net = Network::new(&aodv(RFC, false), 4, seed, |message| message.kind().to_owned());
         net.chain(&[0, 1, 2, 3]);
-        net.send(0, 3);
-        net.run_until(5_000);
+        net.send_until(0, 3, 5_000);
         (net.cx.ledger, net.arrived)
     };
     assert_eq!(talk(1), talk(1));

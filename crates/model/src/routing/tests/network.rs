@@ -82,19 +82,19 @@ impl Network {
         net
     }
 
-    /// Joins two nodes, both ways.
+    /// Connects two nodes in both directions.
     pub fn join(&mut self, a: u32, b: u32) {
         self.links.extend([(a, b), (b, a)]);
     }
 
-    /// Joins nodes one after the other.
+    /// Connects each node with the next one.
     pub fn chain(&mut self, nodes: &[u32]) {
         for pair in nodes.windows(2) {
             self.join(pair[0], pair[1]);
         }
     }
 
-    /// Parts two nodes, both ways.
+    /// Disconnects two nodes in both directions.
     pub fn part(&mut self, a: u32, b: u32) {
         self.mute(a, b);
         self.mute(b, a);
@@ -115,33 +115,44 @@ impl Network {
         self.router(node).lookup(NodeId(destination)).map(|(next_hop, hops)| (next_hop.0, hops))
     }
 
-    /// Sends a datagram now; its number.
-    pub fn send(&mut self, source: u32, destination: u32) -> u64 {
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        let packet = self.cx.originate(Packet {
+    /// Sends a datagram now, and runs until this many milliseconds after the start.
+    pub fn send_until(&mut self, source: u32, destination: u32, millis: u64) {
+        self.send(source, destination);
+        self.run_until(millis);
+    }
+
+    /// A packet of flow 0, made now.
+    fn originate(&mut self, source: u32, destination: u32, size: u32, body: Body) -> PacketId {
+        self.cx.originate(Packet {
             created: self.cx.now,
             source: NodeId(source),
             destination: NodeId(destination),
             flow: FlowId(0),
-            size: 540,
+            size,
             ttl: 64,
             hops: 0,
-            body: Body::Udp(UdpHeader { sequence, len: 512 }),
-        });
+            body,
+        })
+    }
+
+    /// Sends a datagram now; returns its number.
+    pub fn send(&mut self, source: u32, destination: u32) -> u64 {
+        let sequence = self.next_sequence;
+        self.next_sequence += 1;
+        let packet = self.originate(source, destination, 540, Body::Udp(UdpHeader { sequence, len: 512 }));
         self.ways.insert(sequence, vec![NodeId(source)]);
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
         sequence
     }
 
-    /// Sends a TCP segment with payload now; its number.
+    /// Sends a TCP segment with payload now; returns its number.
     pub fn send_segment(&mut self, source: u32, destination: u32) -> u64 {
         let (packet, sequence) = self.segment(source, destination);
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
         sequence
     }
 
-    /// Gives a router a segment from `source` to `destination` back, as if the link to `next_hop` had failed it.
+    /// Returns a segment from `source` to `destination` to a router, as if the link to `next_hop` had failed.
     pub fn fail_segment(&mut self, source: u32, destination: u32, node: u32, next_hop: u32) {
         let (packet, _) = self.segment(source, destination);
         self.call(NodeId(node), |router, cx| router.on_link_failure(packet, NodeId(next_hop), cx));
@@ -150,16 +161,8 @@ impl Network {
     fn segment(&mut self, source: u32, destination: u32) -> (PacketId, u64) {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        let packet = self.cx.originate(Packet {
-            created: self.cx.now,
-            source: NodeId(source),
-            destination: NodeId(destination),
-            flow: FlowId(0),
-            size: 552,
-            ttl: 64,
-            hops: 0,
-            body: Body::Tcp(TcpHeader { seq: sequence, len: 512, ..TcpHeader::default() }),
-        });
+        let header = TcpHeader { seq: sequence, len: 512, ..TcpHeader::default() };
+        let packet = self.originate(source, destination, 552, Body::Tcp(header));
         self.ways.insert(sequence, vec![NodeId(source)]);
         (packet, sequence)
     }
@@ -167,16 +170,7 @@ impl Network {
     /// Sends an ICMP error now.
     pub fn send_error(&mut self, source: u32, destination: u32) {
         let quote = Quote { flow: FlowId(0), source: NodeId(destination), destination: NodeId(source), seq: 0 };
-        let packet = self.cx.originate(Packet {
-            created: self.cx.now,
-            source: NodeId(source),
-            destination: NodeId(destination),
-            flow: quote.flow,
-            size: UNREACHABLE,
-            ttl: 64,
-            hops: 0,
-            body: Body::Icmp(quote),
-        });
+        let packet = self.originate(source, destination, UNREACHABLE, Body::Icmp(quote));
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
     }
 

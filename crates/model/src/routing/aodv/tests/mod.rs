@@ -94,8 +94,7 @@ fn the_profiles_are_told_apart_by_how_they_search() {
     // Node 9 is not there. The RFC's search goes ring by ring, ns-2's begins with a flood of the network.
     let ttls = |profile| {
         let mut net = chain(2, &Params::of_profile(profile));
-        net.send(0, 9);
-        net.run_until(60_000);
+        net.send_until(0, 9, 60_000);
         net.check_account();
         let ttls: Vec<_> = net
             .said("0>* RREQ")

@@ -35,8 +35,7 @@ fn a_discovery_over_three_hops_goes_as_in_ns2() {
 #[test]
 fn only_forwarded_broadcasts_are_delayed_by_chance() {
     let mut net = chain(3, &Params::of_profile(NS2));
-    net.send(0, 9);
-    net.run_until(100);
+    net.send_until(0, 9, 100);
     let at = times(&net.said("RREQ"));
     assert_eq!(at[0], 0);
     assert!((1..=11).contains(&at[1]) && (at[1] + 1..=at[1] + 12).contains(&at[2]) && at[2] > 2, "{at:?}");
@@ -45,8 +44,7 @@ fn only_forwarded_broadcasts_are_delayed_by_chance() {
 #[test]
 fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
     let mut net = chain(2, &plain());
-    net.send(0, 9);
-    net.run_until(18_900);
+    net.send_until(0, 9, 18_900);
     // Waits: 2 * 30 hops * 30 ms = 1.8 s, times the number of floods; then the next tick.
     assert_eq!(times(&net.said("0>* RREQ")), [0, 2_000, 6_000, 11_500]);
     assert_eq!(net.dropped(0, DropReason::DiscoveryFailed), 0);
@@ -54,8 +52,7 @@ fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
     assert_eq!(net.dropped(0, DropReason::DiscoveryFailed), 1);
     // For ten seconds nobody is asked for the destination, but packets for it are held.
     net.run_until(20_000);
-    net.send(0, 9);
-    net.run_until(28_900);
+    net.send_until(0, 9, 28_900);
     assert_eq!(net.said("0>* RREQ").len(), 4);
     net.run_until(29_100);
     assert_eq!(times(&net.said("0>* RREQ"))[4..], [29_000]);
@@ -65,15 +62,12 @@ fn floods_are_repeated_at_half_second_ticks_with_growing_waits() {
 #[test]
 fn later_searches_start_from_the_last_distance_and_wait_by_measure() {
     let mut net = chain(4, &plain());
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     net.part(0, 1);
-    net.send(0, 3);
-    net.run_until(1_010);
+    net.send_until(0, 3, 1_010);
     assert_eq!(net.route(0, 3), None);
     net.talk.clear();
-    net.send(0, 3);
-    net.run_until(9_000);
+    net.send_until(0, 3, 9_000);
     // Three hops away before: TTL 5, then 7, then the network. One discovery took 6 ms over 3 hops: waits of 20, 28,
     // 120, 240, 360, 480 ms, so that each tick finds the last one over.
     let said = net.said("0>* RREQ");
@@ -100,8 +94,7 @@ fn a_node_on_the_way_answers_in_whole_seconds() {
 #[test]
 fn a_failed_packet_takes_the_queue_and_every_route_over_the_link_with_it() {
     let mut net = chain(4, &plain());
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     net.part(1, 2);
     net.talk.clear();
     for _ in 0..4 {
@@ -136,8 +129,7 @@ fn broken_near_the_end(params: &Params, detour: bool, at: u64) -> (Network, u64)
     let mut net = network(5, params);
     net.chain(&[0, 1, 2, 3]);
     net.run_until(at - 1_000);
-    net.send(0, 3);
-    net.run_until(at);
+    net.send_until(0, 3, at);
     if detour {
         net.chain(&[2, 4, 3]);
     }
@@ -178,8 +170,7 @@ fn a_repair_is_given_up_late_by_the_letter_and_in_time_by_intent() {
 fn an_unused_route_is_found_expired_at_a_tick() {
     let mut net = chain(3, &plain());
     net.run_until(300);
-    net.send(0, 2);
-    net.run_until(10_400);
+    net.send_until(0, 2, 10_400);
     // Node 0 used its route last at 0.304 s.
     assert_eq!(net.route(0, 2), Some((1, 2)));
     net.run_until(10_499);
@@ -189,8 +180,7 @@ fn an_unused_route_is_found_expired_at_a_tick() {
     // The way back was used by the reply at 0.303 s at node 1, and never at node 2: six seconds.
     let mut net = chain(3, &plain());
     net.run_until(300);
-    net.send(0, 2);
-    net.run_until(6_499);
+    net.send_until(0, 2, 6_499);
     assert_eq!(net.route(2, 0), Some((1, 2)));
     net.run_until(6_500);
     assert_eq!((net.route(2, 0), net.route(1, 0)), (None, Some((0, 1))));
@@ -211,8 +201,7 @@ fn packets_leave_the_buffer_ten_milliseconds_apart() {
 fn a_packet_without_a_route_in_transit_is_reported_to_all() {
     let mut net = chain(2, &plain());
     net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
-    net.send(0, 9);
-    net.run_until(100);
+    net.send_until(0, 9, 100);
     assert_eq!(net.said("RERR"), ["1 1>* RERR 9/0 [] ttl 1 32 B"]);
     assert_eq!(net.dropped(1, DropReason::NoRoute), 1);
     assert_eq!(net.route(0, 9), Some((1, 1)), "its number is older than the route's, which therefore stays");
@@ -228,8 +217,7 @@ fn hello_messages_when_they_are_compiled_in() {
         assert_eq!(at[0], 0, "all at once, used or not");
         assert!(at.windows(2).all(|pair| (749..=1_251).contains(&(pair[1] - pair[0]))), "{at:?}");
     }
-    net.send(0, 2);
-    net.run_until(10_500);
+    net.send_until(0, 2, 10_500);
     net.part(1, 2);
     net.run_until(14_900);
     assert_eq!(net.route(1, 2), Some((2, 1)));

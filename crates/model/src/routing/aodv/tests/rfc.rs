@@ -44,8 +44,7 @@ fn a_discovery_over_three_hops_goes_by_the_book() {
 fn a_request_leaves_reverse_routes_that_live_as_long_as_a_reply_may_take() {
     let mut net = chain(4, &quiet());
     net.part(2, 3);
-    net.send(0, 9);
-    net.run_until(300);
+    net.send_until(0, 9, 300);
     assert_eq!(net.route(1, 0), Some((0, 1)));
     assert_eq!(net.route(2, 0), Some((1, 2)), "§6.5: the sender of the request is the next hop back");
     // 2 * NET_TRAVERSAL_TIME - 2 * 2 hops * NODE_TRAVERSAL_TIME after the last flood, which reached node 2 at 4722 ms.
@@ -135,8 +134,7 @@ fn a_node_on_the_way_answers_if_its_route_is_fresh_and_it_may() {
 fn a_gratuitous_reply_tells_the_destination_the_way_back() {
     for gratuitous in [true, false] {
         let mut net = chain(4, &Params { gratuitous_rrep: gratuitous, ..quiet() });
-        net.send(1, 3);
-        net.run_until(1_000);
+        net.send_until(1, 3, 1_000);
         net.talk.clear();
         let packet = net.send(0, 3);
         net.run_until(1_500);
@@ -151,13 +149,11 @@ fn a_gratuitous_reply_tells_the_destination_the_way_back() {
 #[test]
 fn an_error_goes_back_to_those_who_use_the_route() {
     let mut net = chain(5, &quiet());
-    net.send(0, 4);
-    net.run_until(1_000);
+    net.send_until(0, 4, 1_000);
     net.part(3, 4);
     net.talk.clear();
     net.changes.clear();
-    net.send(0, 4);
-    net.run_until(1_100);
+    net.send_until(0, 4, 1_100);
     // The number of the lost destination has been advanced; one neighbour uses each route, and is told alone.
     let expected = "\
 1013 3>2 RERR 4/1 [] ttl 1 40 B
@@ -178,14 +174,11 @@ fn an_error_to_several_users_is_broadcast() {
     let mut net = network(5, &quiet());
     net.chain(&[0, 2, 3, 4]);
     net.join(1, 2);
-    net.send(0, 4);
-    net.run_until(1_000);
-    net.send(1, 4);
-    net.run_until(2_000);
+    net.send_until(0, 4, 1_000);
+    net.send_until(1, 4, 2_000);
     net.part(3, 4);
     net.talk.clear();
-    net.send(0, 4);
-    net.run_until(2_200);
+    net.send_until(0, 4, 2_200);
     assert_eq!(net.said("RERR").len(), 2);
     assert_eq!(net.said("2>* RERR").len(), 1);
     assert!(net.route(0, 4).is_none() && net.route(1, 4).is_none());
@@ -209,13 +202,11 @@ fn an_error_counts_only_from_the_next_hop() {
 #[test]
 fn data_without_a_route_are_reported_to_where_they_came_from() {
     let mut net = chain(3, &quiet());
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     // Node 1 loses its route silently: the lifetimes at node 0 are kept up by a reply that nobody had asked for.
     net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { destination: NodeId(9), originator: NodeId(0), ..reply() })));
     net.talk.clear();
-    net.send(0, 9);
-    net.run_until(1_100);
+    net.send_until(0, 9, 1_100);
     assert_eq!(net.talk, ["1001 1>0 RERR 9/0 [] ttl 1 40 B"]);
     assert_eq!(net.dropped(1, DropReason::NoRoute), 1);
     assert_eq!(net.route(0, 9), None);
@@ -225,8 +216,7 @@ fn data_without_a_route_are_reported_to_where_they_came_from() {
 fn broken_near_the_end(params: &Params, detour: bool) -> (Network, u64) {
     let mut net = network(5, params);
     net.chain(&[0, 1, 2, 3]);
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     if detour {
         net.chain(&[2, 4, 3]);
     }
@@ -283,12 +273,10 @@ fn without_local_repair_the_source_looks_again() {
 fn only_near_destinations_are_repaired() {
     let params = Params { local_repair: true, max_repair_ttl: 1, ..quiet() };
     let mut net = chain(5, &params);
-    net.send(0, 4);
-    net.run_until(1_000);
+    net.send_until(0, 4, 1_000);
     net.part(2, 3);
     net.talk.clear();
-    net.send(0, 4);
-    net.run_until(1_100);
+    net.send_until(0, 4, 1_100);
     assert_eq!(net.said("RREQ").len(), 0, "the destination is two hops away");
     assert_eq!(net.said("RERR").len(), 2);
 }
@@ -300,12 +288,10 @@ fn other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() {
     net.chain(&[0, 1, 2, 3]);
     net.join(2, 5);
     net.send(0, 3);
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     net.chain(&[1, 4, 2]);
     net.part(1, 2);
-    net.send(0, 3);
-    net.run_until(1_200);
+    net.send_until(0, 3, 1_200);
     assert_eq!(net.said("1>0 RERR 2").len(), 0);
     assert_eq!((net.route(1, 3), net.route(1, 2)), (Some((4, 3)), None));
     let packet = net.send(0, 2);
@@ -317,8 +303,7 @@ fn other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() {
 #[test]
 fn rings_wait_as_long_as_their_ttl_asks_for_and_floods_twice_as_long_each() {
     let mut net = chain(2, &quiet());
-    net.send(0, 9);
-    net.run_until(20_000);
+    net.send_until(0, 9, 20_000);
     let asked: Vec<_> = net.said("0>* RREQ").iter().map(|line| line.split(' ').next().expect("a time")).collect();
     // RING_TRAVERSAL_TIME 240, 400, 560, 720 ms for TTL 1, 3, 5, 7; then NET_TRAVERSAL_TIME 2800 ms, and twice that.
     assert_eq!(asked, ["0", "240", "640", "1200", "1920", "4720"]);
@@ -340,8 +325,7 @@ fn a_search_for_a_known_destination_begins_with_a_ring_around_its_last_distance(
     ];
     for (hops, expected) in cases {
         let mut net = chain(hops + 1, &quiet());
-        net.send(0, hops);
-        net.run_until(6_000);
+        net.send_until(0, hops, 6_000);
         assert_eq!(net.arrived.len(), 1, "{hops} hops");
         net.part(0, 1);
         net.talk.clear();
@@ -411,13 +395,11 @@ fn a_route_lives_while_it_is_used() {
     // Within DELETE_PERIOD the number is remembered, and the distance; after it nothing is.
     net.run_until(30_000);
     net.talk.clear();
-    net.send(0, 2);
-    net.run_until(30_100);
+    net.send_until(0, 2, 30_100);
     assert!(net.talk[0].contains("to 2/1 ") && net.talk[0].contains("ttl 4"), "{}", net.talk[0]);
     net.run_until(60_000);
     net.talk.clear();
-    net.send(0, 2);
-    net.run_until(60_100);
+    net.send_until(0, 2, 60_100);
     assert!(net.talk[0].contains("to 2/? ") && net.talk[0].contains("ttl 1"), "{}", net.talk[0]);
 }
 
@@ -439,8 +421,7 @@ fn a_full_buffer_loses_the_oldest_and_an_old_packet_is_lost() {
 fn a_source_keeps_its_own_packets_when_the_first_link_breaks() {
     let mut net = network(4, &quiet());
     net.chain(&[0, 1, 3]);
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     net.chain(&[0, 2, 3]);
     net.part(0, 1);
     let sent = [net.send(0, 3), net.send(0, 3), net.send(0, 3)];

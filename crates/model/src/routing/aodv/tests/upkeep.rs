@@ -12,12 +12,10 @@ fn two_ways(params: &Params) -> Network {
     net.chain(&[0, 1, 2, 3]);
     net.chain(&[0, 4, 2, 5]);
     net.part(0, 4);
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     net.join(0, 4);
     net.part(0, 1);
-    net.send(0, 5);
-    net.run_until(2_000);
+    net.send_until(0, 5, 2_000);
     net.join(0, 1);
     assert_eq!((net.route(0, 3), net.route(0, 5), net.route(2, 0)), (Some((1, 3)), Some((4, 3)), Some((4, 2))));
     net
@@ -50,8 +48,7 @@ fn errors_about_data_without_a_route_do_not_advance_the_number_and_keep_the_entr
     // Every error is lost, so that node 0 sends on for longer than DELETE_PERIOD.
     let params = quiet();
     let mut net = chain(4, &params);
-    net.send(0, 3);
-    net.run_until(1_000);
+    net.send_until(0, 3, 1_000);
     net.part(2, 3);
     net.talk.clear();
     let seconds = params.delete_period().nanos() / 1_000_000_000 + 10;
@@ -97,11 +94,9 @@ fn one_hello_may_be_lost_and_two_in_a_row_break_the_link() {
 #[test]
 fn a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
     let mut net = chain(3, &quiet());
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     net.part(1, 2);
-    net.send(0, 2);
-    net.run_until(2_000);
+    net.send_until(0, 2, 2_000);
     assert_eq!((net.route(0, 2), net.route(1, 2)), (None, None));
     net.join(1, 2);
     net.talk.clear();
@@ -142,8 +137,7 @@ fn the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
 fn an_entry_is_kept_while_it_is_looked_for() {
     let params = Params { delete_period: Auto::Fixed(Span::from_secs(8)), ..quiet() };
     let mut net = chain(3, &params);
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     net.part(1, 2);
     net.send(0, 2);
     // The route is invalid since 1 s, and would be forgotten at 9 s. A search that begins shortly before takes ten
@@ -152,8 +146,7 @@ fn an_entry_is_kept_while_it_is_looked_for() {
     assert_eq!(net.route(0, 2), None);
     net.send(0, 2);
     net.talk.clear();
-    net.send(0, 2);
-    net.run_until(30_000);
+    net.send_until(0, 2, 30_000);
     let asked = net.said("0>* RREQ");
     assert!(asked.len() >= 3, "{asked:?}");
     assert!(asked.iter().all(|line| line.contains("to 2/1 ")), "each request asks for the number: {asked:?}");
@@ -183,8 +176,7 @@ fn data_that_arrive_keep_the_way_back_alive_however_links_are_watched() {
 fn a_request_of_its_own_tells_a_node_of_its_neighbour() {
     let mut net = chain(2, &quiet());
     net.part(0, 1);
-    net.send(0, 9);
-    net.run_until(100);
+    net.send_until(0, 9, 100);
     assert_eq!(net.route(0, 1), None);
     net.inject(1, 0, 1, wrap(AodvMessage::Request(Request { originator: NodeId(0), hops: 1, ..request() })));
     assert_eq!(net.route(0, 1), Some((1, 1)), "§6.5, first paragraph");
@@ -197,32 +189,26 @@ fn a_repair_leaves_what_is_too_far_to_the_sources() {
     let params = Params { local_repair: true, max_repair_ttl: 2, ..quiet() };
     let mut net = network(7, &params);
     net.chain(&[0, 1, 2, 3, 4, 6]);
-    net.send(0, 6);
-    net.run_until(1_000);
-    net.send(0, 3);
-    net.run_until(2_000);
+    net.send_until(0, 6, 1_000);
+    net.send_until(0, 3, 2_000);
     assert_eq!((net.route(1, 6), net.route(1, 3)), (Some((2, 4)), Some((2, 2))));
     net.part(1, 2);
     net.talk.clear();
-    net.send(0, 3);
-    net.run_until(2_015);
+    net.send_until(0, 3, 2_015);
     assert_eq!(net.said("1>* RREQ").len(), 1, "node 3 is near enough: {:?}", net.talk);
     assert_eq!(net.said("1>0 RERR 6/").len(), 1, "node 6 is not: {:?}", net.talk);
     // A near one may be repaired when data come for it, but not after its lifetime.
     let mut net = network(5, &Params { local_repair: true, ..quiet() });
     net.chain(&[0, 1, 2, 3]);
     net.join(2, 4);
-    net.send(0, 4);
-    net.run_until(1_000);
-    net.send(0, 3);
-    net.run_until(2_000);
+    net.send_until(0, 4, 1_000);
+    net.send_until(0, 3, 2_000);
     net.part(1, 2);
     net.send(0, 3);
     // The repair of node 3 fails; a second after ACTIVE_ROUTE_TIMEOUT there comes data for node 4.
     net.run_until(6_000);
     net.talk.clear();
-    net.send(0, 4);
-    net.run_until(6_100);
+    net.send_until(0, 4, 6_100);
     assert_eq!(net.said("1>* RREQ").len(), 0, "{:?}", net.talk);
     assert_eq!(net.said("1>0 RERR 4/").len(), 1, "{:?}", net.talk);
 }
@@ -247,15 +233,12 @@ fn a_packet_that_waits_for_a_repair_is_not_unreachable() {
 fn a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
     let mut net = network(4, &quiet());
     net.chain(&[0, 1, 2, 3]);
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     net.part(1, 2);
-    net.send(0, 2);
-    net.run_until(2_000);
+    net.send_until(0, 2, 2_000);
     net.join(1, 2);
     // Node 2 passes on the request of another: node 1 hears that it is there, and not which number it has.
-    net.send(3, 0);
-    net.run_until(2_200);
+    net.send_until(3, 0, 2_200);
     assert_eq!(net.route(1, 2), Some((2, 1)));
     net.talk.clear();
     let packet = net.send(0, 2);
@@ -269,8 +252,7 @@ fn precursors_are_forgotten_with_the_route() {
     let mut net = network(5, &Params { local_repair: true, ..quiet() });
     net.chain(&[0, 1, 2, 3]);
     net.send(0, 3);
-    net.send(0, 2);
-    net.run_until(1_000);
+    net.send_until(0, 2, 1_000);
     net.chain(&[1, 4, 2]);
     net.part(1, 2);
     // The route to node 3 is repaired. That to node 2 is left until it is needed, which it never is.
