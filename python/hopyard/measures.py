@@ -76,7 +76,7 @@ def _percent(part: str, whole: str) -> Reduction:
 
 
 def _mean(name: str, weight: str) -> Reduction:
-    """The mean of a column, each row counting for as much as its `weight`."""
+    """The mean of a column, weighted by the column `weight`."""
 
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         weights = _column(rows, weight)
@@ -87,7 +87,7 @@ def _mean(name: str, weight: str) -> Reduction:
 
 
 def _jain(rows: pa.Table, group: Integers, runs: int) -> Floats:
-    """Jain, Chiu and Hawe (1984): 1 when all flows get the same, 1/n when one gets everything."""
+    """Jain, Chiu and Hawe (1984): 1 if all flows have the same goodput, 1/n if only one has any."""
     goodput = _column(rows, "goodput_kbps")
     flows = _sum(np.ones_like(goodput), group, runs)
     total, squares = _sum(goodput, group, runs), _sum(goodput**2, group, runs)
@@ -110,16 +110,16 @@ MEASURES = {
             "Goodput",
             "kbit/s",
             _total("goodput_kbps"),
-            "Payload that the receiving applications got in order, each byte once, per second of "
-            "the measuring window; the sum over the flows.",
+            "Payload that the applications received in order, each byte once, per second of the "
+            "measuring window; the sum over the flows.",
         ),
         Measure(
             "throughput",
             "Throughput",
             "kbit/s",
             _total("throughput_kbps"),
-            "IP bytes (headers included) of the data packets that reached their destinations, "
-            "duplicates included, per second of the measuring window; the sum over the flows.",
+            "IP bytes (including headers) of the data packets that reached their destinations, "
+            "including duplicates, per second of the measuring window; the sum over the flows.",
         ),
         Measure(
             "payload",
@@ -134,8 +134,8 @@ MEASURES = {
             "Delay",
             "ms",
             _mean("delay_ms", "packets_arrived"),
-            "Mean time that data packets took from the source to the destination, over the packets "
-            "that arrived. A retransmission is a packet of its own.",
+            "Mean time from the source to the destination, over the data packets that arrived. A "
+            "retransmission is a separate packet.",
         ),
         Measure(
             "application_delay",
@@ -143,7 +143,7 @@ MEASURES = {
             "ms",
             _mean("application_delay_ms", "packets_unique"),
             "Mean time from the first transmission of payload to its delivery to the application "
-            "in order. The wait for retransmissions is part of it.",
+            "in order. It includes the wait for retransmissions.",
         ),
         Measure(
             "loss",
@@ -158,7 +158,7 @@ MEASURES = {
             "%",
             _total("loss_ns2_percent"),
             "Data packets dropped, and those in interface queues at the end, as a share of all "
-            "packets that ns-2 would number: what scripts for ns-2's traces count.",
+            "packets that ns-2 would number. Scripts for ns-2's traces use this definition.",
         ),
         Measure(
             "retransmitted",
@@ -172,7 +172,7 @@ MEASURES = {
             "Timeouts",
             "",
             _total("timeouts"),
-            "How often retransmission timers went off; the sum over the flows.",
+            "How often retransmission timers expired; the sum over the flows.",
         ),
         Measure(
             "fast_retransmits",
@@ -201,8 +201,8 @@ MEASURES = {
             "Fairness",
             "",
             _jain,
-            "Jain's index of the flows' goodputs: 1 when all flows get the same, 1/n when one of n "
-            "flows gets everything.",
+            "Jain's index of the flows' goodputs: 1 if all flows have the same goodput, 1/n if "
+            "only one of n flows has any.",
             of_a_flow=False,
         ),
         Measure(

@@ -1,4 +1,4 @@
-"""What runs have shown: tables, and means with intervals made from them."""
+"""The results of runs: tables, and means with confidence intervals computed from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One configuration of a comparison: a scenario with one choice of the compared settings."""
+    """One configuration of a comparison: a scenario with one combination of compared settings."""
 
     number: int
     scenario: str
@@ -46,7 +46,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that could not be made or go on."""
+    """A run that could not start or finish."""
 
     scenario: str
     file: str | None
@@ -63,7 +63,7 @@ class Failure:
 
 
 class Origin(Protocol):
-    """Where results come from: what can make their runs again."""
+    """The source of results: it can make their runs again."""
 
     def scenario(self, case: Case) -> Scenario:
         """The scenario of a case."""
@@ -74,16 +74,16 @@ class Origin(Protocol):
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: a row a flow, a node, a reason of loss, a sample, a loss that was judged.
+    """Tables of results: flows, nodes, drops, samples of series, and classified losses.
 
-    The tables are pyarrow's: pandas, polars and everything else that speaks the Arrow PyCapsule
-    interface take them as they are. Every row says where it comes from: the scenario, the compared
-    settings and the run, and the seed, the configuration's hash and the version with which the run
-    can be made again. The command `hopyard measures` and docs/results.md list the columns of each
-    table, and the measures, with their units and meanings.
+    The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
+    interface accept them directly. Every row contains its scenario, compared settings and run, and
+    also the seed, the configuration's hash and the version with which the run can be made again.
+    The command `hopyard measures` and docs/results.md list the measures and the columns of each
+    table, with their units and meanings.
 
-    `complete` is false when runs that were asked for are not here: Ctrl-C ended them, or they
-    failed; `failures` has these.
+    `complete` is false when requested runs are missing because Ctrl-C stopped them or because they
+    failed. `failures` lists the failed runs.
     """
 
     flows: pa.Table
@@ -99,11 +99,11 @@ class Results:
     def load(cls, *folders: str | PathLike[str]) -> Results:
         """Reads the results of one folder, or of several as one.
 
-        The folder may be one into which runs are being written: those that are finished are read.
-        Of a run that several folders have, one is taken.
+        A folder may be one to which runs are still being added: its finished runs are read. If
+        several folders contain the same run, it is read once.
 
         Raises:
-            StoreError: when a folder holds no results, or folders have different results of a run.
+            StoreError: when a folder has no results, or folders have different results of a run.
         """
         from hopyard.loading import load
 
@@ -113,16 +113,16 @@ class Results:
         """The complete scenario of a case, with the files that it names.
 
         Raises:
-            ValueError: when the results were not made by runs, and nothing is known of it.
+            ValueError: when the results do not come from runs, so that the scenario is not known.
         """
         if self.origin is None:
             raise ValueError(f"the scenario of {case} is not known")
         return self.origin.scenario(_case(case))
 
     def setting(self, case: Case, key: str) -> str | None:
-        """The value of a key in the scenario of a case, as text; none where it has no such value.
+        """The value of a key in the scenario of a case, as text; `None` if there is no such value.
 
-        The key need not be a compared one: `results.setting(case, "nodes.count")`.
+        The key need not be a compared key: `results.setting(case, "nodes.count")`.
         """
         case = self.own(case)
         if key in case.settings:
@@ -145,7 +145,7 @@ class Results:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The configurations of which runs are here, in the order of the comparison."""
+        """The configurations that have runs here, in the order of the comparison."""
         head = list(dict.fromkeys(["case", "scenario", *self.settings, "config", "seed"]))
         _, firsts = np.unique(integers(self.nodes, "case"), return_index=True)
         rows = self.nodes.select(head)
@@ -172,9 +172,9 @@ class Results:
         return str(self.nodes["version"][0]) if len(self.nodes) else ""
 
     def rows(self, table: str, case: Case) -> pa.Table:
-        """A case's rows of a table.
+        """The rows of a case in a table.
 
-        A case of other results stands for the one here with the same configuration and seed.
+        A case of other results means the case here with the same configuration and seed.
 
         Raises:
             ValueError: when there is no such case here.
@@ -183,7 +183,7 @@ class Results:
             raise ValueError(f"there is no table {table!r}: expected {', '.join(tables.TABLES)}")
         case = self.own(case)
         rows: pa.Table = getattr(self, table)
-        # A mask: an expression would import the engine of queries, which takes longer than a run.
+        # A mask: an expression would import the query engine, which takes longer than a run.
         return rows.filter(pc.equal(rows["case"], case.number))
 
     def own(self, case: Case) -> Case:
@@ -218,7 +218,7 @@ class Results:
         return MEASURES[chosen]
 
     def values(self, measure: str, case: Case) -> Floats:
-        """A measure of a case, one value a run, in the measure's unit; NaN where a run has none."""
+        """A measure of a case: one value for each run, in the measure's unit; NaN for none."""
         chosen = self.measure(measure)
         rows, runs = self.rows(chosen.table, case), self.runs_of(case)
         group = np.searchsorted(runs, integers(rows, "run"))
@@ -229,10 +229,10 @@ class Results:
         return estimate(self.values(measure, case))
 
     def difference(self, measure: str, case: Case, baseline: Case) -> Estimate:
-        """How much more a measure is in `case` than in `baseline`, with its 95 % interval.
+        """The difference of a measure, `case` minus `baseline`, with its 95 % interval.
 
-        Runs of the same number meet the same movement and channel, so they are compared pair by
-        pair; runs that only one of the two has are left out.
+        Runs with the same number have the same movement and channel, so they are compared pair by
+        pair. Runs that only one of the two cases has are left out.
         """
         _, ours, theirs = np.intersect1d(
             self.runs_of(case), self.runs_of(baseline), return_indices=True
@@ -242,17 +242,17 @@ class Results:
         )
 
     def confusion(self, case: Case | None = None, since: float = 0.0) -> Confusion:
-        """What senders took losses for, against what the losses were, in all runs of a case.
+        """The classifications of losses by the senders and the true causes, in all runs of a case.
 
         Args:
-            case: the case; all of them together if none is given.
-            since: only what was decided from this time on, in seconds.
+            case: the case; without it, all cases together.
+            since: leaves out decisions before this time, in seconds.
         """
         rows = self.decisions if case is None else self.rows("decisions", case)
         return confusion(rows.filter(pc.field("time_s") >= since))
 
     def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
-        """A row a case: each measure's mean, and half of its 95 % interval's width."""
+        """A row for each case: each measure's mean, and half the width of its 95 % interval."""
         columns: dict[str, list[object]] = {"scenario": [case.scenario for case in self.cases]}
         columns |= {key: [case.settings[key] for case in self.cases] for key in self.settings}
         columns["runs"] = [len(self.runs_of(case)) for case in self.cases]
@@ -268,8 +268,7 @@ class Results:
     def plot(self, measure: str = "goodput", x: str | None = None) -> Plot:
         """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
 
-        `x` is the key that is drawn along the x axis: a compared one, or any other of the
-        scenarios.
+        `x` is the key on the x axis: a compared key, or any other key of the scenarios.
 
         Raises:
             ValueError: when there is no such measure, or the scenarios have no such key.
@@ -279,7 +278,7 @@ class Results:
         return comparison(self, measure, x)
 
     def plot_series(self, quantity: str, run: int | None = None) -> Plot:
-        """A sampled quantity over time, a panel a case, of one run (the first if none is named)."""
+        """A sampled quantity over time in one run (default: the first), a panel for each case."""
         from hopyard.plot import over_time
 
         return over_time(self, quantity, run)
@@ -290,8 +289,8 @@ class Results:
         """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
 
         Raises:
-            ValueError: when `format` is not "parquet" or "csv", or the folder holds results of
-                other scenarios and `force` does not say that these replace them.
+            ValueError: when `format` is not "parquet" or "csv", or the folder has results of other
+                scenarios and `force` is not set (it replaces them).
             OSError: when a file cannot be written; the error names it.
         """
         tables.check_format(format)
@@ -304,7 +303,7 @@ class Results:
         return f"<hopyard results: {len(self.cases)} cases, {self.runs} runs each{state}>"
 
     def _repr_html_(self) -> str:
-        """The summary, as a notebook shows it."""
+        """The summary for a notebook."""
         measures = [MEASURES[name] for name in SHOWN]
         head = _html_row("th", ["scenario", *self.settings, *(each.label for each in measures)])
         body = [
@@ -320,7 +319,7 @@ class Results:
 
 
 def _case(case: Case) -> Case:
-    """The case; refuses what is none."""
+    """The case; raises an error for anything else."""
     if not isinstance(case, Case):
         raise TypeError(f"expected a case, one of `results.cases`, found {case!r}")
     return case

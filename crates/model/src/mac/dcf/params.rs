@@ -45,7 +45,7 @@ pub struct Params {
     pub header: Bytes,
     /// Largest propagation delay, each way, for which a station waits when it expects an answer.
     pub max_propagation: Span,
-    /// Whether a station may send at once when the medium has been idle for a DIFS (§9.2.5.1).
+    /// Whether a station may send at once when the medium has been idle for a DIFS (§9.2).
     pub immediate_access: bool,
     /// Whether the back-off is drawn from 0 to CW; otherwise from 0 to CW-1.
     pub draw_includes_cw: bool,
@@ -61,8 +61,8 @@ pub struct Params {
     pub failures_per_packet: bool,
     /// Whether a station senses the medium once more at the moment it sends. If so, and the medium is busy, no CTS is
     /// sent, and a back-off that has just ended, or that data after a CTS would follow, starts again with a wider
-    /// window. If not, a frame that begins in the same instant is not sensed in time (§9.2.4), data always follow their
-    /// CTS (§9.2.3.1), and a CTS depends on the NAV alone (§9.2.5.7).
+    /// window. If not, a frame that begins in the same instant is not sensed in time (§9.2), data always follow their
+    /// CTS (§9.2), and a CTS depends on the NAV alone (§9.2.5.7).
     pub final_carrier_check: bool,
     /// Whether a station that waits for an answer also waits for the end of a frame that has begun when the wait is
     /// over, and treats any other frame sent to it as a failure at once (§9.2.8). Otherwise it waits for as long as the

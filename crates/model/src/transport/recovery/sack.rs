@@ -19,7 +19,8 @@ pub struct Sack {
     pipe: u32,
     /// `HighRxt`: the end of the highest segment retransmitted in this recovery.
     high_rxt: u64,
-    /// `RescueRxt`: the byte after what must be acknowledged, and more, before the last segment may be sent again.
+    /// `RescueRxt`, as the sequence number after it: a rescue retransmission is possible when more than this is
+    /// acknowledged.
     rescue_rxt: u64,
     /// The segment that rule (4) of `NextSeg` chose last.
     rescue: Option<usize>,
@@ -101,7 +102,9 @@ impl Sack {
         if hole.is_some() {
             return hole;
         }
-        // (4) Once a recovery, the last segment outstanding, when HighACK is beyond the first retransmission.
+        // (4) The rescue retransmission: once in each recovery, the last outstanding unreported segment, if HighACK is
+        // greater than RescueRxt. A segment that this recovery has already retransmitted is not sent again; the RFC
+        // allows it.
         if core.una() > self.rescue_rxt {
             let last = board.iter().rposition(|segment| !segment.sacked);
             self.rescue = last.filter(|&last| board.get(last).is_some_and(|segment| segment.end() > self.high_rxt));

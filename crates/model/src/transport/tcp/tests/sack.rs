@@ -44,8 +44,8 @@ fn the_last_segment_is_not_sent_again_before_the_first_retransmission_is_answere
     }
 }
 
-/// RFC 6675 §4, rule (4) of NextSeg: once a recovery, when the acknowledgement shows that the retransmission has
-/// arrived.
+/// RFC 6675 §4, rule (4) of NextSeg: once in each recovery, when more than the first retransmission has been
+/// acknowledged.
 #[test]
 fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
     let mut talk = talk(Choice::Sack);
