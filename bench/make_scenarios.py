@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the speed scenarios of `bench/scenarios/` from the same inputs that the peers run on.
 
-The larger ones, which no peer runs, keep the density of nodes of the others.
+The larger scenarios, which no peer runs, have the same density of nodes.
 """
 
 import math
@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "peers"))
 
-from scenarios import (  # noqa: E402 - the peers' folder is known only now
+from scenarios import (  # noqa: E402 - the line above adds the peers' folder
     INPUTS,
     PAYLOAD_BYTES,
     SCENARIOS,
@@ -32,9 +32,8 @@ protocol = "aodv"
 """
 
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.
-# Their flows are few: what is compared is the cost of a frame, and a search for a route floods the
-# whole network.
-# The first shows what the same costs among few nodes.
+# They have few flows, because the cost of a frame is compared, and each route search floods the
+# whole network. The first scenario gives the cost with few nodes.
 LARGE = {
     "random100": (100, 20, 40),
     "rwp1000": (1000, 20, 20),
@@ -52,7 +51,7 @@ def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
 
 
 def from_inputs(name: str, scenario: Scenario) -> str:
-    """A scenario that the peers run as well."""
+    """A scenario that the peers run too."""
     text = f'name = "{name}"\nduration = "{scenario.duration_s:g} s"\n' + COMMON
     text += radio(scenario.range_m, scenario.sense_m, scenario.rate_mbps)
     if not scenario.movement:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compare the speed of Hopyard with that of ns-2 and ns-3 on the same scenarios.
 
-Every figure is of a whole process: CPU seconds (user and system) and peak memory as the operating
-system accounts for them. The simulators run in turn, `--repeat` times, and the least CPU time of
-each counts: other load on the machine can only add to it. A peer that is not installed is left out.
-A peer that is given less simulated time is compared with the core over that time. Results go to
-`bench/results/`.
+Every value belongs to a whole process: CPU seconds (user and system) and peak memory, as the
+operating system counts them. The simulators run one after the other, `--repeat` times. The smallest
+CPU time of each is used, because other load on the machine can only increase it. A peer that is not
+installed is left out. If a peer simulates less time, it is compared with the core over the same
+time. The results are written to `bench/results/`.
 """
 
 import argparse
@@ -23,16 +23,16 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
-# Scenarios of the comparison, and simulated seconds that ns-3 is given: all, or what it can do in
-# about a minute.
+# Scenarios of the comparison, and the simulated seconds for ns-3: all, or as many as it can
+# simulate in about a minute.
 COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
-# The same density and flows among more and more nodes.
+# The same density and number of flows with increasing numbers of nodes.
 ALONE = ("random100", "rwp1000", "rwp4000", "rwp10000")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one simulator did for one scenario, and what it cost."""
+    """The result and the cost of one simulator for one scenario."""
 
     scenario: str
     simulator: str
@@ -60,7 +60,7 @@ class Result:
 
 
 def run(words: Sequence[str]) -> tuple[str, float, float]:
-    """Run a command; its standard output, CPU seconds and peak memory in MB."""
+    """Run a command; return its standard output, CPU seconds and peak memory in MB."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(words, stdout=output, cwd=ROOT)
         _, status, usage = os.wait4(process.pid, 0)
@@ -81,7 +81,7 @@ def core(program: Path, scenario: str, duration: float | None = None) -> Result:
         "hopyard",
         line["simulated_s"],
         cpu,
-        # What `wait4` says of a child is never less than what this process had when it began it.
+        # The peak that `wait4` reports for a child is at least that of this process at its start.
         line["peak_mb"] or peak,
         line["goodput_kbps"],
         line["frames_sent"],
@@ -90,7 +90,7 @@ def core(program: Path, scenario: str, duration: float | None = None) -> Result:
 
 
 def command(scenario: str, hopyard: Path, like: Result) -> Result:
-    """`hopyard run`, with all that it does around the core."""
+    """`hopyard run`, which includes everything around the core."""
     with tempfile.TemporaryDirectory() as folder:
         words = [str(hopyard), "run", str(HERE / "scenarios" / f"{scenario}.toml"), "--runs", "1"]
         _, cpu, peak = run([*words, "--out", folder])
@@ -100,7 +100,7 @@ def command(scenario: str, hopyard: Path, like: Result) -> Result:
 
 
 def peer(name: str, scenario: str, duration: float | None) -> Result | None:
-    """A peer, or nothing when it is not installed."""
+    """A peer; `None` if it is not installed."""
     words = [sys.executable, str(HERE / "peers" / "run_peer.py"), name, scenario]
     if duration is not None:
         words += ["--duration", f"{duration:g}"]
@@ -121,19 +121,19 @@ def peer(name: str, scenario: str, duration: float | None) -> Result | None:
 
 
 def ns2_frames(scenario: str) -> int | None:
-    """How many frames ns-2 sends: it takes a run with a trace to count them."""
+    """How many frames ns-2 sends; this needs a run with a trace."""
     words = [sys.executable, str(HERE / "peers" / "run_peer.py"), "ns2-frames", scenario]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return json.loads(done.stdout)["frames_sent"] if done.returncode == 0 else None
 
 
 def best(results: Sequence[Result]) -> Result:
-    """The run that cost least CPU time."""
+    """The run with the smallest CPU time."""
     return min(results, key=lambda result: result.cpu_s)
 
 
 def parallel(hopyard: Path) -> tuple[float, float]:
-    """Wall seconds of 30 runs of the chain on one core and on two."""
+    """Elapsed seconds of 30 runs of the chain on one core and on two."""
     times = []
     for jobs in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
@@ -145,7 +145,7 @@ def parallel(hopyard: Path) -> tuple[float, float]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as a Markdown table, the first its head."""
+    """Rows as a Markdown table; the first row is the header."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
@@ -199,7 +199,7 @@ def describe(results: Sequence[Result], cores: Cores) -> str:
 
 
 def describe_scaling(results: Sequence[Result]) -> str:
-    """What a frame, and its reception at each radio, cost the core among few nodes and many."""
+    """The core's cost of a frame, and of its reception at each radio, with few and many nodes."""
     rows = [
         [
             "scenario",
@@ -267,7 +267,9 @@ def main() -> None:
         print(describe([r for r in results if r.scenario == scenario], known), flush=True)
     text = describe(results, known)
     if scaling := describe_scaling(results):
-        text += f"\nThe same density and flows among more and more nodes:\n\n{scaling}"
+        text += (
+            f"\nThe same density and number of flows with increasing numbers of nodes:\n\n{scaling}"
+        )
     if "run" not in skip and options.hopyard.exists():
         one, two = parallel(options.hopyard)
         text += f"\n30 runs of chain6: {one:.2f} s on one core, {two:.2f} s on two: "
@@ -278,8 +280,8 @@ def main() -> None:
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
     head = (
-        "Made by `make bench`. The peers' peak memory has a floor: that of the measuring process. "
-        "Ratios are to the core over the same simulated time.\n\n"
+        "Made by `make bench`. The measured peak memory of the peers is at least that of the "
+        "measuring process. Ratios are relative to the core over the same simulated time.\n\n"
     )
     (folder / "speed.md").write_text(head + text)
     with (folder / "speed.csv").open("w", newline="") as file:

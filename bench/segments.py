@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a segment costs under each TCP variant, and under one written in Python.
+"""The cost of a segment with each TCP variant, and with a congestion control written in Python.
 
-Each variant carries a file over a wire with a few losses, `bench/scenarios/segments.toml`, in a
-process of its own; CPU time over segments sent is the cost of one. The variants run in turn,
-`repeat` times, and the least of each counts. A rule in Python (`docs/custom-tcp/aimd.py`) runs
-within `hopyard run`, whose own cost, that of the same command with NewReno, is taken off.
-`make bench` writes the table to `bench/results/segments.md`.
+Each variant sends a file over a wire with a few losses, `bench/scenarios/segments.toml`, in its own
+process. The cost of a segment is the CPU time divided by the number of segments sent. The variants
+run one after the other, `repeat` times, and the smallest cost of each is used. The congestion
+control in Python (`docs/custom-tcp/aimd.py`) runs in `hopyard run`. The cost of the same command
+with NewReno is subtracted. `make bench` writes the table to `bench/results/segments.md`.
 """
 
 import argparse
@@ -19,18 +19,18 @@ from pathlib import Path
 from run import HERE, ROOT, run, table
 
 SCENARIO = HERE / "scenarios" / "segments.toml"
-#: The variant that the others are held against, and how much dearer one may be.
+#: The reference variant, and the maximum cost of the others relative to it.
 REFERENCE, BOUND = "newreno", 1.3
 PYTHON = "aimd:Aimd"
-#: Simulated seconds of a run; and of the longest, for a variant that sends slowly.
+#: Simulated seconds of a run, and of the longest run, for a variant that sends slowly.
 DURATION, LONGEST = 400, 100_000
-#: As many segments make the cost of the process itself small.
+#: With this number of segments the cost of the process itself is small.
 ENOUGH = 500_000
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a variant's segments cost."""
+    """The cost of a variant's segments."""
 
     variant: str
     segments: int
@@ -43,7 +43,7 @@ class Cost:
 
 
 def variant(program: Path, name: str) -> Cost:
-    """A built-in variant, for as long as it takes for the process itself not to count."""
+    """A built-in variant, run long enough that the cost of the process itself is small."""
     seconds = DURATION
     while True:
         words = [str(program), str(SCENARIO), name, f"duration={seconds} s"]
@@ -54,7 +54,7 @@ def variant(program: Path, name: str) -> Cost:
 
 
 def python(hopyard: Path, builtin: Cost) -> Cost:
-    """The rule in Python: what `hopyard run` costs beyond itself with a built-in variant."""
+    """The congestion control in Python: its cost beyond `hopyard run` with a built-in variant."""
     costs = {}
     segments = 0
     for name in (builtin.variant, PYTHON):
@@ -73,7 +73,7 @@ def python(hopyard: Path, builtin: Cost) -> Cost:
 
 
 def measure(program: Path, hopyard: Path | None, repeat: int) -> list[Cost]:
-    """The costs of every variant, the least of `repeat` runs each."""
+    """The costs of every variant, the smallest of `repeat` runs each."""
     listed = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     names = listed.stdout.split()
     runs = [[variant(program, name) for name in names] for _ in range(repeat)]
@@ -106,7 +106,9 @@ def main() -> None:
     )
     parser.add_argument("--hopyard", type=Path, default=ROOT / ".venv" / "bin" / "hopyard")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="print the figures, and write nothing")
+    parser.add_argument(
+        "--json", action="store_true", help="print the values as JSON and write no file"
+    )
     options = parser.parse_args()
     costs = measure(options.core, options.hopyard, options.repeat)
     if options.json:
@@ -114,7 +116,10 @@ def main() -> None:
         return
     text = describe(costs)
     print(text)
-    head = "Made by `make bench`: CPU time of a whole process over the segments it has sent.\n\n"
+    head = (
+        "Made by `make bench`: CPU time of a whole process, divided by the number of segments "
+        "that it sent.\n\n"
+    )
     (HERE / "results").mkdir(exist_ok=True)
     (HERE / "results" / "segments.md").write_text(head + text)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Run one speed scenario in ns-2 or ns-3, and print what it cost as one line of JSON.
+"""Run one speed scenario in ns-2 or ns-3, and print its cost as one line of JSON.
 
-Times and peak memory are those of the simulator's process alone; compiling is not in them.
+Times and peak memory belong to the simulator's process only; compilation is not included.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from peerlib.peer import Option, PeerError
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process cost."""
+    """The cost of a process."""
 
     user_s: float
     system_s: float
@@ -36,7 +36,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the simulator did for it; frames are not counted in an ns-2 run without a trace."""
+    """The result of the simulator; an ns-2 run without a trace does not count frames."""
 
     goodput_kbps: float
     frames_sent: int | None
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def measure(words: Sequence[str]) -> tuple[str, Usage]:
-    """Run a command; its standard output, and what it cost."""
+    """Run a command; return its standard output and its cost."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(words, stdout=output, stderr=complaints)
@@ -56,7 +56,7 @@ def measure(words: Sequence[str]) -> tuple[str, Usage]:
             raise PeerError(f"{' '.join(words)}\n{complaints.read().decode()}")
         output.seek(0)
         text = output.read().decode()
-    # Linux gives the peak in KiB.
+    # Linux gives the peak memory in KiB.
     return text, Usage(usage.ru_utime, usage.ru_stime, round(wall, 3), usage.ru_maxrss / 1024)
 
 
@@ -91,13 +91,13 @@ def ns2_goodput_kbps(output: str, duration: float) -> float:
 
 
 def run_ns2(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, Usage]:
-    """Without any trace."""
+    """A run without a trace."""
     output, usage = measure(ns2.command("adhoc.tcl", ns2_options(scenario, duration, seed)))
     return Outcome(ns2_goodput_kbps(output, duration), None, None), usage
 
 
 def count_ns2(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, None]:
-    """The same run with a trace, to count its frames; what that costs is of no interest."""
+    """The same run with a trace, to count its frames; its cost is not used."""
     tally = Tally()
     options = {**ns2_options(scenario, duration, seed), "mac_trace": "ON"}
     output = "\n".join(ns2.run("adhoc.tcl", options, tally.read))
@@ -105,7 +105,7 @@ def count_ns2(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, 
 
 
 def run_ns3(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, Usage]:
-    """Classic recovery without SACK; the send buffer holds the window."""
+    """Classic recovery without SACK; the send buffer has the size of the window."""
     options: dict[str, Option] = {
         "nodes": scenario.nodes,
         "rate": f"DsssRate{scenario.rate_mbps}Mbps",
@@ -136,13 +136,13 @@ PEERS: dict[str, Callable[[Scenario, float, int], tuple[Outcome, Usage | None]]]
 
 
 def main() -> int:
-    """The command line; status 3 when the peer is missing or its run fails."""
+    """The command line; exit code 3 if the peer is missing or its run fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "peer", choices=PEERS, help="ns2-frames counts the frames of ns2 in a traced run"
+        "peer", choices=PEERS, help="ns2-frames counts the frames of ns2 in a run with a trace"
     )
     parser.add_argument("scenario", choices=SCENARIOS)
-    parser.add_argument("--duration", type=float, help="simulated seconds (default: in full)")
+    parser.add_argument("--duration", type=float, help="simulated seconds (default: all)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     scenario = SCENARIOS[arguments.scenario]

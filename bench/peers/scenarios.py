@@ -17,10 +17,10 @@ class Scenario:
     duration_s: float
     rate_mbps: int
     range_m: int
-    # The area that the nodes move in.
+    # The area in which the nodes move.
     width_m: int
     height_m: int
-    # Names of files in INPUTS; without them, a chain with one flow from end to end at time 0.
+    # Names of files in INPUTS. Without them: a chain with one flow from end to end from time 0 on.
     movement: str = ""
     traffic: str = ""
     spacing_m: int = 0

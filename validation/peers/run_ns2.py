@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the figures of ns-2.35 anew: validation/peers/data/ns2_*.csv."""
+"""Make the values of ns-2.35 again: validation/peers/data/ns2_*.csv."""
 
 import sys
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the figures of ns-3.37 anew: validation/peers/data/ns3_*.csv."""
+"""Make the values of ns-3.37 again: validation/peers/data/ns3_*.csv."""
 
 import sys
 
@@ -39,7 +39,7 @@ EXPERIMENTS = (
 
 
 def prepare() -> None:
-    """Compile before the first run, so that several jobs need not do it at once."""
+    """Compile before the first run, so that parallel jobs do not compile at the same time."""
     for program in ("dcf", "wired", "manet"):
         ns3.build(program)
 

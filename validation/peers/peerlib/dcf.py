@@ -1,4 +1,4 @@
-"""What both peers' DCF runs share: the cells of the table, and the arithmetic of one frame."""
+"""The common part of both peers' DCF runs: the cells of the table, the time of one frame."""
 
 from collections.abc import Sequence
 
@@ -27,6 +27,6 @@ def frame_cycle_us(payload: int, rate_mbps: int, rts: bool) -> float:
 
 
 def jain_index(shares: Sequence[int]) -> float:
-    """Fairness of Jain, Chiu and Hawe (1984); 0 when nobody got anything."""
+    """Fairness of Jain, Chiu and Hawe (1984); 0 if nothing was received."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0

@@ -1,4 +1,4 @@
-"""The command line that the peers share: choose experiments, run their cases, write tables."""
+"""The common command line of the peers: select experiments, run their cases, write tables."""
 
 import argparse
 import os
@@ -18,20 +18,20 @@ Tables = dict[str, list[table.Row]]
 
 
 class Case(Protocol):
-    """One run of a peer, or a few that belong together."""
+    """One run of a peer, or several related runs."""
 
     def name(self) -> str:
-        """What the progress line says of it."""
+        """Its text in the progress line."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A group of runs, and the tables that they fill."""
+    """A group of runs, and their tables."""
 
     name: str
     about: str
     cases: Callable[[], Sequence[Case]]
-    # Its parameter is the experiment's own kind of case.
+    # The parameter has the experiment's own type of case.
     run: Callable[[Any], Tables]
     columns: dict[str, Sequence[str]]
 
@@ -83,7 +83,7 @@ def main(
         parser.error(f"--jobs must be at least 1, not {arguments.jobs}")
     try:
         prepare()
-        # The machine may have other work, and no figure here is a time.
+        # Other programs may use the machine, because no value here is an execution time.
         os.nice(10)
         for name in names:
             _perform(peer, known[name], arguments.jobs, arguments.out)

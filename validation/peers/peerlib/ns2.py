@@ -18,7 +18,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "ns2"
 
 @dataclass(frozen=True)
 class FlowResult:
-    """What the script says of one flow when the run ends."""
+    """The script's values of one flow at the end of the run."""
 
     kind: str
     source: int
@@ -27,7 +27,7 @@ class FlowResult:
 
 
 def executable() -> str:
-    """Path of ns-2; a `PeerError` that names the package when there is none."""
+    """Path of ns-2; raises a `PeerError` that names the package if it is missing."""
     path = shutil.which("ns")
     if path is None:
         raise PeerError("ns-2 is not installed: the Debian package is ns2 (apt-get install ns2)")

@@ -9,7 +9,7 @@ from peerlib.dcf import RATES_MBPS, SIZES, frame_cycle_us, jain_index
 from peerlib.table import Row, rounded
 
 WARM_UP_S = 5.0
-# Hidden senders without RTS get so little through that ten seconds would hold thirty packets.
+# Hidden senders without RTS deliver only about thirty packets in ten seconds.
 MEASURED_S = {"contend": 10.0, "hidden": 100.0}
 COLUMNS = (
     "scenario",
@@ -57,7 +57,7 @@ class Case:
         return [(200.0, 200.0), *circle]
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         access = "RTS" if self.rts else "basic"
         return (
             f"{self.scenario} {self.senders} senders {self.size} B "
@@ -95,7 +95,7 @@ def _words(positions: Sequence[tuple[float, float]]) -> str:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run, without a trace: the receivers count the datagrams."""
     end = WARM_UP_S + case.measured_s
-    # Each sender offers a quarter more than it could send alone, so its queue never runs dry.
+    # Each sender offers a quarter more than it could send alone, so that its queue is never empty.
     interval = 0.8e-6 * frame_cycle_us(case.size, case.rate_mbps, case.rts)
     reception, sense = case.ranges_m
     flows = [f"cbr {i} 0 {1 + 0.01 * i:.2f} {end}" for i in range(1, case.senders + 1)]

@@ -14,7 +14,7 @@ CONFIGURATIONS: dict[str, dict[str, Option]] = {
     "ff96": {"initial": 1, "limited": 0, "syn": 0, "minrto": 0.2},
     "ns235": {"initial": 2, "limited": 1, "syn": 1, "minrto": 0.2},
 }
-# Places, counted from 0, of the packets that the bottleneck loses.
+# Positions, counted from 0, of the packets that the bottleneck loses.
 LOSSES: dict[str, tuple[int, ...]] = {
     "drop0": (),
     "drop1": (14,),
@@ -64,13 +64,13 @@ class Case:
     case: str
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return f"{self.configuration} {self.variant} {self.case}"
 
 
 @dataclass
 class Segment:
-    """A segment leaving the sender, or an acknowledgement reaching it."""
+    """A segment that the sender sends, or an acknowledgement that it receives."""
 
     time: float
     event: str
@@ -98,7 +98,7 @@ class Conversation:
     _open: Segment | None = None
 
     def read(self, trace: Iterable[bytes]) -> None:
-        """Take in a whole trace of `wired.tcl`."""
+        """Process a whole trace of `wired.tcl`."""
         for line in trace:
             words = line.decode().split()
             if words[0] in "+r" and words[4] in ("tcp", "ack"):
@@ -123,7 +123,7 @@ class Conversation:
         return Segment(time, event, seqno, size, rtx, self.cwnd, self.ssthresh, self.dupacks)
 
     def _on_variable(self, time: float, name: str, value: str) -> None:
-        # A later change is the retransmission timer's.
+        # The retransmission timer causes later changes.
         if self._open is not None and time > self._open.time + VARIABLE_RESOLUTION_S:
             self._close()
         if name == "cwnd_":
@@ -141,7 +141,7 @@ class Conversation:
             self._open = None
 
     def sends(self) -> Iterator[tuple[int, Segment]]:
-        """Every segment sent, with its place on the link counted from 0."""
+        """Every segment sent, with its position on the link counted from 0."""
         return enumerate(s for s in self.segments if s.event == "send")
 
 

@@ -1,4 +1,4 @@
-"""Loops of ns-2's AODV: a chain of four whose last node leaves while datagrams go to it."""
+"""Loops of ns-2's AODV: a chain of four nodes whose last node leaves during a transfer."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ class Case:
     seed: int
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return f"{self.leaves} s, {self.interval} s, seed {self.seed}"
 
 
@@ -38,7 +38,7 @@ def cases() -> list[Case]:
 
 
 def run(case: Case) -> dict[str, list[Row]]:
-    """Make one run, with a trace, and count the datagrams whose hops were used up."""
+    """Make one run with a trace, and count the datagrams whose TTL reached zero."""
     tally = Tally()
     options: dict[str, str | int | float] = {
         "movement": str(INPUTS / f"leave_{case.leaves}.tcl"),

@@ -14,7 +14,7 @@ STOP_S = 6.0
 # After the loss of the first packet the transfer begins at 3 s.
 LAST_ROW_S = {"first": 6.0, "first_ack": 6.0, "first_and_later": 6.0}
 OTHER_LAST_ROW_S = 3.5
-# The first five describe the case and stand in its first row only.
+# The first five describe the case and are only in its first row.
 COLUMNS = (
     "cfg",
     "tcp",
@@ -29,7 +29,7 @@ COLUMNS = (
     "ssthresh",
     "dupacks",
 )
-# Places, counted from 0, of the packets that the bottleneck loses, and of the acknowledgements.
+# Positions, counted from 0, of the packets and the acknowledgements that are lost.
 LOSSES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "none": ((), ()),
     "first": ((0,), ()),
@@ -54,13 +54,13 @@ class Case:
     window: int = 100
 
     def label(self) -> str:
-        """The configuration as the table names it."""
+        """The name of the configuration in the table."""
         if self.window == 1:
             return f"{self.configuration}_delayed_one"
         return f"{self.configuration}_delayed" if self.delayed else self.configuration
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return f"{self.label()} {self.variant} {self.case}"
 
 
@@ -77,7 +77,7 @@ def cases() -> list[Case]:
             for variant in ("Newreno", "Vegas")
             for case in DELAYED_CASES
         ),
-        # One segment at a time: after a lost acknowledgement a copy of the last segment arrives.
+        # One segment at a time: after the loss of an acknowledgement a duplicate segment arrives.
         Case("clean", "Newreno", "fourth_ack", delayed=True, window=1),
     ]
 

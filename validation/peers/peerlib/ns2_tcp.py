@@ -10,7 +10,7 @@ from peerlib.peer import Option
 from peerlib.table import Row, Value, rounded
 
 SEEDS = range(1, 11)
-# DSDV needs about a minute to build the routes, and once in a while two: ten runs are too few.
+# DSDV needs about a minute to build the routes, sometimes two, so that ten runs are too few.
 CHAIN_SEEDS = {"AODV": SEEDS, "DSDV": range(1, 101)}
 INPUTS = Path(__file__).resolve().parents[2] / "inputs" / "rwp50"
 
@@ -56,17 +56,17 @@ RWP50_FLOWS = (
 
 @dataclass(frozen=True)
 class Case:
-    """One run: the table that it belongs to, its key there, and the options of the script."""
+    """One run: its table, its key in the table, and the options of the script."""
 
     table: str
     key: Mapping[str, Value]
     options: Mapping[str, Option]
     payload: int
-    # Throughput is taken over this time.
+    # Throughput is computed over this time.
     seconds: float
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return " ".join(str(value) for value in self.key.values())
 
 

@@ -1,4 +1,4 @@
-"""What the comparison needs of a wireless ns-2 trace (the old format), in one pass.
+"""The counters of a wireless ns-2 trace (old format), computed in one pass.
 
 A line begins with: event, time, _node_, layer, reason, packet id, packet type, size.
 At the AGT layer of TCP the rest holds [source:port destination:port ttl next] [seqno ack].
@@ -22,7 +22,7 @@ DROP_COLUMNS = ("layer", "reason", "type", "count")
 
 @dataclass
 class FlowTally:
-    """One TCP connection, as its two agents see it."""
+    """One TCP connection, as seen by its two agents."""
 
     sends: int = 0
     sent: set[int] = field(default_factory=set)
@@ -35,7 +35,7 @@ class FlowTally:
 
     @property
     def retransmissions(self) -> int:
-        """Data packets sent that had been sent before."""
+        """Data packets that were sent again."""
         return self.sends - len(self.sent)
 
 
@@ -50,11 +50,11 @@ class Tally:
     drops: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     highest_id: int = 0
     deliveries: int = 0
-    # A route that is just being built may carry a stray packet long before the flow runs.
+    # While a route is being built, a single packet may arrive long before the others.
     tenth_delivery_s: float | None = None
 
     def read(self, trace: Iterable[bytes]) -> None:
-        """Take in a whole trace."""
+        """Process a whole trace."""
         sent: Counter[tuple[bytes, bytes]] = Counter()
         drops: Counter[tuple[bytes, bytes, bytes]] = Counter()
         sent_at: dict[bytes, float] = {}

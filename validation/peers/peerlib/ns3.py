@@ -28,7 +28,7 @@ Result = dict[str, float | list[int]]
 
 
 def check() -> None:
-    """A `PeerError` that names the packages when ns-3 or the compiler is missing."""
+    """Raises a `PeerError` that names the packages if ns-3 or the compiler is missing."""
     if not _HEADER.exists():
         raise PeerError(
             "ns-3 is not installed: the Debian packages are ns3 and libns3-dev "
@@ -39,7 +39,7 @@ def check() -> None:
 
 
 def build(program: str) -> Path:
-    """Compile a program, unless that was done since its sources changed; returns its path."""
+    """Compile a program if its sources have changed; return its path."""
     check()
     source = SOURCES / f"{program}.cc"
     binary = SOURCES / "build" / program
@@ -70,6 +70,6 @@ def output(program: str, options: Mapping[str, Option]) -> str:
 
 
 def run(program: str, options: Mapping[str, Option]) -> Result:
-    """Run a program and return what its line of JSON says."""
+    """Run a program and return the content of its line of JSON."""
     result: Result = json.loads(output(program, options))
     return result

@@ -36,7 +36,7 @@ class Case:
     measured_s: float
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         access = "RTS" if self.rts else "basic"
         return (
             f"{self.scenario} {self.senders} senders {self.size} B "

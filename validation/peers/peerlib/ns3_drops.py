@@ -7,7 +7,7 @@ from peerlib.peer import Option, PeerError
 from peerlib.table import Row
 
 SEGMENTS = 300
-# With SACK. BBR has no part in proportional rate reduction.
+# With SACK. BBR does not use proportional rate reduction.
 VARIANTS = {
     "classic": ("TcpNewReno", "TcpCubic", "TcpWestwoodPlus", "TcpBbr"),
     "prr": ("TcpNewReno", "TcpCubic", "TcpWestwoodPlus"),
@@ -27,7 +27,7 @@ class Case:
     losses: tuple[int, ...]
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return f"{self.variant} {self.recovery}, {len(self.losses)} lost"
 
 
@@ -42,13 +42,13 @@ def cases() -> list[Case]:
 
 
 def run(case: Case) -> dict[str, list[Row]]:
-    """Make one run: its segments. A value that is as in the row before is left out."""
+    """Make one run: its segments. A value equal to that of the previous row is left out."""
     drops = " ".join(str(place) for place in case.losses)
     options: dict[str, Option] = {
         "variant": case.variant,
         "recovery": case.recovery,
         "segments": SEGMENTS,
-        # An option without a value is not understood.
+        # The program does not accept an option without a value.
         "drops": drops.replace(" ", ",") or "none",
     }
     lines = ns3.output("wired", options).splitlines()

@@ -9,7 +9,7 @@ from peerlib.table import Row
 RUNS = range(1, 6)
 START_S = 20
 STOP_S = 80
-# w32 bounds the window as ns-2's runs do, by the send buffer; nosack has classic recovery.
+# In w32 the send buffer limits the window, as in ns-2's runs; nosack has classic recovery.
 CONFIGURATIONS: dict[str, dict[str, Option]] = {
     "w32": {"window": 32, "sack": 1},
     "nosack": {"window": 0, "sack": 0},
@@ -36,7 +36,7 @@ class Case:
     run: int
 
     def name(self) -> str:
-        """For the progress line."""
+        """The text of the progress line."""
         return f"{self.configuration} {self.hops} hops {self.variant} run {self.run}"
 
 

@@ -1,4 +1,4 @@
-"""What the runners of both peers share."""
+"""The common part of both peers' programs."""
 
 Option = str | int | float
 

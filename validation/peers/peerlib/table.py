@@ -1,4 +1,4 @@
-"""Reading and writing the tables of figures."""
+"""Reading and writing the tables of values."""
 
 import csv
 import gzip
@@ -11,12 +11,12 @@ Row = Mapping[str, Value]
 
 
 def rounded(value: float, digits: int = 6) -> float:
-    """`value` with so many significant digits, as the tables keep it."""
+    """`value` with this number of significant digits, as in the tables."""
     return float(f"{value:.{digits}g}")
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    """Write `rows` as CSV; a name that ends in .gz is packed, without a time stamp."""
+    """Write `rows` as CSV; a name that ends in .gz is compressed, without a time stamp."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
