@@ -70,6 +70,20 @@ def command(scenario: Path, out: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "hopyard", "run", str(scenario), "--out", str(out), *more]
 
 
+def start(line: list[str], **options: object) -> subprocess.Popen[str]:
+    """Starts a process with pipes that SIGHUP ends, even if the tests themselves run under nohup.
+
+    A child inherits an ignored SIGHUP, and Hopyard leaves an ignored signal ignored.
+    """
+    pipe = subprocess.PIPE
+    given = {"stdout": pipe, "stderr": pipe, "text": True} | options
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        return subprocess.Popen(line, **given)  # type: ignore[call-overload, no-any-return]
+    finally:
+        signal.signal(signal.SIGHUP, former)
+
+
 def committed(out: Path) -> set[tuple[str, int, int]]:
     """The runs in a store, as another process sees them while it is written."""
     path = out / "results.sqlite"
@@ -151,9 +165,7 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
             subprocess.run(
                 command(scenario, folder / "few", "--runs", "5"), check=True, capture_output=True
             )
-        process = subprocess.Popen(
-            command(scenario, out, "--plot"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        process = start(command(scenario, out, "--plot"))
         time.sleep(chance.uniform(0, 1.1 * takes))
         before = committed(out)
         for each in numbers:
@@ -164,7 +176,7 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
         wanted = {0, -numbers[0], 128 + numbers[0]}
         what = f"{number}, {name}, exit code {process.returncode}"
         if process.returncode not in wanted:
-            found.add(f"{what}: {errors.decode()[-300:]}")
+            found.add(f"{what}: {errors[-300:]}")
         look(out, before, found, what)
         if number % 10 == 0 and (out / "results.sqlite").exists():
             # It can be gone on with, and is then what an undisturbed call gives.
@@ -202,9 +214,9 @@ def pairs(folder: Path, tries: int, chance: random.Random) -> tuple[Found, int]:
         both = []
         for seed in ("1", "2"):
             line = command(scenario, out, "--seed", seed)
-            both.append(subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+            both.append(start(line))
             time.sleep(chance.choice([0, 0, 0.01, 0.1, 0.3]))
-        errors = [process.communicate(timeout=60)[1].decode() for process in both]
+        errors = [process.communicate(timeout=60)[1] for process in both]
         codes = sorted(process.returncode for process in both)
         refused += codes == [0, 2]
         if codes != [0, 2]:

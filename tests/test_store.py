@@ -47,10 +47,7 @@ def command(*arguments: object) -> Result:
 
 
 def process(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "hopyard", *map(str, arguments)]
-    pipe = subprocess.PIPE
-    given = {"stdout": pipe, "stderr": pipe, "text": True} | options
-    return subprocess.Popen(line, **given)  # type: ignore[call-overload, no-any-return]
+    return kills.start([sys.executable, "-m", "hopyard", *map(str, arguments)], **options)
 
 
 def test_a_folder_gives_back_what_was_measured(tmp_path: Path) -> None:
