@@ -157,8 +157,11 @@ impl Resolver<'_> {
                         Some(format!("a movement file of at most {}", in_megabytes(MOST_MOVEMENT)));
                 }
                 Err(FileError::Broken(bad)) => {
-                    let lines =
-                        if bad.count == 1 { "one mistake".to_owned() } else { format!("{} mistakes", bad.count) };
+                    let lines = match (bad.count, bad.ended_at) {
+                        (1, _) => "one mistake".to_owned(),
+                        (count, None) => format!("{count} mistakes"),
+                        (count, Some(_)) => format!("at least {count} mistakes"),
+                    };
                     self.problem(&path, format!("the movement file has {lines}")).hint = Some(bad.to_string());
                 }
             }

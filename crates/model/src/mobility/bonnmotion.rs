@@ -10,7 +10,9 @@
 //! waypoint.
 
 use super::Position;
-use super::movement_file::{BadFile, Dimensions, Movements, Reading, Record, coordinate, lines, time, within};
+use super::movement_file::{
+    BadFile, Dimensions, MAX_FAULTS, Movements, Reading, Record, coordinate, lines, time, within,
+};
 use super::track::{Fix, Track};
 
 /// Reads the text of a file; faults are added to `problems`.
@@ -25,6 +27,9 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     // An empty line in the middle would change the numbers of all nodes after it.
     let mut blank = None;
     for (number, line) in lines(text) {
+        if problems.ends_at(number) {
+            break;
+        }
         let line = line.trim();
         if line.starts_with('#') {
             continue;
@@ -92,31 +97,29 @@ fn fix(waypoint: &[&str]) -> Result<Fix, &'static str> {
 }
 
 /// Whether the waypoints have heights. The first line that has only one interpretation decides. If every line has two
-/// interpretations, the file has no heights.
+/// interpretations, the file has no heights. A file with many lines that have none is broken; it has no heights either.
 fn has_heights(text: &[u8]) -> bool {
-    lines(text)
-        .map(|(_, line)| line)
-        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
-        .find_map(|line| {
-            let times_of = |size| {
-                let words = line.split_ascii_whitespace();
-                words.clone().count().is_multiple_of(size)
-                    && words
-                        .step_by(size)
-                        .map(time)
-                        .try_fold(None, |last, at| {
-                            let at = at.ok()?;
-                            last.is_none_or(|last| last <= at).then_some(Some(at))
-                        })
-                        .is_some()
-            };
-            match (times_of(3), times_of(4)) {
-                (true, false) => Some(false),
-                (false, true) => Some(true),
-                _ => None,
-            }
-        })
-        .unwrap_or(false)
+    let mut faults = 0;
+    for (_, line) in lines(text).filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty()) {
+        match (has_times(&line, 3), has_times(&line, 4)) {
+            (true, false) => return false,
+            (false, true) => return true,
+            (true, true) => {}
+            (false, false) => faults += 1,
+        }
+        if faults == MAX_FAULTS {
+            break;
+        }
+    }
+    false
+}
+
+/// Whether the line consists of waypoints of this many words, with times that do not decrease.
+fn has_times(line: &str, size: usize) -> bool {
+    let words = line.split_ascii_whitespace();
+    let mut last = None;
+    words.clone().count().is_multiple_of(size)
+        && words.step_by(size).all(|word| time(word).is_ok_and(|at| last.replace(at).is_none_or(|last| last <= at)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! [`super::bonnmotion`] the native files of BonnMotion. Both can be compressed with gzip. The caller reads the bytes,
 //! because models do no input.
 //!
-//! Reading is strict. Every line that cannot be understood is reported, the first twenty with their text. A position
+//! Reading is strict. Every line that cannot be understood is counted, the first twenty are reported with their text, and
+//! reading ends at the thousandth. A position
 //! outside the area is an error: ns-2.35 stops with a Tcl error in the middle of the run when a destination lies
 //! outside. The plane is two-dimensional: a file whose heights differ is refused.
 
@@ -30,8 +31,12 @@ const MAX_COORDINATE: f64 = 1e9;
 const MAX_SECONDS: f64 = 1.6e9;
 /// An inflated file is at most this many bytes long: two thousand nodes with a thousand legs each in setdest's format.
 const MAX_TEXT: u64 = 256 << 20;
+/// A file has at most this many lines: several times as many as setdest writes into a text of the largest size.
+const MAX_LINES: usize = 10_000_000;
 /// How many broken lines are reported with their text.
 const MAX_REPORTED: usize = 20;
+/// After this many faults the rest of a file is not read: the answer would take long and say nothing new.
+pub(super) const MAX_FAULTS: usize = 1_000;
 
 /// The formats of movement files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +144,10 @@ impl Movements {
         let Some(text) = inflate(bytes, &mut problems) else {
             return Err(problems);
         };
+        if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
+            problems.push(None, "", format!("at most {} million lines", MAX_LINES / 1_000_000));
+            return Err(problems);
+        }
         let movements = match reading.format {
             Format::Setdest => setdest::read(&text, reading, &mut problems),
             Format::Bonnmotion => bonnmotion::read(&text, reading, &mut problems),
@@ -258,15 +267,17 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// A movement file that cannot be read: the first twenty faults, and the number of all.
+/// A movement file that cannot be read: the first twenty faults, and how many were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFile {
     /// The file's name.
     pub file: String,
     /// The first faults.
     pub lines: Vec<BadLine>,
-    /// How many faults there are in all.
+    /// How many faults there are in what was read.
     pub count: usize,
+    /// The line at which reading ended because there were too many faults; `None` if the whole file was read.
+    pub ended_at: Option<usize>,
 }
 
 impl std::error::Error for BadFile {}
@@ -278,20 +289,30 @@ impl fmt::Display for BadFile {
             let space = if line.line.is_some() { "" } else { " " };
             write!(f, "{newline}{}:{space}{line}", self.file)?;
         }
-        match self.count - self.lines.len() {
-            0 => Ok(()),
-            more => write!(f, "\n{}: and {more} more", self.file),
+        match (self.count - self.lines.len(), self.ended_at) {
+            (0, _) => Ok(()),
+            (more, None) => write!(f, "\n{}: and {more} more", self.file),
+            (more, Some(line)) => write!(f, "\n{}: and {more} more up to line {line}, where reading ended", self.file),
         }
     }
 }
 
 impl BadFile {
     pub(super) fn new(file: &str) -> Self {
-        Self { file: file.to_owned(), lines: Vec::new(), count: 0 }
+        Self { file: file.to_owned(), lines: Vec::new(), count: 0, ended_at: None }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether there are so many faults that this line and those after it are not to be read.
+    pub(super) fn ends_at(&mut self, line: usize) -> bool {
+        let ends = self.count >= MAX_FAULTS;
+        if ends {
+            self.ended_at = Some(line);
+        }
+        ends
     }
 
     /// Adds a fault, in full when it is one of the first.

@@ -52,6 +52,9 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     let mut record = Record::default();
     let mut height = None;
     for (number, line) in lines(text) {
+        if problems.ends_at(number) {
+            return Movements::new(Vec::new(), record);
+        }
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
             note(comment, &mut record);

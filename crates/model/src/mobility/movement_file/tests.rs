@@ -71,3 +71,20 @@ fn large_files_are_read_whole() {
     assert_eq!(movements.len(), 500);
     assert!(movements.tracks.iter().flatten().all(|track| track.fixes().len() > 100));
 }
+
+#[test]
+fn reading_ends_after_many_faults() {
+    for (line, format) in [("nonsense\n", Format::Setdest), ("1 2\n", Format::Bonnmotion)] {
+        let reading = Reading { format, ..Reading::default() };
+        let broken = Movements::read("scene", line.repeat(1_000_000).as_bytes(), &reading).expect_err("nonsense");
+        assert_eq!((broken.count, broken.ended_at), (MAX_FAULTS, Some(MAX_FAULTS + 1)));
+        let shown = broken.to_string();
+        assert!(shown.ends_with("scene: and 980 more up to line 1001, where reading ended"), "{shown}");
+    }
+}
+
+#[test]
+fn a_file_has_a_bounded_number_of_lines() {
+    let broken = Movements::read("scene", &vec![b'\n'; MAX_LINES + 1], &Reading::default()).expect_err("many lines");
+    assert_eq!(broken.to_string(), "scene: expected at most 10 million lines");
+}
