@@ -32,6 +32,8 @@ struct NodeLines {
     start: [Option<f64>; 3],
     /// The first line that names the node.
     first_line: usize,
+    /// Whether a line that names the node is broken: what is missing may be what that line was to say.
+    broken: bool,
     /// Commands without a time: they are executed before all scheduled commands.
     immediate: Vec<Command>,
     /// In order of lines.
@@ -64,6 +66,9 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
             Ok(said) => said,
             Err(expected) => {
                 problems.push(Some(number), line, expected);
+                if let Some(node) = named_node(line) {
+                    entry(&mut nodes, node, number).broken = true;
+                }
                 continue;
             }
         };
@@ -105,6 +110,9 @@ fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mu
 /// The track of a node, after all lines are read.
 fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadFile) -> Option<Track> {
     let [Some(x), Some(y), _] = lines.start else {
+        if lines.broken {
+            return None;
+        }
         let missing = if lines.start[0].is_none() { "X_" } else { "Y_" };
         problems.push(Some(lines.first_line), "", format!("a line \"$node_({node}) set {missing} ...\" in the file"));
         return None;
@@ -124,6 +132,12 @@ const A_BODY: &str = "a command in quotes or braces after the time, as in \"$nod
 const A_COMMAND: &str = "\"set X_ v\" (or Y_, Z_) or \"setdest x y s\" after the node";
 const SETDEST: &str = "three numbers after setdest: x, y and speed";
 const A_NODE: &str = "a node such as $node_(7), numbered below 1000000";
+
+/// The node that a line names, even if nothing else of the line can be understood.
+fn named_node(line: &str) -> Option<u32> {
+    let (index, _) = line.split_once("$node_(")?.1.split_once(')')?;
+    index.parse().ok().filter(|&node| node < MAX_NODES)
+}
 
 /// The next word and the rest.
 fn word(text: &str) -> (&str, &str) {

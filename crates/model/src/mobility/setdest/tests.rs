@@ -127,6 +127,21 @@ fn broken_lines_are_named() {
 }
 
 #[test]
+fn what_a_broken_line_was_to_say_is_not_missed() {
+    let text = "$node_(0) set X_ 1oo\n$node_(0) set Y_ 2\n$ns_ at 1.0 \"$node_(1) setdest 1 2\"\n$node_(2) set X_ 1\n";
+    let shown = parse(text).expect_err("three nodes without a start").to_string();
+    let lines: Vec<_> = shown.lines().map(|line| line.split(", found").next().unwrap_or_default()).collect();
+    assert_eq!(
+        lines,
+        [
+            "scene.tcl:1: expected a coordinate in metres, within 1e9 m of the origin",
+            "scene.tcl:3: expected three numbers after setdest: x, y and speed",
+            "scene.tcl:4: expected a line \"$node_(2) set Y_ ...\" in the file",
+        ]
+    );
+}
+
+#[test]
 fn all_broken_lines_are_counted_and_the_first_twenty_shown() {
     let broken = parse(&"nonsense\n".repeat(50)).expect_err("nonsense");
     assert_eq!((broken.count, broken.lines.len()), (50, 20));
