@@ -14,7 +14,8 @@ class Problem:
     """One thing that is wrong with a scenario.
 
     `path` is the key, as in `--set`. `file`, `line`, `column` and `text` (the text of the line)
-    say where the key is. They are None if the scenario was made in Python.
+    say where the key is. They are None if the scenario was made in Python. If something is missing
+    in a file, only `file` is given.
     """
 
     path: str

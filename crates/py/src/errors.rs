@@ -18,9 +18,10 @@ pub fn scenario_error(py: Python<'_>, problems: &Problems) -> PyErr {
 
 fn problem_object(py: Python<'_>, problem: &Problem) -> PyResult<Py<PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let (file, line, column, text) = match problem.location() {
-        Some(Location { file, line, column, text }) => (Some(file), Some(line), Some(column), Some(text)),
-        None => (None, None, None, None),
+    let file = problem.file();
+    let (line, column, text) = match problem.location() {
+        Some(Location { line, column, text, .. }) => (Some(line), Some(column), Some(text)),
+        None => (None, None, None),
     };
     let Problem { path, message, expected, hint, .. } = problem;
     let class = CLASS.import(py, "hopyard.errors", "Problem")?;

@@ -19,6 +19,9 @@ use crate::scenario::Scenario;
 /// after decompression.
 pub(crate) const MOST_MOVEMENT: u64 = 256 << 20;
 
+/// The largest scenario file that is read, in bytes.
+pub(crate) const MOST_SCENARIO: u64 = 16 << 20;
+
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {

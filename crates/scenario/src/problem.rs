@@ -106,6 +106,8 @@ pub struct Problem {
     /// A hint for the user.
     pub hint: Option<String>,
     pub(crate) mark: Option<Mark>,
+    /// The file, where the problem is that something is not in it, and no line can be named.
+    pub(crate) of_file: Option<String>,
 }
 
 impl Problem {
@@ -113,7 +115,7 @@ impl Problem {
         // A key or a value in quotes may contain line breaks or control characters, which would disturb a terminal.
         let printable = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
         let message = message.into().chars().map(printable).collect();
-        Self { path: path.into(), message, expected: None, hint: None, mark: mark.cloned() }
+        Self { path: path.into(), message, expected: None, hint: None, mark: mark.cloned(), of_file: None }
     }
 
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
@@ -126,7 +128,19 @@ impl Problem {
         self
     }
 
-    /// The place in the file; nothing for a scenario that a program has made.
+    /// Names the source of a problem that has no place in it.
+    pub(crate) fn in_source(mut self, source: &Source) -> Self {
+        self.of_file = self.of_file.or_else(|| source.name.clone().filter(|_| self.mark.is_none()));
+        self
+    }
+
+    /// The file, or `--set`; nothing for a scenario that was made by a program.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.mark.as_ref().map_or(self.of_file.as_deref(), |mark| mark.source.name.as_deref())
+    }
+
+    /// The place in the file; nothing for a scenario that was made by a program, and where no line can be named.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
         let mark = self.mark.as_ref()?;
@@ -151,7 +165,8 @@ impl Problem {
             let snippet = Snippet::source(&mark.source.text[lines]).line_start(first).path(name);
             title.element(snippet.annotation(annotation))
         } else {
-            let group = title.element(Origin::path(if self.path.is_empty() { "scenario" } else { &self.path }));
+            let place = self.of_file.as_ref().unwrap_or(&self.path);
+            let group = title.element(Origin::path(if place.is_empty() { "scenario" } else { place }));
             group.elements(expected.map(|expected| Level::NOTE.message(expected)))
         };
         if let Some(hint) = &self.hint {

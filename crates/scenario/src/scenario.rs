@@ -7,7 +7,7 @@ use hopyard_engine::Span;
 use serde_json::{Value, json};
 
 use crate::custom::Surroundings;
-use crate::files::Files;
+use crate::files::{Files, MOST_SCENARIO, in_megabytes, read_bounded};
 use crate::hash::hash;
 use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
@@ -53,9 +53,12 @@ impl Scenario {
     /// # Errors
     /// All problems of the scenario, or that the file cannot be read.
     pub fn open(path: &Path, settings: &[(String, String)]) -> Result<Self, Problems> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Problems(vec![Problem::new("", None, format!("the scenario {} cannot be read: {error}", path.display()))])
-        })?;
+        let wrong = |fault: String| {
+            let problem = Problem::new("", None, format!("the scenario {} cannot be read: {fault}", path.display()));
+            Problems(vec![problem.expected(format!("a text file of at most {}", in_megabytes(MOST_SCENARIO)))])
+        };
+        let bytes = read_bounded(path, MOST_SCENARIO).map_err(|fault| wrong(fault.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|error| wrong(error.to_string()))?;
         let base_dir = path.parent().unwrap_or_else(|| Path::new(""));
         Self::load(&text, &path.display().to_string(), base_dir, settings)
     }
@@ -95,12 +98,14 @@ impl Scenario {
         }
         let outcome = resolve(&tree, &files);
         problems.extend(outcome.problems);
-        match (Problems::from_list(problems), outcome.resolved) {
+        let named = |problem: Problem| problem.in_source(&source);
+        let warnings = outcome.warnings.into_iter().map(named).collect();
+        match (Problems::from_list(problems.into_iter().map(named).collect()), outcome.resolved) {
             (None, Some(resolved)) => {
                 let given = canonical(&tree.to_map(), &resolved.complete);
                 let resolved = Arc::new(resolved);
                 let sweep = sweep.without(settings.iter().map(|(key, _)| key.as_str()));
-                Ok(Self { source, files, settings, given, sweep, resolved, warnings: outcome.warnings })
+                Ok(Self { source, files, settings, given, sweep, resolved, warnings })
             }
             (Some(problems), _) => Err(problems),
             // A scenario is rejected only with a problem.
