@@ -61,6 +61,8 @@ class Found:
 
     problems: list[str] = field(default_factory=list)
     runs: int = 0
+    #: How often Ctrl-C came before the interpreter had begun with Hopyard.
+    before: int = 0
 
     def add(self, text: str) -> None:
         self.problems.append(text)
@@ -175,7 +177,10 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
         _, errors = process.communicate(timeout=60)
         wanted = {0, -numbers[0], 128 + numbers[0]}
         what = f"{number}, {name}, exit code {process.returncode}"
-        if process.returncode not in wanted:
+        if "KeyboardInterrupt" in errors and "hopyard" not in errors:
+            # The interpreter itself was starting: no line of Hopyard's had been run.
+            found.before += 1
+        elif process.returncode not in wanted:
             found.add(f"{what}: {errors[-300:]}")
         look(out, before, found, what)
         if number % 10 == 0 and (out / "results.sqlite").exists():
@@ -289,6 +294,7 @@ def main() -> None:
         full = disks(folder, sizes)
     figures = {
         "kills": {"tries": tries, "runs in stores": killed.runs, "problems": killed.problems},
+        "Ctrl-C before the first line": killed.before,
         "pairs": {"tries": couples, "second refused": refused, "problems": met.problems},
         "disks": {"tries": sizes, "runs in stores": full.runs, "problems": full.problems},
     }

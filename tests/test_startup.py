@@ -1,6 +1,7 @@
 """The command starts at once: what a command does not need is not imported."""
 
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,43 @@ def test_commands_that_show_text_import_nothing_heavy(arguments: list[str]) -> N
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not _imported("import hopyard") & (HEAVY | {"click"})
+
+
+def test_importing_the_package_imports_no_other_module() -> None:
+    code = "before = set(sys.modules)\nimport hopyard\nprint(set(sys.modules) - before)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "{'hopyard'}\n"
+
+
+#: Runs the command as `python -m` does, and sends Ctrl-C when so many modules are imported. The
+#: first is `hopyard.__main__`, whose first line has not been run yet.
+INTERRUPTED = """
+import os, runpy, signal, sys
+class Finder:
+    left = int(sys.argv.pop(1))
+    def find_spec(self, name, path=None, target=None):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+import hopyard, hopyard.early
+sys.meta_path.insert(0, Finder())
+runpy.run_module("hopyard", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("number", [2, 3, 5, 10, 20, 40, 60])
+def test_ctrl_c_while_the_command_is_imported_gives_no_traceback(number: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(number), "run", "none.toml"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) in [
+        (-signal.SIGINT, ""),
+        (128 + signal.SIGINT, "Interrupted.\n"),
+    ]
 
 
 def test_a_run_imports_what_its_table_needs_and_no_more() -> None:

@@ -7,16 +7,14 @@ print(results.summary().to_pandas())
 results.plot().savefig("goodput.png")
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING
-
-from hopyard._core import __version__
-from hopyard.errors import Problem, ScenarioError, SimulationError
+# Nothing is imported here: `python -m hopyard` imports this file before `__main__`, where the first
+# line says what Ctrl-C does. `typing` is not needed for this constant, which type checkers know.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
+    from hopyard.errors import Problem, ScenarioError, SimulationError
     from hopyard.results import Results
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
@@ -36,13 +34,17 @@ __all__ = [
     "run",
 ]
 
-# Where the public names live: imported when first used, so that the command starts at once.
+# Where the public names are: imported when first used, so that the command starts at once.
 _HOMES = {
     "CongestionControl": "congestion",
     "Estimate": "stats",
     "Interrupted": "running",
+    "Problem": "errors",
     "Results": "results",
     "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "SimulationError": "errors",
+    "__version__": "_core",
     "load": "scenario",
     "run": "running",
 }
@@ -51,6 +53,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'hopyard' has no attribute {name!r}")
+    import importlib
+
     value = getattr(importlib.import_module(f"hopyard.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

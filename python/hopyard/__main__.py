@@ -1,11 +1,17 @@
-"""`python -m hopyard` is the command `hopyard`."""
+"""The command `hopyard`, which `python -m hopyard` is too."""
 
-from hopyard import signals
+from hopyard import early
 
 # Before the rest is imported: a signal that comes meanwhile ends the command.
-signals.start()
+early.end_on_ctrl_c()
 
-from hopyard.cli import main  # noqa: E402
+
+def main() -> None:
+    """Runs the command."""
+    from hopyard.cli import main as command
+
+    command()
+
 
 if __name__ == "__main__":
     main()

@@ -1,15 +1,14 @@
 """Signals that end the runs: what is finished is kept, and the exit code says which signal it was.
 
 The first signal ends the runs that are under way; what is finished is written. A second one ends
-the process at once: the store is whole at every moment. Nothing here is imported that takes time,
-so that signals are heard from the first moment on.
+the process at once: the store is whole at every moment. Until this is imported, `hopyard.early`
+says what Ctrl-C does.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -140,9 +139,3 @@ def patiently(work: Callable[[], T]) -> T:
     if errors:
         raise errors[0]
     return found[0]
-
-
-def start() -> None:
-    """Handles signals while the command is still being imported: it ends at once."""
-    if sys.platform != "win32" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
