@@ -66,12 +66,30 @@ def test_ctrl_c_while_the_command_is_imported_gives_no_traceback(number: int) ->
     ]
 
 
-def test_a_run_imports_what_its_table_needs_and_no_more() -> None:
+def _imported_by_the_command(folder: Path, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hopyard", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+def test_commands_import_what_they_need_and_no_more(tmp_path: Path) -> None:
     scenario = Path(__file__).parent.parent / "examples" / "chain.toml"
-    arguments = ["run", str(scenario), "--runs", "2", "--set", "duration=20 s"]
-    code = f"from hopyard.cli import main\nmain({arguments!r}, standalone_mode=False)"
+    short = ["--set", "duration=2 s", "--set", "measure.from=1 s", "--runs", "2"]
+    run = _imported_by_the_command(tmp_path, "run", str(scenario), *short, "--out", "results")
+    show = _imported_by_the_command(tmp_path, "show", "results")
+    plot = _imported_by_the_command(tmp_path, "plot", "results")
     # What these cost would be most of what a short run costs.
-    assert not _imported(code) & {"matplotlib", "pandas", "polars", "scipy"}
+    unneeded = {"pandas.core.api", "polars", "scipy"}
+    assert {"pyarrow"} <= run & show & plot
+    assert not run & (unneeded | {"matplotlib"})
+    assert not show & (unneeded | {"matplotlib"})
+    assert not plot & (unneeded | {"matplotlib.pyplot", "pyarrow.acero"})
 
 
 def test_the_command_starts_in_a_fifth_of_a_second() -> None:

@@ -8,6 +8,7 @@ early.end_on_ctrl_c()
 
 def main() -> None:
     """Runs the command."""
+    early.is_command = True
     from hopyard.cli import main as command
 
     command()

@@ -7,6 +7,7 @@ from typing import Literal, Self, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "BUILD",
     "KINDS",
     "Ack",
     "Batch",
@@ -23,6 +24,7 @@ __all__ = [
     "WindowRule",
     "__version__",
     "json_schema",
+    "key_parts",
     "models",
     "new_scenario",
     "parse_set",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 __version__: str
+#: A hash of the sources on which results depend: it tells builds of one version apart.
+BUILD: str
 KINDS: list[str]
 
 @final
@@ -56,6 +60,8 @@ class Scenario:
     def name(self) -> str: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
     @property
     def runs(self) -> int: ...
     @property
@@ -131,6 +137,7 @@ def quantities() -> str: ...
 def json_schema() -> str: ...
 def new_scenario(kind: str) -> str: ...
 def student_t_quantile(probability: float, degrees: float) -> float: ...
+def key_parts(key: str) -> list[str]: ...
 def parse_set(text: str) -> tuple[str, list[str]]: ...
 
 @disjoint_base

@@ -3,7 +3,10 @@
 Only a module that is built into the interpreter is imported here: this comes before all else.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
+
+#: Whether this process is the command `hopyard`, and not somebody's Python program.
+is_command = False
 
 
 def end_on_ctrl_c() -> None:

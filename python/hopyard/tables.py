@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from hopyard import early
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.results import Case, Results
+
+
+class _NoPandas:
+    """Finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _do_without_pandas() -> None:
+    """Lets pyarrow find no pandas: it would import it to ask whether a list is one of its Series.
+
+    That takes longer than a short run. pyarrow looks once; others can import pandas afterwards.
+    """
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        pa.array([])
+        sys.meta_path.remove(_NoPandas)
+
+
+if early.is_command:
+    _do_without_pandas()
 
 FORMATS = ("parquet", "csv")
 #: The tables of a run, in the order in which the core gives them.
