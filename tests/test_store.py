@@ -21,9 +21,10 @@ import pytest
 from click.testing import CliRunner, Result
 from hopyard import Results, Scenario
 from hopyard.cli import main
+from hopyard.database import StoreError
 from hopyard.folder import Folder, FolderError
 from hopyard.plan import plan
-from hopyard.store import Store, StoreError
+from hopyard.store import Store
 
 SHORT = {
     "name": "short",

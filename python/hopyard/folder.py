@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.store import NAME, SERIES, EmptyStoreError, Store, StoreError, here
+from hopyard.database import NAME, EmptyStoreError, StoreError
+from hopyard.store import SERIES, Store, here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,10 +15,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hopyard import _core, tables
+from hopyard.database import NAME, ROWS, StoreError
 from hopyard.plan import Planned, numbers
 from hopyard.results import Case, Failure, Results
 from hopyard.scenario import Scenario
-from hopyard.store import NAME, ROWS, Store, StoreError
+from hopyard.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

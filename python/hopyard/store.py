@@ -13,64 +13,26 @@ import hashlib
 import json
 import os
 import platform
-import sqlite3
 import sys
 import time
 import uuid
 import zlib
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from hopyard import _core
+from hopyard.database import ROWS, Database, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
     from hopyard.plan import Planned
 
-NAME = "results.sqlite"
 SERIES = "series"
-#: The version of the tables below.
-FORMAT = "1"
-#: The tables whose rows are in the store.
-ROWS = ("flows", "nodes", "drops", "decisions")
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE configurations (
-    config TEXT PRIMARY KEY, name TEXT NOT NULL, profile TEXT NOT NULL, toml TEXT NOT NULL,
-    files TEXT NOT NULL, rules TEXT NOT NULL
-);
-CREATE TABLE files (
-    hash TEXT PRIMARY KEY, name TEXT NOT NULL, bytes INTEGER NOT NULL, content BLOB NOT NULL
-);
-CREATE TABLE rules (hash TEXT PRIMARY KEY, module TEXT NOT NULL, source TEXT NOT NULL);
-CREATE TABLE cases (
-    number INTEGER PRIMARY KEY, scenario TEXT NOT NULL, file TEXT, settings TEXT NOT NULL,
-    config TEXT NOT NULL, seed INTEGER NOT NULL, runs INTEGER NOT NULL, series TEXT NOT NULL,
-    interval TEXT NOT NULL
-);
-CREATE TABLE runs (
-    config TEXT NOT NULL, seed INTEGER NOT NULL, run INTEGER NOT NULL, version TEXT NOT NULL,
-    platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
-    state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
-    series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL,
-    PRIMARY KEY (config, seed, run, version)
-);
-"""
-
-
-class StoreError(OSError):
-    """The store cannot be used, or a run could not be added to it."""
-
-
-class EmptyStoreError(StoreError):
-    """The store has no tables yet: the process that made it has just begun, or was killed then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,106 +67,12 @@ def here() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
-class Store:
+class Store(Database):
     """An open store.
 
     Raises:
         StoreError: when the file cannot be opened, is no store, or cannot be written.
     """
-
-    def __init__(self, folder: Path, *, write: bool = False) -> None:
-        self.folder = folder
-        self.path = folder / NAME
-        self.write = write
-        self._tables: dict[str, list[tuple[str, str]]] = {}
-        with self._named():
-            self._open()
-
-    def _open(self) -> None:
-        new = not self.path.exists()
-        if new and not self.write:
-            raise StoreError(f"{self.folder} holds no results: there is no {NAME}")
-        if self.write:
-            self._connection = sqlite3.connect(self.path, isolation_level=None)
-            # Readers and the writer do not wait for one another.
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            # A run that is committed is on the disk, not only on its way there.
-            self._connection.execute("PRAGMA synchronous = FULL")
-        else:
-            self._connection = _reader(self.path)
-        self._connection.execute("PRAGMA busy_timeout = 5000")
-        empty = not self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        if empty and self.write:
-            with self._transaction():
-                for statement in _SCHEMA.split(";"):
-                    self._connection.execute(statement)
-                self._set("format", FORMAT)
-        if empty and not self.write:
-            raise EmptyStoreError(f"{self.folder} holds no results yet: {NAME} is empty")
-        found = self.meta("format")
-        if found is None:
-            raise StoreError(f"{self.path} is no store of results")
-        if found != FORMAT:
-            raise StoreError(
-                f"{self.path} has format {found}: expected format {FORMAT}, "
-                f"that of Hopyard {_core.__version__}"
-            )
-        for name in ROWS:
-            if (text := self.meta(f"columns of {name}")) is not None:
-                self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the file; what was written then stands in one file that can be copied."""
-        if self.write:
-            # Where somebody reads, or the disk is full, the log stays beside the file, as whole.
-            with suppress(sqlite3.Error):
-                self._connection.execute("PRAGMA journal_mode = DELETE")
-        self._connection.close()
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Errors of SQLite's with the file's name."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {_reason(error)}") from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
-    def meta(self, key: str) -> str | None:
-        """A note of the store's."""
-        try:
-            found = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,))
-            row = found.fetchone()
-        except sqlite3.DatabaseError as error:
-            if "no such table" in str(error):
-                return None
-            raise
-        return None if row is None else str(row[0])
-
-    def _set(self, key: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-    def note(self, **values: str) -> None:
-        """Writes notes."""
-        with self._named(), self._transaction():
-            for key, value in values.items():
-                self._set(key, value)
 
     def add_files(self, names: Iterable[str]) -> None:
         """Notes files beside the store that belong to these results."""
@@ -554,41 +422,6 @@ class Store:
         # It goes when nothing is left in it.
         with suppress(OSError):
             folder.rmdir()
-
-
-def _reader(path: Path) -> sqlite3.Connection:
-    """A connection that reads, whatever the writer has left behind and however full the disk is."""
-    for mode in ("rw", "ro"):
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
-            connection.close()
-        else:
-            return connection
-    # There is no room for the index of the log, or no right to write it: read a copy.
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="hopyard-") as folder:
-        copy = Path(folder) / NAME
-        copy.write_bytes(path.read_bytes())
-        log = path.with_name(f"{NAME}-wal")
-        if log.exists():
-            copy.with_name(f"{NAME}-wal").write_bytes(log.read_bytes())
-        memory = sqlite3.connect(":memory:")
-        with closing(sqlite3.connect(copy)) as source:
-            source.backup(memory)
-    return memory
-
-
-def _reason(error: sqlite3.Error) -> str:
-    """What is wrong in words of the operating system's, where SQLite has its own."""
-    name = getattr(error, "sqlite_errorname", "")
-    if name == "SQLITE_FULL":
-        return "No space left on device"
-    if name.startswith("SQLITE_IOERR"):
-        return f"the file cannot be read or written ({error}): is the disk full or a limit reached?"
-    return str(error)
 
 
 def _rules(value: object) -> Iterable[str]:
