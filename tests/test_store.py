@@ -19,7 +19,7 @@ import kills
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
-from hopyard import Results, Scenario
+from hopyard import Results, Scenario, _core
 from hopyard.cli import main
 from hopyard.database import StoreError
 from hopyard.folder import Folder, FolderError
@@ -96,6 +96,48 @@ def test_more_runs_add_only_those_that_are_missing(tmp_path: Path) -> None:
     assert len(hopyard.run(Scenario(SHORT), set=TCPS, runs=4, out=out).flows) == 8
 
 
+def test_cases_of_two_folders_are_compared_run_by_run(tmp_path: Path) -> None:
+    together = hopyard.run(Scenario(SHORT), set=TCPS, runs=3)
+    for number, tcp in enumerate(TCPS["flow.tcp"]):
+        hopyard.run(Scenario(SHORT), set={"flow.tcp": tcp}, runs=3 + number, out=tmp_path / tcp)
+    apart = Results.load(*(tmp_path / tcp for tcp in TCPS["flow.tcp"]))
+    first, second = apart.cases
+    expected = together.difference("delay", together.cases[1], together.cases[0])
+    assert apart.difference("delay", second, first) == expected
+    assert expected.runs == 3
+
+
+def test_builds_of_one_version_are_told_apart(
+    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    mine = _core.BUILD
+    assert command("run", short, "--runs", 1, "--out", one).exit_code == 0
+    monkeypatch.setattr(_core, "BUILD", "0123456789ab")
+    done = command("run", short, "--runs", 2, "--out", one)
+    assert done.exit_code == 2
+    assert f"1 runs of Hopyard {hopyard.__version__} (build {mine})" in done.stderr
+    assert "(build 0123456789ab): their results may differ" in done.stderr
+    # Reading mixes nothing.
+    assert len(Results.load(one).flows) == 1
+    assert command("run", short, "--runs", 1, "--out", two).exit_code == 0
+    with pytest.raises(StoreError, match=rf"one by .*{mine}.*two by .*0123456789ab"):
+        Results.load(one, two)
+
+
+def test_a_store_without_builds_is_read_and_not_added_to(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    assert command("run", short, "--runs", 1, "--out", out).exit_code == 0
+    with closing(sqlite3.connect(out / "results.sqlite")) as store:
+        store.execute("ALTER TABLE runs DROP COLUMN build")
+        store.commit()
+    assert len(Results.load(out).flows) == 1
+    done = command("run", short, "--runs", 2, "--out", out)
+    assert (done.exit_code, "build unknown" in done.stderr) == (2, True)
+    with Store(out, write=True) as opened:
+        assert [maker.build for maker in opened.makers()] == [""]
+
+
 def test_series_that_are_asked_for_later_join_the_former(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=2, series=["cwnd"], out=out)
@@ -163,7 +205,7 @@ def test_the_default_folder_is_a_safe_name_of_its_own(
     short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(short.parent)
-    name = 'name="../../[x] $y/z"'
+    name = 'name="..[x] $y z"'
     for seed in (1, 2, 1):
         line = ["run", short, "--set", name, "--seed", seed, "--series", "cwnd"]
         done = command(*line)
@@ -200,11 +242,11 @@ def test_results_are_kept_whatever_becomes_of_the_output(
 
 def test_an_ascii_terminal_and_markup_in_a_name(short: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    line = ["run", short, "--set", 'name="[/foo]"', "--runs", 2, "--out", tmp_path / "o"]
+    line = ["run", short, "--set", 'name="[red]foo"', "--runs", 2, "--out", tmp_path / "o"]
     with process(*line, env=environment) as running:
         shown, errors = running.communicate(timeout=60)
     assert running.returncode == 0, errors
-    assert "[/foo]" in shown
+    assert "[red]foo" in shown
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGHUP", 129), ("SIGTERM", 143), ("SIGXCPU", 152)])
@@ -400,7 +442,7 @@ def test_scenarios_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [case.scenario for case in results.cases] == ["a", "b"]
     with pytest.raises(ValueError, match="are the same scenario"):
         hopyard.run([tmp_path / "a.toml"] * 2)
-    with pytest.raises(ValueError, match=r"flow\.tcp=vegas is given twice"):
+    with pytest.raises(ValueError, match=r"flow\.tcp=vegas. is given twice"):
         hopyard.run(small, set={"flow.tcp": ["vegas", "vegas"]})
 
 

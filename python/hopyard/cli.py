@@ -21,7 +21,7 @@ import errno
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,7 +83,11 @@ def _full(error: OSError) -> bool:
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_core.__version__, prog_name="hopyard")
+@click.version_option(
+    _core.__version__,
+    prog_name="hopyard",
+    message=f"%(prog)s, version %(version)s, build {_core.BUILD}",
+)
 def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
@@ -128,12 +132,21 @@ def _settings(
     return {tuple(keys): columns for keys, columns in groups}
 
 
+class Named(click.Path):
+    """A path that is not empty: the empty text would stand for the working folder."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuses the empty text."""
+        if value == "":
+            self.fail("expected a name, found ''", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _FILES = click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(path_type=Path, allow_dash=True),
+    "files", nargs=-1, required=True, metavar="FILE...", type=Named(allow_dash=True)
 )
 _SET = click.option(
     "--set",
@@ -198,9 +211,7 @@ _MEASURE = click.option(
     "3 results could not be written or shown; 130, 143, 129, 152 Ctrl-C, SIGTERM, SIGHUP or a "
     "limit on processor time ended the runs; 141 the reader of the output has gone.",
 )
-@click.argument(
-    "files", nargs=-1, metavar="[FILE...]", type=click.Path(path_type=Path, allow_dash=True)
-)
+@click.argument("files", nargs=-1, metavar="[FILE...]", type=Named(allow_dash=True))
 @_SET
 @_WITH
 @click.option(
@@ -221,7 +232,7 @@ _MEASURE = click.option(
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores otherwise.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=Named(),
     help="Folder to which each run is added as it ends. Runs that are there are not made again.",
 )
 @click.option("--force", is_flag=True, help="Replace what the folder holds, once the new is whole.")
@@ -293,7 +304,7 @@ def run(
     context.exit(code)
 
 
-_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FOLDER = Named(exists=True, file_okay=False)
 
 
 @main.command()
@@ -339,7 +350,7 @@ def show(
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=Named(dir_okay=False),
     help="The file: its ending says whether it is PNG, SVG or PDF. FOLDER/NAME.png otherwise.",
 )
 @click.pass_context
@@ -392,7 +403,7 @@ def check(
 
 @main.command()
 @click.argument("kind", required=False, shell_complete=completion.kinds)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file.")
+@click.option("-o", "--output", type=Named(dir_okay=False), help="The file.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
 def new(kind: str | None, output: Path | None, force: bool) -> None:
     """Write a commented scenario to start from.

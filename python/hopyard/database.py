@@ -39,7 +39,7 @@ CREATE TABLE runs (
     config TEXT NOT NULL, seed INTEGER NOT NULL, run INTEGER NOT NULL, version TEXT NOT NULL,
     platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
-    series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL,
+    series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL, build TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (config, seed, run, version)
 );
 """
@@ -97,9 +97,16 @@ class Database:
                 f"{self.path} has format {found}: expected format {FORMAT}, "
                 f"that of Hopyard {_core.__version__}"
             )
+        if self.write and not self._has_builds():
+            # The file was made before runs had the identity of the build: that of these is unknown.
+            self._connection.execute("ALTER TABLE runs ADD COLUMN build TEXT NOT NULL DEFAULT ''")
         for name in ROWS:
             if (text := self.meta(f"columns of {name}")) is not None:
                 self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
+
+    def _has_builds(self) -> bool:
+        columns = self._connection.execute("PRAGMA table_info(runs)")
+        return any(name == "build" for _, name, *_ in columns)
 
     def __enter__(self) -> Self:
         return self

@@ -88,11 +88,11 @@ class Folder:
                 f"{self.path} {reason}; choose another folder, or replace them with --force"
             )
         store = Store(self.path, write=True)
-        for version, platform, runs in store.origins():
-            if platform != here():
+        for maker in store.makers():
+            if maker.platform != here():
                 self.notes.append(
-                    f"{runs} runs in {self.path} were made by Hopyard {version} on {platform}; "
-                    f"this is {here()}"
+                    f"{maker.runs} runs in {self.path} were made by Hopyard {maker.version} on "
+                    f"{maker.platform}; this is {here()}"
                 )
         return store
 
@@ -177,24 +177,24 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
     try:
         with Store(folder) as store:
             stored = store.cases()
-            origins = store.origins()
+            makers = store.makers()
             series = {case.key: store.kept(*case.key) for case in cases}
     except EmptyStoreError:
         return None
     except StoreError as error:
         return f"holds something that is no store of results ({error})"
-    if not origins:
+    if not makers:
         return None
     theirs = {(case.config, case.seed): case.scenario for case in stored}
     ours = {case.key: case.scenario for case in cases}
     if not (theirs.keys() <= ours.keys() or ours.keys() <= theirs.keys()):
         key = next(key for key in theirs if key not in ours)
         return f"holds results of another scenario ({theirs[key]}, {key[0]}, seed {key[1]})"
-    for version, _, runs in origins:
-        if version != _core.__version__:
+    for maker in makers:
+        if (maker.version, maker.build) != (_core.__version__, _core.BUILD):
             return (
-                f"holds {runs} runs of Hopyard {version}, and this is {_core.__version__}: "
-                "their results may differ"
+                f"holds {maker.runs} runs of Hopyard {maker.name}, and this is "
+                f"{_core.__version__} (build {_core.BUILD}): their results may differ"
             )
     for case in cases:
         for kept in series[case.key].values():

@@ -66,7 +66,7 @@ def of_store(store: Store) -> Results:
     by_number = {case.number: case for case in stored}
     runs = store.runs()
     empty = _empty()
-    version = next((name for name, _, _ in store.origins()), _core.__version__)
+    version = next((maker.version for maker in store.makers()), _core.__version__)
     found = {name: store.table(name) for name in ROWS}
     found["series"] = _series(store, runs)
     failures = [
@@ -134,11 +134,18 @@ def _merged(parts: Sequence[Results], folders: Sequence[Path]) -> Results:
     digests: dict[tuple[str, int, int], tuple[str, Path]] = {}
     rows: dict[str, list[pa.Table]] = {name: [] for name in tables.TABLES}
     versions = dict.fromkeys(part.version for part in parts if part.cases)
-    if len(versions) > 1:
-        raise StoreError(f"the folders are of different versions: {', '.join(versions)}")
+    builds: dict[str, Path] = {}
     for part, folder in zip(parts, folders, strict=True):
         with Store(folder) as store:
             runs = store.runs()
+            for maker in store.makers():
+                builds.setdefault(maker.name, folder)
+        if len(builds) > 1:
+            made = ", ".join(f"{where} by {name}" for name, where in builds.items())
+            raise StoreError(
+                f"the folders were made by different builds of Hopyard, and their results may "
+                f"differ: {made}"
+            )
         number = {}
         for case in part.cases:
             same = [each for each in cases if replace(each, number=0) == replace(case, number=0)]
@@ -297,4 +304,6 @@ def stored_scenario(store: Store, config: str, seed: int, name: str) -> Scenario
     for module, source in rules.items():
         (base / f"{module.rpartition('.')[2]}.py").write_text(source, encoding="utf-8")
     core = _core.Scenario.parse(text, str(store.folder / NAME), base)
-    return Scenario._of(core.with_settings([("seed", str(seed)), ("name", json.dumps(name))]), base)
+    # What tells scenarios of one name apart may be a value such as "5 m/s"; a name has no slash.
+    given = [("seed", str(seed)), ("name", json.dumps(name.replace("/", "_")))]
+    return Scenario._of(core.with_settings(given), base)

@@ -47,6 +47,22 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Maker:
+    """What has made runs that are in the store."""
+
+    version: str
+    #: The identity of the build; empty where the run was stored before there was one.
+    build: str
+    platform: str
+    runs: int
+
+    @property
+    def name(self) -> str:
+        """The version with the build."""
+        return f"{self.version} (build {self.build or 'unknown'})"
+
+
+@dataclass(frozen=True, slots=True)
 class StoredCase:
     """A case that is in the store."""
 
@@ -204,13 +220,15 @@ class Store(Database):
             for run, version, platform, state, quantities, interval, series in found
         }
 
-    def origins(self) -> list[tuple[str, str, int]]:
-        """The versions and platforms that made the runs, and how many each has made."""
+    def makers(self) -> list[Maker]:
+        """The builds and platforms that made the runs; first the one that has made most."""
+        build = "build" if self._has_builds() else "''"
         with self._named():
-            return self._connection.execute(
-                "SELECT version, platform, count(*) FROM runs GROUP BY version, platform"
+            found = self._connection.execute(
+                f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"
                 " ORDER BY count(*) DESC"
             ).fetchall()
+        return [Maker(*each) for each in found]
 
     def add(
         self,
@@ -280,7 +298,7 @@ class Store(Database):
                             f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
                         )
                 self._connection.execute(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         *key,
                         _core.__version__,
@@ -294,6 +312,7 @@ class Store(Database):
                         series.get((each.case, each.run)),
                         json.dumps(case.series),
                         case.interval,
+                        _core.BUILD,
                     ),
                 )
             for name in ROWS:
