@@ -30,7 +30,7 @@ const MANY_NODES: u64 = 100_000;
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
 /// one flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV.
 /// Routes and queues of a longer run need more.
-const BYTES_A_NODE: u64 = 2_500;
+pub(crate) const BYTES_A_NODE: u64 = 2_500;
 
 /// The part of a scenario to which a path leads: a section, a key at the top level, or one table of a list: "nodes",
 /// "flow.3".
@@ -306,6 +306,10 @@ impl Resolver<'_> {
             let path = format!("movement.{i}.nodes");
             if self.is_faulty(&format!("movement.{i}")) {
                 continue;
+            }
+            if movement.nodes.is_empty() && self.has(&path) {
+                self.problem(&path, "`nodes` is an empty list: no node moves so").expected =
+                    Some("at least one node".to_owned());
             }
             for node in &movement.nodes {
                 if *node >= resolved.nodes.count {

@@ -75,17 +75,6 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
             }
         }
     }
-    if layout.name == "flow" {
-        // The ends of a flow may be "last", which the reader replaces by the number of the last node.
-        for key in ["from", "to"] {
-            if let Some(Value::Object(property)) = properties(&mut schema).get_mut(key) {
-                let kept = ["description", "default"].map(|key| property.remove_entry(key));
-                let number = Value::Object(std::mem::take(property));
-                property.extend(kept.into_iter().flatten());
-                property.insert("anyOf".to_owned(), json!([number, { "const": "last" }]));
-            }
-        }
-    }
     if layout.rooms.contains(&"congestion") {
         // Parameters of a congestion control written in Python: only the class knows them.
         schema.insert("patternProperties".to_owned(), json!({ "^[^:]+:[^:]+$": { "type": "object" } }));

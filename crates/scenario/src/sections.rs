@@ -123,6 +123,11 @@ impl Default for Head {
 const LONGEST: Span = Span::from_secs(20 * 24 * 3600);
 
 section!(Head, |head| {
+    // The name stands in tables, and files and folders are called after it.
+    if head.name.trim().is_empty() || head.name.contains(['/', '\\']) || head.name.contains(char::is_control) {
+        let problem = "expected text with at least one character, without a slash, a backslash and a line break";
+        return Err(Fault::new("name", problem));
+    }
     if ![RFC, NS2].contains(&head.profile.as_str()) {
         return Err(Fault::new("profile", format!("expected \"{RFC}\" or \"{NS2}\", found \"{}\"", head.profile)));
     }
@@ -310,8 +315,12 @@ section!(Routing);
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// The node that sends. "last" is the last node; it needs `count` or `positions` in [nodes].
+    #[serde(deserialize_with = "node_or_last")]
+    #[schemars(with = "NodeOrLast")]
     pub from: u32,
     /// The node that receives. "last" is the last node, as in `from`.
+    #[serde(deserialize_with = "node_or_last")]
+    #[schemars(with = "NodeOrLast")]
     pub to: u32,
     /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
     pub tcp: String,
@@ -326,6 +335,43 @@ pub struct Flow {
     pub start: Span,
     /// The time at which the flow stops: a time, or "end".
     pub stop: Until,
+}
+
+const NODE_OR_LAST: &str =
+    "a whole number from 0 to 4294967295, or \"last\" where [nodes] says how many nodes there are";
+
+/// Reads a node's number. The word "last" has been replaced before, where the number of nodes is known.
+fn node_or_last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    struct Visitor;
+    impl de::Visitor<'_> for Visitor {
+        type Value = u32;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(NODE_OR_LAST)
+        }
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+        }
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+        }
+    }
+    deserializer.deserialize_u32(Visitor)
+}
+
+/// What the schema says of a node's number or "last".
+struct NodeOrLast;
+
+impl JsonSchema for NodeOrLast {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NodeOrLast".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u32::MAX }, { "const": "last" }],
+            "description": "a whole number, or \"last\"",
+            "examples": [0, "last"],
+        })
+    }
 }
 
 impl Flow {
@@ -488,6 +534,9 @@ mod tests {
         assert_eq!(parameter(Head { profile: "ns3".to_owned(), ..Head::default() }), Some("profile"));
         assert_eq!(parameter(Head { duration: Span::ZERO, ..Head::default() }), Some("duration"));
         assert_eq!(parameter(Head { runs: 0, ..Head::default() }), Some("runs"));
+        for name in ["", " ", "a/b", "a\nb"] {
+            assert_eq!(parameter(Head { name: name.to_owned(), ..Head::default() }), Some("name"), "{name:?}");
+        }
         assert_eq!(parameter(Head { seed: u64::MAX, ..Head::default() }), Some("seed"));
         let nodes = Nodes { area: [Distance::new(1.0), Distance::new(0.0)], ..Nodes::default() };
         assert_eq!(nodes.check().err().map(|fault| fault.parameter), Some("area"));

@@ -115,7 +115,9 @@ fn problems_name_line_and_key() {
 fn the_schema_knows_the_sweep_and_the_last_node() {
     let schema = json_schema();
     for key in ["from", "to"] {
-        let choices = &schema["properties"]["flow"]["items"]["properties"][key]["anyOf"];
+        let reference = &schema["properties"]["flow"]["items"]["properties"][key]["$ref"];
+        let path = reference.as_str().unwrap_or_default().trim_start_matches('#');
+        let choices = &schema.pointer(path).unwrap_or_else(|| panic!("{reference}"))["anyOf"];
         assert_eq!((&choices[0]["type"], &choices[1]["const"]), (&json!("integer"), &json!("last")), "{choices}");
     }
     assert_eq!(schema["properties"]["sweep"]["properties"]["together"]["type"], "array");

@@ -162,6 +162,17 @@ impl params::Params for Params {
                 format!("expected a power above zero, found {}", self.transmit_power),
             ));
         }
+        for (parameter, value) in [("receive", self.receive), ("sense", self.sense)] {
+            // No radio would hear any other: a signal is never received with more power than it was sent.
+            if let Sensitivity::Threshold(power) = value
+                && power >= self.transmit_power
+            {
+                return Err(Fault::new(
+                    parameter,
+                    format!("expected less than the transmitted power, {}; found {power}", self.transmit_power),
+                ));
+            }
+        }
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
         }

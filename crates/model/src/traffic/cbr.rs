@@ -49,6 +49,18 @@ impl params::Params for Params {
         if self.interval() < Span::from_nanos(2) {
             return Err(Fault::new("rate", format!("packets would follow one another at once: found {}", self.rate)));
         }
+        // A rate that is not a profile's was given, and would change nothing.
+        let rate_is_given = ![RFC, NS2].iter().any(|profile| Self::of_profile(profile).rate == self.rate);
+        if rate_is_given && !self.interval.is_zero() && self.interval != packet_interval(self.packet_size, self.rate) {
+            let by_rate = packet_interval(self.packet_size, self.rate);
+            return Err(Fault::new(
+                "interval",
+                format!(
+                    "expected `rate` or `interval`, not both: {} means {by_rate}, found {}",
+                    self.rate, self.interval
+                ),
+            ));
+        }
         if !(0.0..=2.0).contains(&self.jitter) {
             return Err(Fault::new("jitter", format!("must lie between 0 and 2, found {}", self.jitter)));
         }

@@ -72,6 +72,9 @@ impl params::Params for Params {
         if packet_interval(self.packet_size, self.rate).is_zero() {
             return Err(Fault::new("rate", format!("packets would follow one another at once: found {}", self.rate)));
         }
+        if self.on.is_zero() {
+            return Err(Fault::new("on", "expected a time above zero; `cbr` with an `interval` sends single packets"));
+        }
         Ok(())
     }
 }

@@ -110,6 +110,13 @@ impl params::Params for Params {
         };
         known("rate", self.rate)?;
         known("basic_rate", self.basic_rate)?;
+        // §9.6: answers go at a basic rate that is at most the rate of the frame that they answer.
+        if self.basic_rate > self.rate {
+            return Err(Fault::new(
+                "basic_rate",
+                format!("expected at most `rate`, {}, found {}", self.rate, self.basic_rate),
+            ));
+        }
         if self.preamble == Preamble::Short && self.basic_rate == rates[0] {
             // 802.11b §18.2.2.2: a frame at 1 Mb/s has the long preamble.
             return Err(Fault::new("preamble", "a short preamble needs a basic rate of at least 2 Mbps"));

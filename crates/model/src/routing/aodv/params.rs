@@ -1,12 +1,11 @@
 //! AODV's parameters and the values derived from them.
 
 use std::fmt;
-use std::str::FromStr;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
@@ -48,9 +47,7 @@ pub enum RepairTimer {
 }
 
 /// A time, or "auto": derived from other parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Auto {
     /// Derived, as the parameter's description says.
     Derived,
@@ -77,19 +74,39 @@ impl fmt::Display for Auto {
     }
 }
 
-impl From<Auto> for String {
-    fn from(auto: Auto) -> Self {
-        auto.to_string()
+const AUTO: &str = "a time such as \"10 ms\", or \"auto\"";
+
+impl Serialize for Auto {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
-impl TryFrom<String> for Auto {
-    type Error = String;
-    fn try_from(text: String) -> Result<Self, String> {
-        if text.trim() == "auto" {
-            return Ok(Self::Derived);
+impl<'de> Deserialize<'de> for Auto {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Auto;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(AUTO)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Auto, E> {
+                if text.trim() == "auto" {
+                    return Ok(Auto::Derived);
+                }
+                text.parse().map(Auto::Fixed).map_err(|_| E::custom(format!("expected {AUTO}, found \"{text}\"")))
+            }
         }
-        Span::from_str(&text).map(Self::Fixed).map_err(|error| format!("{error}, or \"auto\""))
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+impl JsonSchema for Auto {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TimeOrAuto".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": AUTO, "examples": ["10 ms", "auto"] })
     }
 }
 
@@ -278,6 +295,12 @@ impl params::Params for Params {
         positive("ttl_increment", self.ttl_increment)?;
         positive("rreq_retries", self.rreq_retries)?;
         positive("allowed_hello_loss", self.allowed_hello_loss)?;
+        if self.ttl_start > self.net_diameter {
+            return Err(Fault::new(
+                "ttl_start",
+                format!("expected at most net_diameter, {}, found {}", self.net_diameter, self.ttl_start),
+            ));
+        }
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout()),
             ("node_traversal_time", self.node_traversal_time),
