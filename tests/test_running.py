@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import resource
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -217,3 +220,17 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_there_must_be_something_to_run() -> None:
     with pytest.raises(ValueError, match="no scenario"):
         hopyard.run([])
+
+
+def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path) -> None:
+    scenario = tmp_path / "large.toml"
+    scenario.write_text('duration = "1 s"\n[nodes]\ncount = 1000000\n[[flow]]\nfrom = 0\nto = 1\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "hopyard", "run", str(scenario), "--runs", "1"],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert "large: 1 runs at a time need at least 2.5 GB of memory" in done.stderr
+    assert "expected fewer nodes, fewer jobs, or a higher limit" in done.stderr

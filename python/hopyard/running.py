@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard import _core, signals
-from hopyard.errors import SimulationError
+from hopyard import _core, memory, signals
+from hopyard.errors import SimulationError, path_of
 from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
 
@@ -89,7 +88,7 @@ def run(
 
     check_format(format)
     with signals.handled(leave=False) as stop:
-        folder = Folder(Path(out), cases, force=force)
+        folder = Folder(path_of(out, "a folder for the results (out)"), cases, force=force)
         try:
             results = make(cases, jobs=jobs, progress=progress, folder=folder)
             folder.write(results, format)
@@ -117,6 +116,7 @@ def make(
     """
     wanted = cases if folder is None else folder.missing(cases)
     count = threads(jobs, sum(len(case.runs) for case in wanted))
+    memory.check(wanted, count)
     watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
     keep = _Memory(cases) if folder is None else _Stored(cases, wanted, folder)
     with signals.handled(leave=False) as stop, watch as tell:

@@ -20,13 +20,14 @@ mod _core {
     #[pymodule_export]
     use crate::rule::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
     #[pymodule_export]
-    use crate::scenario::{Scenario, parse_set};
+    use crate::scenario::{Scenario, key_parts, parse_set};
     #[pymodule_export]
     use crate::table::Table;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("BUILD", env!("HOPYARD_BUILD"))?;
         module.add("KINDS", hopyard_scenario::KINDS)
     }
 

@@ -145,6 +145,12 @@ impl Scenario {
         self.inner.seed()
     }
 
+    /// The memory that a run takes at the least, in bytes.
+    #[getter]
+    fn memory(&self) -> u64 {
+        self.inner.memory()
+    }
+
     /// The number of runs of the scenario.
     #[getter]
     fn runs(&self) -> u32 {
@@ -166,6 +172,14 @@ impl Scenario {
     fn to_toml(&self, defaults: bool) -> String {
         self.inner.to_toml(defaults)
     }
+}
+
+/// The parts of a dotted key. A part that contains other characters than letters, digits, _ and - is quoted, as in TOML.
+#[pyfunction]
+pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
+    core::key_parts(key).map_err(|error| {
+        PyValueError::new_err(format!("expected a dotted key such as 'mac.dcf.rate', found {key:?}: {error}"))
+    })
 }
 
 /// Splits `KEY=V1,V2`.

@@ -32,6 +32,7 @@ pub use axes::Axis;
 pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
 pub use files::NamedFile;
+pub use merge::key_parts;
 pub use models::{Model, Parameter, ProfileDefault, find_models, models};
 pub use problem::{Location, Problem, Problems};
 pub use scenario::Scenario;

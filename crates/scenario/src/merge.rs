@@ -264,30 +264,13 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
-/// The steps of a dotted path, without their quotes.
-pub(crate) fn steps(path: &str) -> Vec<&str> {
-    let mut steps = Vec::new();
-    let mut rest = path;
-    loop {
-        let quote = rest.trim_start().chars().next().filter(|c| ['"', '\''].contains(c));
-        let quoted = quote.and_then(|quote| rest.trim_start()[1..].split_once(quote));
-        if let Some((step, after)) = quoted
-            && let Some(after) = after.trim_start().strip_prefix('.').or(after.trim().is_empty().then_some(""))
-        {
-            steps.push(step);
-            if after.is_empty() && !rest.trim_end().ends_with('.') {
-                return steps;
-            }
-            rest = after;
-            continue;
-        }
-        let Some((step, after)) = rest.split_once('.') else {
-            steps.push(rest.trim());
-            return steps;
-        };
-        steps.push(step.trim());
-        rest = after;
-    }
+/// The parts of a dotted key as TOML has it: bare words, or text in quotes, with dots between them.
+///
+/// # Errors
+/// What is wrong with the key.
+pub fn key_parts(key: &str) -> Result<Vec<String>, String> {
+    let parts = toml_edit::Key::parse(key).map_err(|error| error.message().to_owned())?;
+    Ok(parts.iter().map(|part| part.get().to_owned()).collect())
 }
 
 /// A problem with a value that a model refused, in the model's words: as the expectation if it begins with "expected",
@@ -395,19 +378,21 @@ mod tests {
     fn paths_are_taken_apart_and_put_together() {
         for (path, wanted) in [
             ("mac.dcf.rate", vec!["mac", "dcf", "rate"]),
-            (" flow . tcp ", vec!["flow", "tcp"]),
-            ("tcp.my:Rule.beta", vec!["tcp", "my:Rule", "beta"]),
+            (" flow . 0 . tcp ", vec!["flow", "0", "tcp"]),
             ("tcp.\"a.b:Rule\".beta", vec!["tcp", "a.b:Rule", "beta"]),
             ("tcp.'a.b:Rule'", vec!["tcp", "a.b:Rule"]),
-            ("a.\"b", vec!["a", "\"b"]),
-            ("a.\"b\"c", vec!["a", "\"b\"c"]),
-            ("a..b", vec!["a", "", "b"]),
-            ("a.\"b\".", vec!["a", "b", ""]),
-            ("", vec![""]),
+            ("tcp.\"a\\u00e9\"", vec!["tcp", "a\u{e9}"]),
         ] {
-            assert_eq!(steps(path), wanted, "{path}");
+            assert_eq!(
+                key_parts(path).as_deref().ok(),
+                Some(&wanted.into_iter().map(str::to_owned).collect::<Vec<_>>()[..]),
+                "{path}"
+            );
+        }
+        for path in ["", ".", "a.", ".a", "a..b", "a.\"b", "a.\"b\"c", "tcp.my:Rule.beta", "a b", "a=1\nb", "a#"] {
+            assert!(key_parts(path).is_err(), "{path}");
         }
         assert_eq!(join("tcp", "a.b:Rule"), "tcp.\"a.b:Rule\"");
-        assert_eq!(steps(&join(&join("", "flow"), "a.b:Rule")), ["flow", "a.b:Rule"]);
+        assert_eq!(key_parts(&join(&join("", "flow"), "a.b:Rule")).ok(), Some(vec!["flow".into(), "a.b:Rule".into()]));
     }
 }

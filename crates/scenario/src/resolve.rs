@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::catalogue::{LAYOUT, Layout, ROOMS, layout, no_such_model, room, where_belongs};
 use crate::custom::{CustomClass, custom_tables, is_custom};
 use crate::files::{Files, MovementFile};
-use crate::merge::{Judge, PROFILE, Section, Values, join, profiles, steps};
+use crate::merge::{Judge, PROFILE, Section, Values, join, key_parts, profiles};
 use crate::problem::{Mark, Problem};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
@@ -218,7 +218,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn place(&self, path: &str) -> Option<Mark> {
         let mut best = None;
         let mut node: Option<&Node> = None;
-        for step in steps(path) {
+        for step in key_parts(path).unwrap_or_default() {
             let table = match node.map(|node| &node.kind) {
                 None => self.root,
                 Some(Kind::Table(table)) => table,
@@ -232,7 +232,7 @@ impl<'a> Resolver<'a> {
                 }
                 Some(Kind::Scalar(_) | Kind::Bad) => return best,
             };
-            let Some(entry) = table.get(step) else { return best };
+            let Some(entry) = table.get(&step) else { return best };
             node = Some(&entry.node);
             // The place of a table is its header; the place of a key in it is its value.
             best = Some(entry.node.mark.clone());

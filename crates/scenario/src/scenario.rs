@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hopyard_engine::Span;
 use serde_json::{Value, json};
 
+use crate::check::BYTES_A_NODE;
 use crate::custom::Surroundings;
 use crate::files::{Files, MOST_SCENARIO, in_megabytes, read_bounded};
 use crate::hash::hash;
@@ -156,6 +157,12 @@ impl Scenario {
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.resolved.nodes.count + self.resolved.nodes.wired
+    }
+
+    /// The memory that a run takes at the least, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        u64::from(self.nodes()) * BYTES_A_NODE
     }
 
     /// Warnings: what is possible, but may not be intended.

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::merge::steps;
+use crate::merge::key_parts;
 use crate::problem::{Mark, Problem, SETTING, Source};
 use crate::resolve::is_tcp_only;
 use crate::sweep::Sweep;
@@ -207,12 +207,16 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &S
     let path = path.trim();
     let source = Arc::new(Source::new(Some(SETTING.to_owned()), format!("{path}={value}")));
     let key_mark = Mark::new(&source, 0..path.len());
-    let steps = steps(path);
-    if steps.iter().any(|step| step.is_empty()) {
-        let problem = Problem::new(path, Some(&key_mark), format!("`{path}` is not a key"));
-        problems.push(problem.expected("a dotted key such as `mac.dcf.rate`"));
-        return;
-    }
+    let parts = match key_parts(path) {
+        Ok(parts) => parts,
+        Err(error) => {
+            let problem = Problem::new(path, Some(&key_mark), format!("`{path}` is not a key: {error}"));
+            let problem = problem.expected("a dotted key such as `mac.dcf.rate`");
+            problems.push(problem.hint("a part with other characters than letters, digits, _ and - stands in quotes"));
+            return;
+        }
+    };
+    let steps: Vec<_> = parts.iter().map(String::as_str).collect();
     let setting = match sweep.find(path, value) {
         Some((mark, node)) => Setting { node: node.clone(), key_mark: mark.clone() },
         None => Setting { node: parse_setting(&source, path.len() + 1, problems), key_mark },

@@ -80,7 +80,7 @@ fn nothing_is_said_of_what_depends_on_a_mistake() {
 fn what_a_file_does_not_have_is_said_with_the_name_of_the_file() {
     for text in ["", "\n# nothing\n", "duration = \"2 s\"\n"] {
         let shown = load(text, &[]).expect_err("no nodes");
-        assert!(shown.contains("the number of nodes is not given\n --> s.toml\n"), "{shown}");
+        assert!(shown.contains("the number of nodes is not given\n--> s.toml\n"), "{shown}");
     }
     let warnings = load("[nodes]\ncount = 2\n", &[]).map(|scenario| scenario.warnings()[0].as_warning());
     assert!(warnings.as_ref().is_ok_and(|shown| shown.contains("nothing is sent") && shown.contains("--> s.toml")));
