@@ -132,10 +132,15 @@ def prepare(folder: Path) -> None:
         "few.movements": "0.0 1.0 1.0 2.0 3.0 3.0\n",
     }
     packed = gzip.compress(setdest.encode())
+    # Several members in succession are one file (RFC 1952 section 2.2).
+    shorts = gzip.compress(b"x\n" * 2**20) * 119
     damaged = {
         "cut.tcl.gz": packed[:-12],
         "plain.tcl.gz": setdest.encode(),
         "flipped.tcl.gz": packed[:20] + bytes([packed[20] ^ 0xFF]) + packed[21:],
+        "lines.tcl.gz": shorts,
+        "faults.tcl.gz": gzip.compress(b"nonsense\n" * 2**20) * 9,
+        "faults.movements": b"0 1 1\n" + b"1 2\n" * 5_000_000,
         "bytes.tcl": b"$node_(0) set X_ \xff\xfe\n",
     }
     for name, data in {
@@ -143,7 +148,9 @@ def prepare(folder: Path) -> None:
         **damaged,
     }.items():
         (folder / name).write_bytes(data)
-    for name in (*movements, *damaged, "missing.tcl", "folder"):
+    for name in ("pipe.tcl", "pipe.toml"):
+        os.mkfifo(folder / name)
+    for name in (*movements, *damaged, "missing.tcl", "folder", "pipe.tcl"):
         (folder / f"{name}.toml").write_text(moving.replace("PATH", name))
     texts = {
         "good.toml": good,

@@ -111,6 +111,30 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
 
 
+def test_the_page_of_the_keys_has_the_units_of_each_quantity() -> None:
+    page = (DOCS / "scenario.md").read_text(encoding="utf-8")
+    table = page.partition("| quantity | units |")[2].partition("\n\n")[0]
+    rows = [line.strip("|").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) == 8
+    for _, units, example, key in rows:
+        (name,), (text,) = re.findall(r"`(.*)`", key), re.findall(r'`"(.*)"`', example)
+        # What is possible depends on the key; that the text is read as a quantity does not.
+        for unit in re.findall(r"`(.*?)`", units):
+            assert "is the text" not in problem_with(name, f"1 {unit}"), (name, unit)
+        assert "is the text" not in problem_with(name, text)
+        assert "is the text" in problem_with(name, "1 parsec")
+
+
+def problem_with(key: str, value: str) -> str:
+    """What is wrong with a scenario with this value; nothing if it is fine."""
+    scenario = hopyard.Scenario(nodes={"count": 2}, mobility={"model": "random_waypoint"})
+    try:
+        scenario.update({key: value})
+    except hopyard.ScenarioError as error:
+        return str(error)
+    return ""
+
+
 def shortened(arguments: list[str]) -> list[str]:
     """The arguments of `hopyard run`, with ten simulated seconds and a tenth of the runs."""
     short, rest = [], iter(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from typing import TYPE_CHECKING
 
@@ -243,8 +244,20 @@ def test_a_file_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
         ValueError, match=r"latin\.toml:2: expected UTF-8 text, found the byte 0xe9"
     ):
         Scenario.load(tmp_path / "latin.toml")
-    with pytest.raises(ValueError, match="at most 16 MiB"):
-        Scenario.load("/dev/zero")
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(20 * 2**20)
+    with pytest.raises(ValueError, match=r"large\.toml: a scenario has at most 16 MiB"):
+        Scenario.load(tmp_path / "large.toml")
+
+
+def test_a_pipe_that_the_process_was_given_is_read() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, CHAIN.encode())
+    os.close(writer)
+    try:
+        assert len(Scenario.load(f"/dev/fd/{reader}").flow) == 2
+    finally:
+        os.close(reader)
 
 
 SWEEP = """
@@ -282,3 +295,12 @@ def test_a_problem_of_a_sweep_names_its_line(tmp_path: Path) -> None:
     path.write_text(SWEEP.replace('"vegas"', '"vegsa"'))
     with pytest.raises(hopyard.ScenarioError, match=r"hops\.toml:8:26"):
         hopyard.run(path, progress=False)
+
+
+def test_tables_are_added_to_a_list(chain: Scenario) -> None:
+    scenario = chain
+    before = len(scenario.flow)
+    scenario.flow.append({"from": 1, "to": 0, "tcp": "vegas"})
+    assert len(scenario.flow) == before + 1
+    assert (scenario.flow[-1]["from"], scenario.flow[-1].tcp) == (1, "vegas")
+    assert Scenario.parse(scenario.to_toml()).hash == scenario.hash

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from hopyard.results import Results
+
+
+def path_of(given: str | PathLike[str], what: str) -> Path:
+    """A path that was given; the empty text, which would stand for the working folder, is none.
+
+    Raises:
+        ValueError: when it is empty; `what` says what is expected.
+    """
+    if given == "":
+        raise ValueError(f"expected the name of {what}, found ''")
+    return Path(given)
 
 
 @dataclass(frozen=True, slots=True)

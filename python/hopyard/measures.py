@@ -5,6 +5,7 @@ Each measure is one number a run, made from the run's rows; runs are then replic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from hopyard import catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import pyarrow as pa
 
@@ -248,11 +249,15 @@ def check_series(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tuple[str, ...]:
+    if not isinstance(names, Iterable):
+        raise TypeError(f"expected names of {what}, found {names!r}")
     given = names.split(",") if isinstance(names, str) else list(names)
     if not all(isinstance(name, str) for name in given):
         raise TypeError(f"expected names of {what}, found {given!r}")
-    chosen = tuple(dict.fromkeys(filter(None, (name.strip() for name in given))))
+    chosen = tuple(dict.fromkeys(name.strip() for name in given))
     for name in chosen:
+        if not name:
+            raise ValueError(f"a name of {what} is empty: expected names with commas between them")
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""

@@ -137,7 +137,7 @@ def threads(jobs: int | None, runs: int) -> int:
     """
     if jobs is None:
         return 0
-    if not hasattr(jobs, "__index__"):
+    if isinstance(jobs, bool) or not hasattr(jobs, "__index__"):
         raise TypeError(f"jobs: expected a whole number, found {jobs!r}")
     if jobs < 1:
         raise ValueError(f"expected one run at a time or more (jobs), found {jobs}")

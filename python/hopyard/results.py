@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,12 +13,14 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.confusion import confusion
+from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check, integers
 from hopyard.stats import estimate, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
+    from pathlib import Path
 
     from hopyard.confusion import Confusion
     from hopyard.measures import Floats, Integers, Measure
@@ -107,7 +108,7 @@ class Results:
         """
         from hopyard.loading import load
 
-        return load([Path(folder) for folder in folders])
+        return load([path_of(folder, "a folder of results") for folder in folders])
 
     def scenario(self, case: Case) -> Scenario:
         """The complete scenario of a case, with the files that it names.
@@ -248,6 +249,8 @@ class Results:
             case: the case; without it, all cases together.
             since: leaves out decisions before this time, in seconds.
         """
+        if isinstance(since, bool) or not isinstance(since, (int, float)):
+            raise TypeError(f"since: expected a number of seconds, found {since!r}")
         rows = self.decisions if case is None else self.rows("decisions", case)
         return confusion(rows.filter(pc.field("time_s") >= since))
 
@@ -294,9 +297,10 @@ class Results:
             OSError: when a file cannot be written; the error names it.
         """
         tables.check_format(format)
+        where = path_of(folder, "a folder for the results")
         if self.origin is None:
-            return tables.write(self, Path(folder), format, ())
-        return self.origin.save(self, Path(folder), format, force=force)
+            return tables.write(self, where, format, ())
+        return self.origin.save(self, where, format, force=force)
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", failed" if self.failures else ", interrupted"

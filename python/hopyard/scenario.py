@@ -6,12 +6,13 @@ import copy
 import json
 import math
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from hopyard import _core
-from hopyard.errors import Problem, ScenarioError
+from hopyard.errors import Problem, ScenarioError, path_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -41,7 +42,7 @@ class Section(MutableMapping[str, Found]):
     def __getitem__(self, key: str) -> Found:
         try:
             return self._scenario._read((*self._path, *_steps(key)))
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, ValueError):
             raise KeyError(key) from None
 
     def __setitem__(self, key: str, value: Found) -> None:
@@ -49,6 +50,8 @@ class Section(MutableMapping[str, Found]):
 
     def __delitem__(self, key: str) -> None:
         """Gives a key its default again."""
+        if key not in self:
+            raise KeyError(key)
         self._scenario._change([((*self._path, *_steps(key)), None)])
 
     def __getattr__(self, name: str) -> Found:
@@ -110,13 +113,44 @@ class Tables(Sequence["Section"]):
     @overload
     def __getitem__(self, index: slice) -> list[Section]: ...
     def __getitem__(self, index: int | slice) -> Section | list[Section]:
-        numbers = range(len(self))[index]
+        name = ".".join(map(str, self._path))
+        if not isinstance(index, slice) and not hasattr(index, "__index__"):
+            raise TypeError(f"{name}: expected the number of a table, found {index!r}")
+        try:
+            numbers = range(len(self))[index]
+        except IndexError:
+            raise IndexError(
+                f"there is no {name}[{index}]: there are {len(self)}, counted from 0"
+            ) from None
         if isinstance(numbers, range):
             return [Section(self._scenario, (*self._path, number)) for number in numbers]
         return Section(self._scenario, (*self._path, numbers))
 
+    def __getattr__(self, name: str) -> Found:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        what = ".".join(map(str, self._path))
+        raise AttributeError(
+            f"{what} is a list of tables, and has no {name!r}: "
+            f"expected a key of one of them, such as {what}[0].{name}"
+        )
+
     def __setattr__(self, name: str, value: Found) -> None:
         self._scenario._change([((*self._path, name), value)])
+
+    def append(self, table: Mapping[str, Any]) -> None:
+        """Adds a table: `scenario.flow.append({"from": 0, "to": 3})`.
+
+        Raises:
+            ScenarioError: when the scenario is wrong with it.
+        """
+        what = ".".join(map(str, self._path))
+        if not isinstance(table, (Mapping, Section)):
+            raise TypeError(f"{what}.append: expected a mapping of keys, found {table!r}")
+        given: Any = self._scenario._document
+        for step in self._path:
+            given = given[step]
+        self._scenario._change([(self._path, [*given, table])])
 
     def __len__(self) -> int:
         return len(self._scenario._lookup(self._path))
@@ -183,7 +217,7 @@ class Scenario(Section):
             OSError: when it cannot be read.
             ValueError: when it is no text, or too large.
         """
-        path = Path(path)
+        path = path_of(path, "a scenario file")
         return cls.parse(_read_text(path), name=str(path), base=path.parent)
 
     @classmethod
@@ -261,7 +295,7 @@ class Scenario(Section):
             ScenarioError: when a value does not fit, with every problem found.
             OSError: when the file cannot be read.
         """
-        path = Path(path)
+        path = path_of(path, "a scenario file")
         cases = _core.Scenario.parse_cases(
             _read_text(path), str(path), path.parent, _given(seed, series), _axes(set)
         )
@@ -294,7 +328,7 @@ class Scenario(Section):
         Raises:
             OSError: when it cannot be written.
         """
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        path_of(path, "a file").write_text(self.to_toml(), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"<hopyard scenario {self._complete['name']!r}, {self.hash}>"
@@ -348,11 +382,9 @@ def _remake(document: dict[str, Any], base: Path) -> Scenario:
 
 def _steps(key: str) -> list[_Step]:
     """The parts of a dotted key. A part that contains a dot is quoted, as in TOML."""
-    steps = [step or quoted.strip("\"'") for quoted, step in _STEP.findall(key)]
-    return [int(step) if step.isdecimal() else step for step in steps]
-
-
-_STEP = re.compile(r"""(?:^|(?<=\.))(?:("[^"]*"|'[^']*')(?=\.|$)|([^.]*))""")
+    if not isinstance(key, str):
+        raise TypeError(f"expected a key such as 'mac.dcf.rate', found {key!r}")
+    return [int(step) if step.isdecimal() else step for step in _core.key_parts(key)]
 
 
 def _put(where: Any, path: Sequence[_Step], value: Found | None, above: str = "") -> None:
@@ -392,7 +424,12 @@ MOST_BYTES = 16 * 2**20
 
 def _read_text(path: Path) -> str:
     """The text of a scenario file."""
-    # The path may be a pipe, as in `<(...)`, or a device without an end: read up to a limit.
+    kind = path.stat().st_mode
+    # A pipe that this process was given, as with `<(...)`, has somebody who writes into it. Another
+    # one may wait for ever, and a device may have no end.
+    given = path.parent in (Path("/dev/fd"), Path("/proc/self/fd")) or path == Path("/dev/stdin")
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or (given and stat.S_ISFIFO(kind))):
+        raise ValueError(f"{path}: expected a regular file, found {_kind_of(kind)}")
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -404,6 +441,17 @@ def _read_text(path: Path) -> str:
         raise ValueError(
             f"{path}:{line}: expected UTF-8 text, found the byte 0x{data[error.start]:02x}"
         ) from None
+
+
+def _kind_of(mode: int) -> str:
+    """What a path leads to that is no regular file."""
+    kinds = {
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    return kinds.get(stat.S_IFMT(mode), "something else")
 
 
 def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str]]:
@@ -506,6 +554,8 @@ def _choices(key: str, value: Any) -> list[str]:
     values = _listed(value)
     if values == []:
         raise ValueError(f"set[{key!r}]: expected at least one value, found an empty list")
+    if value is None or None in (values or []):
+        raise TypeError(f"set[{key!r}]: expected a value, or a list of values, found {value!r}")
     return [_text(key, each) for each in ([value] if values is None else values)]
 
 

@@ -24,6 +24,8 @@ def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
     Raises:
         ValueError: when the quantity was not sampled in that run.
     """
+    if run is not None and (isinstance(run, bool) or not hasattr(run, "__index__")):
+        raise TypeError(f"run: expected the number of a run, found {run!r}")
     wanted = pc.field("quantity") == quantity
     chosen = results.series.filter(wanted if run is None else wanted & (pc.field("run") == run))
     if not len(chosen):
