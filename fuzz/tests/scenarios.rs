@@ -6,12 +6,16 @@ use std::path::Path;
 use hopyard_scenario::{KINDS, Scenario, new_scenario};
 
 const SEEDS: &[&str] = &[
-    "name = \"a\"\nprofile = \"ns2\"\nduration = \"5 s\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\n[mac.dcf]\nrate = \"2 Mbps\"\n\
-     [routing]\nprotocol = \"static\"\n[routing.static]\nothers = \"chain\"\n[[flow]]\nfrom = 0\nto = 2\ntcp = \"vegas\"\nwindow = 8\n\
+    "name = \"a\"\nprofile = \"ns2\"\nduration = \"5 s\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\n[mac.dcf]\n\
+     rate = \"2 Mbps\"\n\
+     [routing]\nprotocol = \"static\"\n[routing.static]\nothers = \"chain\"\n[[flow]]\nfrom = 0\nto = 2\n\
+     tcp = \"vegas\"\nwindow = 8\n\
      [flow.vegas]\nalpha = 2\n[[flow]]\nfrom = 2\nto = 0\nudp = true\n[flow.cbr]\nrate = \"8 kbps\"\n",
     "[nodes]\ncount = 4\nwired = 1\narea = [\"500 m\", \"400 m\"]\nplacement = \"uniform\"\n[[movement]]\nnodes = [1]\n\
-     [movement.waypoints]\ntrack = [{ at = \"1 s\", x = \"0 m\", y = \"9 m\" }]\n[flows]\nrandom = 3\nstart = [\"0 s\", \"9 s\"]\n\
-     [[wire]]\nbetween = [3, 4]\nlosses = { segments = [1, 2] }\n[link.arp]\ndelay = \"1 ms\"\n[measure]\nseries = [\"cwnd\", \"srtt\"]\n",
+     [movement.waypoints]\ntrack = [{ at = \"1 s\", x = \"0 m\", y = \"9 m\" }]\n[flows]\nrandom = 3\n\
+     start = [\"0 s\", \"9 s\"]\n\
+     [[wire]]\nbetween = [3, 4]\nlosses = { segments = [1, 2] }\n[link.arp]\ndelay = \"1 ms\"\n[measure]\n\
+     series = [\"cwnd\", \"srtt\"]\n",
 ];
 
 const WORDS: &[&str] = &[

@@ -1,5 +1,5 @@
-//! What Westwood and Westwood+ estimate, on a path whose share is known: 10 Mb/s and 2 ms, then a bottleneck of 2 Mb/s
-//! and 48 ms with room for 50 packets.
+//! The estimates of Westwood and Westwood+ on a path whose rate is known: 10 Mb/s and 2 ms, then a bottleneck of 2 Mb/s
+//! and 48 ms with a queue of 50 packets.
 
 mod common;
 
@@ -66,7 +66,7 @@ fn alone_the_estimate_is_the_bottlenecks_rate() {
         let (goodput, _) = series(&outcome, 0, "goodput");
         let (estimate, _) = series(&outcome, 0, "bandwidth");
         assert!(goodput <= SHARE * 1.001, "{variant} {profile}: {goodput}");
-        // Linux computes in whole bytes per millisecond: each of two averages stops up to 7 short.
+        // Linux computes in whole bytes per millisecond: each of two averages ends up to 7 too low.
         let lowest = if profile == "linux" { SHARE - 2.0 * 7.0 * 8.0 } else { 0.99 * SHARE };
         assert!((lowest..1.01 * SHARE).contains(&estimate), "{variant} {profile}: {estimate} of {SHARE}");
     }
@@ -82,8 +82,8 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
             let (estimate, _) = series(&outcome, flow, "bandwidth");
             sum += goodput;
             assert!((goodput / (SHARE / 2.0) - 1.0).abs() < 0.05, "{variant} {profile}: {goodput}");
-            // Westwood sees the distance of two segments that left the bottleneck in a row: more than its share. By the
-            // clock ns-3 counts one acknowledgement of a window too many.
+            // Westwood uses the time between two consecutive segments at the bottleneck, and so estimates more than its
+            // share. With the clock of ns-3, a window counts one acknowledgement too many.
             let range = match (variant, profile) {
                 ("westwood", _) => 1.2..2.1,
                 (_, "ns3") => 1.0..1.1,
@@ -99,8 +99,8 @@ fn of_two_flows_westwood_plus_estimates_the_share() {
 #[test]
 fn compressed_acknowledgements_run_away_with_westwood_alone() {
     for (variant, profile) in ESTIMATORS {
-        // Data on the way back makes the acknowledgements wait, and leave in bursts at the bottleneck's rate for 40
-        // bytes.
+        // Because of the data in the other direction, acknowledgements wait and leave in bursts, at the rate of the
+        // bottleneck for packets of 40 bytes.
         let outcome = run(&path(&[(0, 2, variant, profile), (2, 0, "newreno", "rfc")], 0.0));
         let (goodput, _) = series(&outcome, 0, "goodput");
         let (estimate, highest) = series(&outcome, 0, "bandwidth");
@@ -126,7 +126,8 @@ fn one_loss_in_a_hundred_costs_less_than_it_costs_newreno() {
     for (variant, profile) in ESTIMATORS.into_iter().chain(others) {
         let found = goodput(variant, profile, 0.01);
         assert!(found > 1.15 * newreno && found < SHARE, "{variant} {profile}: {found}, NewReno {newreno}");
-        // When nothing is lost the path is as full as NewReno's. Linux's low estimate lets it run dry for a moment.
+        // Without losses the path is as full as with NewReno. Because of Linux's low estimate it is idle for a short
+        // time.
         let full = goodput(variant, profile, 0.0);
         assert!(full > if profile == "linux" { 0.98 } else { 0.999 } * SHARE, "{variant} {profile}: {full}");
     }

@@ -30,7 +30,7 @@ fn oo_and_othmans_static_chain() {
 
 #[test]
 fn what_was_counted_before_the_window_is_not_of_it() {
-    // Four hops of 200 m: hidden nodes cost NewReno a steady stream of timeouts and retransmissions.
+    // Four hops of 200 m: because of hidden nodes, NewReno always has timeouts and retransmissions.
     let mut spec = network("ns2", "aodv", &chain(5, 200.0));
     add_tcp(&mut spec, 0, 4, "ns2", "newreno", |_| {});
     spec.duration = Span::from_secs(60);
@@ -56,8 +56,8 @@ fn losses_as_ns2_scripts_count_them_are_of_one_window() {
     spec.duration = Span::from_secs(60);
     spec.measure_from = hopyard_engine::Time::ZERO + Span::from_secs(50);
     let flow = run(&spec).flows.remove(0);
-    // What drops are divided by: the segments and the acknowledgements of the window, of which there are no more than
-    // segments.
+    // The denominator of the loss rate: the segments and the acknowledgements of the measuring window. There are at
+    // most as many acknowledgements as segments.
     let numbered = (flow.packets_dropped + flow.packets_queued) as f64 * 100.0 / flow.loss_ns2_percent;
     let sent = flow.packets_sent as f64;
     assert!(sent < numbered && numbered <= 2.05 * sent, "{numbered} packets, {sent} of them segments");

@@ -1,5 +1,4 @@
-//! Whatever network is built, no packet is lost without a reason, nothing panics, and the tables agree with one
-//! another.
+//! In any network, no packet is lost without a reason, nothing panics, and the tables are consistent.
 
 mod common;
 
@@ -63,7 +62,7 @@ fn flow() -> impl Strategy<Value = FlowPlan> {
 fn add(spec: &mut Spec, plan: &FlowPlan) {
     let nodes = spec.nodes.len() as u32;
     let from = plan.from % nodes;
-    // Any node but the source.
+    // Any node except the source.
     let to = (from + 1 + plan.to % (nodes - 1)) % nodes;
     if let Some(variant) = plan.variant {
         add_tcp(spec, from, to, plan.profile, variant, |tcp| {
@@ -93,7 +92,7 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
         Transport::Tcp { acking, .. } => {
             *acking = acking::Config::of_profile(plan.acking, plan.profile).expect("a way of acknowledging");
         }
-        // A file needs a transport that paces it.
+        // An endless file needs a transport with a window.
         Transport::Udp if !offers_packets => {
             flow.traffic = traffic::Config::of_profile("cbr", "rfc").expect("traffic");
         }
@@ -103,7 +102,7 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
     flow.stop = plan.stop.map_or(Time::NEVER, |stop| Time::ZERO + Span::from_millis(stop));
 }
 
-/// Any small network: a handful of nodes in a square of 700 m, still or very fast, some of them wired.
+/// Any small network: a few nodes in a square of 700 m, stationary or very fast, some of them wired.
 fn spec() -> impl Strategy<Value = Spec> {
     let ground = (select(&PROFILES[..]), prop::collection::vec((0.0..700.0_f64, 0.0..700.0_f64), 2..9), any::<u64>());
     let protocols = (names(routing::MODELS), prop::option::of(10.0..300.0_f64));
@@ -174,12 +173,12 @@ fn spec() -> impl Strategy<Value = Spec> {
     )
 }
 
-/// What must hold between the tables of any run.
+/// Conditions on the tables of any run.
 fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     for flow in &outcome.flows {
         prop_assert!(flow.packets_unique <= flow.packets_arrived, "{flow:?}");
         prop_assert!(flow.packets_unique <= flow.packets_sent, "{flow:?}");
-        // A packet whose acknowledgement the MAC lost may end more than once, but none ends nowhere.
+        // A packet whose acknowledgement the MAC lost may end more than once, but each packet ends at least once.
         let ends = flow.packets_arrived + flow.packets_dropped + flow.packets_left;
         prop_assert!(flow.packets_sent <= ends, "{flow:?}");
         prop_assert!(flow.delay_ms.is_some() == (flow.packets_arrived > 0), "{flow:?}");
@@ -222,7 +221,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
     }
 }
 
-/// A node behind a wire stands beside nodes that search routes by radio: it must not take part.
+/// A node with a wire is near nodes that search routes by radio. It must not take part in their protocol.
 #[test]
 fn a_node_without_a_radio_takes_no_part_in_the_air() {
     for protocol in ["aodv", "dsdv"] {
@@ -240,8 +239,8 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
     }
 }
 
-/// Requests of ARP and AODV are broadcast, and not repeated by the MAC: those sent in the same instant collide, and
-/// must not do so again and again.
+/// Requests of ARP and AODV are broadcast, and the MAC does not repeat broadcasts. Requests sent at the same time
+/// collide, but they must not collide again and again.
 #[test]
 fn flows_that_start_in_the_same_instant_all_get_through() {
     for protocol in ["static", "oracle", "aodv", "dsdv"] {

@@ -1,4 +1,4 @@
-//! A congestion control from outside the crate: it behaves as the same code within, gets a stream of its own, and ends
+//! An external congestion control: it behaves as the same code inside the crate, has its own random stream, and ends
 //! the run when it fails.
 
 mod common;
@@ -49,7 +49,7 @@ impl CongestionControl for Failing {
     }
 }
 
-/// Makes them, and notes what their streams begin with.
+/// Makes instances, and records the first values of their streams.
 #[derive(Debug)]
 struct Rule {
     at: Time,

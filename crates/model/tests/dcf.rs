@@ -1,4 +1,4 @@
-//! DCF at saturation: one station against arithmetic and ns-2's figures, several against ns-2.
+//! DCF at saturation: one station compared with arithmetic and ns-2, several stations compared with ns-2.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn saturation(
     with_ranges(&mut spec, 250.0, sense);
     for sender in senders {
         add_cbr(&mut spec, sender, to, size, Span::from_micros(500));
-        // One after the other, so that each resolves the receiver's address in peace.
+        // One after the other, so that the address resolutions do not disturb each other.
         let started = spec.flows.len() as u64;
         spec.flows.last_mut().expect("a flow").start = Time::from_nanos(started * 100_000_000);
     }
@@ -38,7 +38,7 @@ fn saturation(
 
 #[test]
 fn one_station_gives_what_ns2_gives() {
-    // ns-2.35, medians of five seeds: (payload, rate, with RTS, without).
+    // ns-2.35, medians of five seeds: (payload, rate, with RTS, without RTS).
     for (size, rate, with_rts, without) in [
         (64, 1.0, 201.3, 274.4),
         (512, 1.0, 668.5, 751.6),
@@ -82,9 +82,9 @@ fn hidden_stations_collide_as_in_ns2() {
     }
 }
 
-/// Three stations in a row at this distance, with threshold reception. The middle one sends to one end, the other end
-/// sends to the middle one, both saturated. The result is the share of the outer sender's data frames that nobody
-/// acknowledges.
+/// Three stations in a row at this distance, with threshold reception. The middle station sends to one end, and the
+/// other end sends to the middle station; both are saturated. The result is the share of unacknowledged data frames of
+/// the outer sender.
 fn failures_of_the_outer_sender(distance: f64) -> f64 {
     let mut spec = network("rfc", "static", &chain(3, distance));
     spec.radio.reception = Reception::Threshold;

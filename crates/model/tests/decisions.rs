@@ -1,4 +1,4 @@
-//! What senders take losses for is held against what has happened: each kind of loss is brought about on purpose.
+//! The classifications of losses by the senders, compared with the true causes. Each test produces one kind of loss.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
     spec
 }
 
-/// WELCOME with another way of sampling round trips than its default.
+/// WELCOME with a different sampling of round-trip times than its default.
 fn sampled(spec: &mut Spec, sampling: welcome::Sampling) {
     if let Transport::Tcp { config, .. } = &mut spec.flows[0].transport {
         config.congestion = Config::Welcome(welcome::Params { sampling, ..welcome::Params::of_profile("ns2") });
@@ -44,7 +44,7 @@ fn add_welcome(spec: &mut Spec, to: u32) {
     add_tcp(spec, 0, to, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 40));
 }
 
-/// Four hops; from 5 s to 10 s the node in the middle is away.
+/// Four hops. From 5 s to 10 s the middle node is out of range.
 fn broken_chain() -> Spec {
     let mut spec = network("ns2", "aodv", &chain(5, 200.0));
     let order = |at, y| waypoints::Order {
@@ -77,7 +77,7 @@ fn full_queues(sampling: welcome::Sampling) -> Vec<DecisionRow> {
     sampled(&mut spec, sampling);
     spec.duration = Span::from_secs(60);
     let outcome = run(&spec);
-    // ns-2's short timeout may come before a repair is acknowledged.
+    // ns-2's short timeout may expire before a retransmission is acknowledged.
     let rows = all(&outcome, "short queue", |row| {
         row.transmissions > 1
             || (row.true_cause, row.lost, row.lost_reason, row.lost_at_node)
@@ -88,7 +88,7 @@ fn full_queues(sampling: welcome::Sampling) -> Vec<DecisionRow> {
 
 #[test]
 fn a_full_queue_is_congestion() {
-    // Sampled once in a round trip, the round trip is seen to grow with the queue.
+    // With one sample in each round trip, the increase of the round-trip time with the queue is visible.
     let rows = full_queues(welcome::Sampling::RoundTrip);
     let right = rows.iter().filter(|row| row.decided == "congestion").count();
     assert!(rows.len() > 10 && 10 * right >= 9 * rows.len(), "{right} of {}", rows.len());
@@ -97,8 +97,8 @@ fn a_full_queue_is_congestion() {
 #[test]
 fn ten_acknowledgements_do_not_show_a_queue_that_fills_slowly() {
     let rows = full_queues(welcome::Sampling::Acknowledgement);
-    // In slow start the queue fills fast enough to be seen. In congestion avoidance twenty acknowledgements come for
-    // each segment that the window grows by: the last ten round trips are the same.
+    // In slow start the queue grows fast enough to be visible. In congestion avoidance, twenty acknowledgements arrive
+    // for each segment by which the window grows: the last ten round-trip times are equal.
     assert_eq!(rows[0].decided, "congestion");
     let later = &rows[1..];
     assert!(later.len() > 10 && later.iter().all(|row| row.decided == "wireless"), "{later:?}");
@@ -106,7 +106,7 @@ fn ten_acknowledgements_do_not_show_a_queue_that_fills_slowly() {
 
 #[test]
 fn a_wire_that_loses_is_a_channel_with_errors() {
-    // Nine segments fill the path and its queue does not grow: the round trip stays as it is.
+    // Nine segments fill the path and its queue does not grow: the round-trip time does not change.
     let mut spec = wire(|wire| wire.losses.segments = vec![100, 300]);
     add_tcp(&mut spec, 0, 1, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 9));
     let outcome = run(&spec);
@@ -130,7 +130,7 @@ fn a_lost_acknowledgement_is_found_behind_a_timeout() {
 
 #[test]
 fn a_late_acknowledgement_is_no_loss() {
-    // The receiver waits for a second segment that never comes, longer than the sender's timeout.
+    // The receiver waits for a second segment, which never arrives, for longer than the sender's timeout.
     let mut spec = wire(|_| {});
     add_tcp(&mut spec, 0, 1, "ns2", "welcome", |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(512), 1));
     if let Transport::Tcp { acking, config } = &mut spec.flows[0].transport {
@@ -157,7 +157,8 @@ fn a_node_that_walks_away_is_a_link_failure() {
 
 #[test]
 fn neighbours_that_do_not_hear_each_other_interfere() {
-    // A chain of seven hops disturbs itself, and another sender in the middle does the rest; nobody moves.
+    // The segments on a chain of seven hops disturb each other, and another sender is in the middle. The nodes do not
+    // move.
     let mut spec = network("ns2", "aodv", &chain(8, 200.0));
     add_welcome(&mut spec, 7);
     add_cbr(&mut spec, 4, 5, 512, Span::from_millis(15));
@@ -166,11 +167,11 @@ fn neighbours_that_do_not_hear_each_other_interfere() {
     let outcome = run(&spec);
     let count = |cause| outcome.decisions.iter().filter(|row| row.true_cause == cause).count();
     assert!(count("interference") > 5, "{:?}", outcome.decisions);
-    // Frames fail and AODV takes links for broken, but none is.
+    // Frames fail, and AODV regards links as broken although no link is broken.
     assert_eq!((count("link_failure"), count("channel_error")), (0, 0));
 }
 
-/// WELCOME, but it tells nobody what it decides.
+/// WELCOME without a report of its decisions.
 struct Silent(Welcome);
 
 impl CongestionControl for Silent {

@@ -1,5 +1,5 @@
-//! The same scenario, seed and version give the same results: whatever the medium's switches, whoever watches, on as
-//! many threads as there are.
+//! The same scenario, seed and version give the same results, with any switches of the medium, with any observation,
+//! and with any number of threads.
 
 mod common;
 
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use common::{add_cbr, add_tcp, run, scenarios};
 
-/// Everything in two outcomes but their series, and what observing itself costs.
+/// Everything in two outcomes except the series and the events of the observation itself.
 fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
     assert_eq!(found.flows, expected.flows, "{name}: flows");
     assert_eq!(found.nodes, expected.nodes, "{name}: nodes");
@@ -27,7 +27,7 @@ fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
     assert_eq!(found.digest, expected.digest, "{name}: digest");
 }
 
-/// Runs every scenario as it is and changed, in parallel, and demands the same results.
+/// Runs every scenario in two forms in parallel, and requires equal results.
 fn unchanged_by(change: impl Fn(&mut Spec) + Sync) -> Vec<(Outcome, Outcome)> {
     scenarios::all()
         .into_par_iter()
@@ -103,7 +103,7 @@ fn seed_and_run_do_matter() {
     }
 }
 
-/// A flow's row without its share of all packets of the run, which others' packets change.
+/// A flow's row without its share of all packets of the run, which depends on the packets of other flows.
 fn by_itself(row: &FlowRow) -> FlowRow {
     FlowRow { loss_ns2_percent: 0.0, ..row.clone() }
 }
@@ -153,7 +153,7 @@ fn a_busy_cell_far_away_changes_no_other() {
     }
 }
 
-/// The true number of hops over time shows where the nodes are; it must not depend on what they send.
+/// The true number of hops over time depends only on the positions of the nodes. It must not depend on their traffic.
 #[test]
 fn every_variant_meets_the_same_movement() {
     let hops = |variant: &str| {
@@ -176,12 +176,12 @@ fn every_variant_meets_the_same_movement() {
         assert_eq!(series, movement, "{variant}");
         digests.push(digest);
     }
-    // Reno and NewReno may send alike in so short a time; not all five do.
+    // In such a short time Reno and NewReno may send the same segments, but not all five variants do.
     digests.dedup();
     assert!(digests.len() > 2, "the variants send alike");
 }
 
-/// Of two transmissions to the same hearers the draws differ; of the same transmission they do not.
+/// Two transmissions to the same listeners have different draws. One transmission always has the same draws.
 #[test]
 fn shadowing_is_drawn_anew_and_from_the_seed() {
     let arrived = |seed, sigma| {

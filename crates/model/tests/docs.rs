@@ -1,4 +1,4 @@
-//! The documentation names files and functions; they must be there.
+//! The documentation names files and functions. They must exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn links_lead_to_what_they_say() {
         let folder = path.parent().expect("a folder");
         for (text, target) in links(&page) {
             let target = target.split('#').next().unwrap_or_default();
-            // The comparison with other simulators is written by the program that makes it.
+            // A program writes the comparison with other simulators.
             if target.ends_with("validation.md") {
                 continue;
             }
@@ -46,7 +46,7 @@ fn links_lead_to_what_they_say() {
             let name = text.trim_matches('`');
             let is_function = text.starts_with('`') && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
             match fs::read_to_string(&file) {
-                // Folders and pictures are no text.
+                // Folders and pictures contain no text.
                 Err(_) if file.exists() => {}
                 Err(_) => broken.push(format!("{}: no file {target}", path.display())),
                 Ok(source) if is_function && target.ends_with(".rs") => {
@@ -64,7 +64,7 @@ fn links_lead_to_what_they_say() {
     assert!(checked > 100, "only {checked} links were found");
 }
 
-/// A page for every model, each with the place for its generated table.
+/// There is a page for every model, each with the marks of its generated table.
 #[test]
 fn every_model_has_its_page() {
     use hopyard_model::{

@@ -1,8 +1,8 @@
-//! Forced drops beside ns-3.37: where the algorithm is the same, the same segments leave, and windows differ by less
+//! Forced drops compared with ns-3.37: with the same algorithm, the same segments are sent, and windows differ by less
 //! than 1 %.
 //!
-//! The reference is `validation/peers/data/ns3_forced_drops.csv`. `make validate` shows every case, those with other
-//! algorithms included, and `docs/validation.md` says what differs and why.
+//! The reference is `validation/peers/data/ns3_forced_drops.csv`. `make validate` shows every case, including those
+//! with other algorithms. `docs/validation.md` explains the differences.
 
 #[path = "two_links/ns3.rs"]
 mod ns3;
@@ -24,8 +24,7 @@ fn where_the_algorithm_is_the_same_so_are_segments_and_windows() {
             let name = format!("{} and {}, {:?}", case.tcp, rival.name, case.drops);
             assert_eq!(result.first_difference, None, "{name}");
             assert!(result.window < 0.01, "{name}: {}", result.window);
-            // CUBIC's window is the same to the segment: what is left is ns-3's acknowledgement that opens the
-            // connection.
+            // CUBIC's window is exactly equal. The only difference is ns-3's acknowledgement that opens the connection.
             let time = if case.tcp == "Cubic" { 50e-6 } else { 0.1 };
             assert!(result.time < time, "{name}: {} s", result.time);
             compared += 1;
@@ -54,7 +53,7 @@ fn the_comparison_sees_differences() {
     let result = ns3::compare(&newreno.sent, &of("Cubic").sent);
     assert!(result.window > 0.3, "{}", result.window);
     assert!(ns3::compare(&newreno.sent, &bbr.sent).first_difference.is_some());
-    // The losses are repaired among the first hundred segments.
+    // The losses are repaired within the first hundred segments.
     assert!(!ns3::compare(&newreno.sent, &newreno.sent[..30]).same_again);
     assert_eq!(ns3::compare(&newreno.sent, &newreno.sent[..100]).first_difference, Some(100));
 }

@@ -1,8 +1,8 @@
-//! Forced drops: TCP in the profile `ns2` sends what ns-2.35's agents send, segment for segment.
+//! Forced drops: in the profile `ns2`, TCP sends the same segments as ns-2.35's agents.
 //!
-//! The reference (`data/ns2_forced_drops.csv`) was made with ns-2.35: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, no
-//! loss but the segments listed, window 100. Set `clean`: initial window 1, no limited transmit, no SYN, minimum
-//! timeout 1 s; set `ns235`: the defaults of 2.35. `make validate` makes the same comparison as a table.
+//! The reference (`data/ns2_forced_drops.csv`) was made with ns-2.35: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms,
+//! window 100, only the listed segments are lost. Set `clean`: initial window 1, no limited transmit, no SYN, minimum
+//! timeout 1 s. Set `ns235`: the defaults of 2.35. `make validate` makes a table of the same comparison.
 
 mod two_links;
 
@@ -21,7 +21,7 @@ fn every_segment_is_sent_as_in_ns2() {
     let cases = read_reference(include_str!("data/ns2_forced_drops.csv"));
     assert_eq!(cases.len(), 6 * (6 + 3), "six variants, six clean cases, three with the defaults");
     for Case { name: (set, variant, case), drops, events: reference, .. } in cases {
-        // The reference's times are cut to six digits.
+        // The times of the reference are truncated to six digits.
         let until = reference.last().expect("a case has events").time + Span::from_micros(1);
         let ours = sends(run_ns2(&set, &variant, &drops), until);
         let result = compare(&ours, &reference);
@@ -34,7 +34,7 @@ fn every_segment_is_sent_as_in_ns2() {
     }
 }
 
-/// The cases of `validation/peers/data/ns2_openings.csv` that `wanted` takes by set of defaults, variant and case.
+/// The cases of `validation/peers/data/ns2_openings.csv` that `wanted` selects by set of defaults, variant and case.
 fn openings(count: usize, wanted: impl Fn(&str, &str, &str) -> bool) {
     let mut cases = read_reference(include_str!("../../../validation/peers/data/ns2_openings.csv"));
     cases.retain(|case| wanted(&case.name.0, &case.name.1, &case.name.2));
@@ -50,7 +50,7 @@ fn openings(count: usize, wanted: impl Fn(&str, &str, &str) -> bool) {
     }
 }
 
-/// The first segment, its acknowledgement, the second segment, and one of these with a later one.
+/// The first segment, its acknowledgement, the second segment, and one of these with a later segment.
 #[test]
 fn vegas_that_loses_its_first_segments_sends_as_in_ns2() {
     openings(10, |set, variant, _| variant == "Vegas" && !set.contains("_delayed"));
@@ -89,7 +89,8 @@ fn the_comparison_sees_differences() {
 #[test]
 fn every_variant_differs_from_every_other() {
     let variants = ["Tahoe", "Reno", "Newreno", "NewrenoSBS", "Sack1", "Vegas"];
-    // Three losses and a timeout soon after: with fewer, or with a patient timer, the two NewRenos are the same.
+    // Three losses and a timeout soon after them. With fewer losses, or with a longer timer, the two variants of
+    // NewReno are equal.
     let runs = variants.map(|variant| sends(run_ns2("ff96", variant, &[14, 26, 28]), Time::NEVER));
     for first in 0..variants.len() {
         for second in first + 1..variants.len() {
@@ -99,7 +100,7 @@ fn every_variant_differs_from_every_other() {
     }
 }
 
-/// The segments at the bottleneck every 10 ms from 20 to 40 s, on a path without loss.
+/// The number of segments at the bottleneck every 10 ms from 20 to 40 s, on a path without losses.
 fn queue(variant: &str, profile: &str) -> Vec<usize> {
     let config = tcp::Config {
         tcp: tcp::Params { window: 60, ..tcp::Params::of_profile(profile) },
@@ -120,7 +121,7 @@ fn queue(variant: &str, profile: &str) -> Vec<usize> {
 fn vegas_keeps_a_few_segments_queued() {
     for profile in ["rfc", "ns2"] {
         let queue = queue("vegas", profile);
-        // alpha to beta wait, one more is being sent, and acknowledgements come in pairs.
+        // Between alpha and beta segments wait, one more is being sent, and acknowledgements arrive in pairs.
         let mean = queue.iter().sum::<usize>() as f64 / queue.len() as f64;
         assert!((1.0..=4.0).contains(&mean), "{profile}: {mean}");
         assert!(queue.iter().all(|&segments| segments <= 6), "{profile}: {:?}", queue.iter().max());

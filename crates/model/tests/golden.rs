@@ -1,8 +1,8 @@
-//! Golden results: for every model of every room a short run, kept as a table beside its digest in `golden/`.
+//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`.
 //!
-//! The tables are `insta` snapshots: they are plain text files that a review shows line by line, and `cargo insta
-//! review` takes over a change that is meant. Such a change belongs into the changelog under Results, with its reason.
-//! The rooms' lists of models are walked, so that a new model has no place to hide.
+//! The tables are `insta` snapshots: plain text files that a review shows line by line. `cargo insta review` accepts an
+//! intended change. Such a change is listed in the changelog under Results, with its reason. The tests use the lists of
+//! models, so that they include every new model.
 
 mod common;
 
@@ -26,7 +26,7 @@ use hopyard_model::{link, mac, routing, traffic};
 use common::table::table;
 use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_dcf, with_ranges};
 
-/// The profiles of the model with this name, each by its name and the model's.
+/// The profiles of the model with this name, each with its own name and the model's name.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
     models
         .iter()
@@ -77,7 +77,7 @@ fn medium_access() {
     check("mac", &runs);
 }
 
-/// Two pairs that interfere, the near one and the far one, in each way of reception.
+/// Two pairs of nodes that interfere, one near and one far, with each kind of reception.
 #[test]
 fn reception() {
     let runs: Vec<_> = [("threshold", Reception::Threshold), ("ns2", Reception::Ns2), ("sinr", Reception::Sinr)]
@@ -120,7 +120,7 @@ fn path_loss() {
     check("propagation", &runs);
 }
 
-/// What of a chain's last hop is left when its nodes move in each way.
+/// The packets on a chain's last hop when its nodes move in each way.
 #[test]
 fn movement() {
     const FILE: &str = "\
@@ -161,7 +161,7 @@ fn movement() {
     check("mobility", &runs);
 }
 
-/// Two ways around a square; the node on the shorter one walks away and comes back.
+/// Two paths around a square. The node on the shorter path moves away and returns.
 #[test]
 fn routes() {
     let runs: Vec<_> = routing::MODELS
@@ -196,7 +196,7 @@ fn routes() {
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
             for flow in &mut spec.flows {
-                // By then DSDV, which settles slowly in the profile ns2, knows every route.
+                // At this time DSDV knows every route, although it settles slowly in the profile `ns2`.
                 flow.start = seconds(40);
             }
             stagger(&mut spec);
@@ -207,7 +207,7 @@ fn routes() {
     check("routing", &runs);
 }
 
-/// A gateway's bottleneck: three segments of one window lost, then one more, then its retransmission too.
+/// The bottleneck of a gateway: three segments of one window are lost, then one more, and then its retransmission.
 fn bottleneck(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
     for node in &mut spec.nodes {
@@ -236,7 +236,7 @@ fn congestion_control() {
         spec.duration = Span::from_secs(5);
         runs.push((format!("{model} {profile}, 4 hops"), run(&spec)));
     }
-    // Profiles that a model has of its own.
+    // Profiles that belong to one model only.
     for model in congestion::MODELS {
         for own in model.profiles.iter().filter(|own| !["rfc", "ns2"].contains(own)) {
             let mut spec = bottleneck("rfc");
@@ -291,10 +291,10 @@ fn applications() {
     check("traffic", &runs);
 }
 
-/// A name, and what it changes.
+/// A name, and its change of the specification.
 type Kind<P> = (&'static str, fn(&mut P));
 
-/// Interface queues and address resolution on a chain with too much to send.
+/// Interface queues and address resolution on an overloaded chain.
 #[test]
 fn links() {
     let kinds: [Kind<link::Params>; 7] = [
@@ -324,7 +324,7 @@ fn links() {
     check("link", &runs);
 }
 
-/// A wire between two nodes: its queue overflows, or it loses packets by chance, by number, or on the way back.
+/// A wire between two nodes: its queue overflows, or it loses packets at random, by number, or in the other direction.
 #[test]
 fn wires() {
     let kinds: [Kind<wired::Params>; 5] = [
@@ -351,7 +351,7 @@ fn wires() {
     check("wired", &runs);
 }
 
-/// The whole at once: fifty moving nodes, five variants of TCP and datagrams, under every protocol and profile.
+/// The whole model together: fifty moving nodes, five TCP variants and datagrams, with every protocol and profile.
 #[test]
 fn moving() {
     let mut runs = Vec::new();

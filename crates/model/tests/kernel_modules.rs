@@ -1,11 +1,11 @@
-//! One loss, as the Linux modules answer it that ns-2.35 carries (`Agent/TCP/Linux`, kernel 2.6.22), and as the profile
-//! `linux` does.
+//! One loss: the answers of the Linux modules in ns-2.35 (`Agent/TCP/Linux`, kernel 2.6.22), compared with the profile
+//! `linux`.
 //!
 //! The reference (`data/ns2_kernel_modules.csv`) was made by `validation/peers/ns2/kernel_modules.tcl`: 10 Mb/s and 2
-//! ms, then 0.8 Mb/s and 100 ms, timestamps, a largest window that has been reached, one segment lost. It tells the
-//! threshold after the loss, and the lowest window within 1.5 s, which is the threshold, or with Westwood+ what the
-//! path holds by its estimate where that is more. Of 1050 bytes, the path holds 20 segments: a window of 15 leaves no
-//! queue, one of 22 leaves two segments, the others many.
+//! ms, then 0.8 Mb/s and 100 ms, timestamps, a window at its limit, one lost segment. It contains the threshold after
+//! the loss and the lowest window within 1.5 s. This window is the threshold, or with Westwood+ the number of segments
+//! that the path holds by its estimate, if that is more. The path holds 20 segments of 1050 bytes: with a window of 15
+//! there is no queue, with 22 two segments are queued, with the others many.
 
 #[allow(dead_code, reason = "other tests use more of it")]
 mod two_links;
@@ -15,13 +15,13 @@ use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use two_links::{Kind, NS2_LINKS, Path};
 
-/// The threshold just after the loss, and the window just after all is repaired.
+/// The threshold just after the loss, and the window just after the end of the recovery.
 fn one_loss(variant: &str, window: u32, lost: u64) -> (f64, f64) {
     let params = tcp::Params {
         window: 1000,
         max_cwnd: window,
         initial_ssthresh: window,
-        // The acknowledgement that ends the recovery does not open the window as well.
+        // The acknowledgement that ends the recovery does not also increase the window.
         recovery_exit: tcp::RecoveryExit::Ssthresh,
         timestamps: true,
         ..tcp::Params::of_profile("ns2")
@@ -49,8 +49,8 @@ fn one_loss_is_answered_as_by_the_kernels_modules() {
         let (window, ssthresh, lowest) = (number(1), f64::from(number(3)), f64::from(number(4)));
         let (cut, repaired) = one_loss(fields[0], window, number(2).into());
         match fields[0] {
-            // ns-2 does not tell the module that the recovery ends; the estimate shows where it is more than half the
-            // window.
+            // ns-2 does not inform the module of the end of the recovery. The estimate has an effect if it is more than
+            // half the window.
             "westwood_plus" => {
                 assert!((cut - ssthresh).abs() < 1e-9, "{line}: {cut}");
                 assert!((repaired.max(cut) - lowest).abs() < 1e-9, "{line}: {repaired}");
@@ -59,7 +59,8 @@ fn one_loss_is_answered_as_by_the_kernels_modules() {
                 assert!((libm::floor(cut) - ssthresh).abs() < 1e-9, "{line}: {cut}");
                 assert!((libm::floor(repaired) - lowest).abs() < 1e-9, "{line}: {repaired}");
             }
-            // The old module keeps beta of the window, and at least two segments; what is taken off here is as much.
+            // The old module reduces the window to beta, at least two segments. Here the window is reduced by the same
+            // amount.
             "illinois" => {
                 let taken = libm::floor(f64::from(window) - repaired).max(2.0);
                 assert!((taken - ssthresh).abs() < 1e-9 && (taken - lowest).abs() < 1e-9, "{line}: {repaired}");

@@ -1,10 +1,10 @@
-//! The loss of the last segments, outages and a stall, beside a sender of Linux 6.1 on the same link
+//! The loss of the last segments, outages and a stall, compared with a sender of Linux 6.1 on the same link
 //! (`data/README.md`).
 //!
-//! The same segments are to be sent again, and all is to be acknowledged within a bound of Linux's time. What keeps
-//! cases apart is not in any RFC that Hopyard follows: Linux's timeout is the smoothed round trip and at least 200 ms
-//! more (ours at least 200 ms in all); its deviation is the largest of a round trip; and it takes back a timeout that
-//! timestamps show to have been in vain (Eifel, RFC 3522).
+//! The same segments must be retransmitted, and all data must be acknowledged within a bound of Linux's time. The
+//! differences come from behaviour of Linux that is in no RFC that Hopyard follows: Linux's timeout is at least 200 ms
+//! more than the smoothed round-trip time (here it is at least 200 ms in total), its deviation is the maximum of a
+//! round trip, and it undoes a timeout that timestamps show to be spurious (Eifel, RFC 3522).
 
 #[allow(dead_code, reason = "other tests use more of it")]
 mod two_links;
@@ -48,7 +48,8 @@ fn cases() -> Vec<Case<'static>> {
     text.lines().skip(1).map(case).collect()
 }
 
-/// What ours sends again in a case, and when all is acknowledged, in milliseconds from the first segment of data.
+/// The segments that Hopyard retransmits in a case, and the time at which all data is acknowledged, in milliseconds
+/// after the first segment of data.
 fn run(case: &Case<'_>) -> (Vec<i64>, f64) {
     run_with(case, |_| {})
 }
@@ -84,7 +85,7 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
     path.start(case.segments as u64 * 1448);
     path.sender.close(Time::ZERO);
     path.run(Time::ZERO + Span::from_secs(60));
-    // Segments are counted from 1 after a SYN, acknowledgements from 0; the FIN takes one number more.
+    // Segments are counted from 1 after a SYN, acknowledgements from 0; the FIN uses one number more.
     let data = |kind| path.events.iter().filter(move |event| event.kind == kind && event.segment > 0);
     let first = data(Kind::Send).next().expect("data was sent").time;
     let resent = data(Kind::Resend).map(|event| event.segment - 1).collect();
@@ -94,8 +95,8 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
 
 #[test]
 fn lost_tails_and_outages_are_repaired_as_by_linux() {
-    // By how much ours may be done earlier: its timeout is shorter by the smoothed round trip, once for a tail and each
-    // time in an outage.
+    // How much earlier Hopyard may finish: its timeout is shorter by the smoothed round-trip time, once for a tail and
+    // once for each timeout of an outage.
     let bounds = [("tail1", 0.05), ("tail3", 0.05), ("tail10", 0.05), ("out1", 0.07), ("out5", 0.20)];
     for (name, bound) in bounds {
         let case = cases().into_iter().find(|case| case.name == name).expect("a case of this name");
@@ -106,8 +107,7 @@ fn lost_tails_and_outages_are_repaired_as_by_linux() {
     }
 }
 
-/// Ours goes on after a timeout in vain: it sends all that was outstanding again, once, where Linux stops after the
-/// first segment.
+/// After a spurious timeout Hopyard retransmits all outstanding segments once. Linux stops after the first segment.
 #[test]
 fn a_stall_costs_what_linux_takes_back() {
     let case = cases().into_iter().find(|case| case.name == "stall1").expect("a case of this name");

@@ -1,4 +1,4 @@
-//! The loops of ns-2's AODV: the last node of a chain of four leaves, and two nodes then take each other for the next
+//! The loops of ns-2's AODV: the last node of a chain of four nodes leaves, and two nodes then are each other's next
 //! hop.
 
 mod common;
@@ -10,7 +10,8 @@ use hopyard_model::traffic;
 
 use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
 
-/// Datagrams whose TTL runs out in 60 s, when the last node leaves at this time and datagrams are sent this often.
+/// The number of datagrams whose TTL reaches zero in 60 s, for this leaving time of the last node and this interval of
+/// datagrams.
 fn ttl_drops(leaves_ms: u64, interval_ms: u64) -> u64 {
     let places = chain(4, 200.0);
     let mut spec = network("ns2", "aodv", &places);

@@ -1,4 +1,4 @@
-//! CUBIC and BBR told from their relatives over two wired links, by what theory says of each.
+//! The differences of CUBIC and BBR from related variants over two wired links, as theory predicts them.
 
 #[allow(dead_code, reason = "other tests use more of it")]
 mod two_links;
@@ -10,7 +10,7 @@ use hopyard_model::transport::congestion::{self, bbr, cubic, hystart};
 use hopyard_model::transport::{acking, tcp};
 use two_links::{Link, NS2_LINKS, Path};
 
-/// 8 Mb/s and 104 ms there and back: 100 segments.
+/// 8 Mb/s and a round-trip time of 104 ms: 100 segments.
 const LONG_LINKS: [Link; 2] = [
     Link { rate: Rate::from_bps(100_000_000), delay: Span::from_millis(2) },
     Link { rate: Rate::from_bps(8_000_000), delay: Span::from_millis(50) },
@@ -37,7 +37,7 @@ const fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// Bytes acknowledged from `from` to `until` in milliseconds, as a part of what the second link could carry of them.
+/// Bytes acknowledged from `from` to `until` in milliseconds, as a share of the capacity of the second link.
 fn share(path: &mut Path, from: u64, until: u64) -> f64 {
     path.run(at(from));
     let before = path.sender.window_edges().0;
@@ -47,7 +47,7 @@ fn share(path: &mut Path, from: u64, until: u64) -> f64 {
     bits / (path.links[1].rate.bps() as f64 * 1000.0 / 1052.0 * (until - from) as f64 / 1e3)
 }
 
-/// The segments at the bottleneck every 10 ms from 20 to 40 s.
+/// The number of segments at the bottleneck every 10 ms from 20 to 40 s.
 fn queue(mut path: Path) -> Vec<usize> {
     (0..2000)
         .map(|step| {
@@ -64,12 +64,12 @@ fn mean(queue: &[usize]) -> f64 {
 
 #[test]
 fn cubic_comes_back_to_the_window_of_the_loss_after_k() {
-    // No queue to speak of, a window of some hundred segments.
+    // Almost no queue, and a window of some hundred segments.
     let links = [
         Link { rate: Rate::from_bps(1_000_000_000), delay: Span::from_millis(2) },
         Link { rate: Rate::from_bps(100_000_000), delay: Span::from_millis(100) },
     ];
-    // Time and window, from the loss on; the time of the first growth after its repair comes first.
+    // Time and window, from the loss on. The time of the first growth after the recovery comes first.
     let run = |congestion| {
         let mut path = path(congestion, links, &[400]);
         path.run(at(18_000));
@@ -87,17 +87,17 @@ fn cubic_comes_back_to_the_window_of_the_loss_after_k() {
     let (start, windows) = run(congestion::Config::Cubic(without));
     let (w_max, floor) = (windows[0].1, windows[1].1);
     assert!((floor / w_max - 0.7).abs() < 0.01, "{floor} is left of {w_max}");
-    // RFC 9438 §4.2; 0.1 % below the top the function is at K - cbrt(0.001 W_max / C).
+    // RFC 9438 §4.2: the function is 0.1 % below its maximum at K - cbrt(0.001 W_max / C).
     let k = libm::cbrt((w_max - floor) / 0.4);
     let expected = k - libm::cbrt(0.001 * w_max / 0.4);
     let took = reaches(&windows, 0.999 * w_max) - start;
     assert!((took - expected).abs() < 0.05 * expected, "{took} s, by the function {expected} s");
-    // The first half of the way takes less than a third of the time: concave. Beyond K it is convex.
+    // The first half of the growth takes less than a third of the time: the function is concave. After K it is convex.
     let half = reaches(&windows, f64::midpoint(floor, w_max)) - start;
     assert!(half < 0.33 * took, "{half} s of {took} s");
     let (one, two) = (reaches(&windows, 1.02 * w_max) - start - k, reaches(&windows, 1.16 * w_max) - start - k);
     assert!((two / one - 2.0).abs() < 0.2, "eight times the growth in {} of the time", two / one);
-    // SACK's window in its place grows by the same in the same time.
+    // SACK's window grows by the same amount in the same time.
     let (start, windows) = run(variant("sack"));
     let floor = windows[1].1;
     let (one, two) = (reaches(&windows, floor + 20.0) - start, reaches(&windows, floor + 40.0) - start);
@@ -110,7 +110,7 @@ fn hystart_ends_slow_start_before_the_queue_overflows() {
         let params = cubic::Params { hystart: choice, ..cubic::Params::of_profile("rfc") };
         let mut path = path(congestion::Config::Cubic(params), LONG_LINKS, &[]);
         path.queue_limit = 800;
-        // Until slow start is over.
+        // Until the end of slow start.
         let mut step = 0;
         while path.sender.state().ssthresh > 60_000.0 {
             step += 10;
@@ -122,8 +122,8 @@ fn hystart_ends_slow_start_before_the_queue_overflows() {
     };
     let (cwnd, again) = run(hystart::Choice::PlusPlus);
     assert_eq!(again, 0, "slow start ended at {cwnd} without a loss");
-    // Path and queue hold nine hundred. Beyond a hundred the round trip grows, which the next round shows, of more than
-    // two hundred; five rounds take a quarter more each.
+    // Path and queue hold nine hundred segments. Above a hundred the round-trip time increases. The next round, of more
+    // than two hundred, shows this. In five further rounds the window grows by a quarter each.
     assert!((500.0..900.0).contains(&cwnd), "{cwnd}");
     let (_, again) = run(hystart::Choice::Off);
     assert!(again > 200, "without it {again} segments are lost");
@@ -139,7 +139,7 @@ fn bbr_keeps_the_queue_short_that_cubic_fills() {
     let (filled, cubic) = run("cubic");
     let (steady, bbr) = run("bbr");
     assert!(filled > 0.95 && steady > 0.93, "{filled} and {steady} of the link");
-    // A queue of three quanta, and of a quarter of the path's 21 segments while it probes.
+    // A queue of three quanta, and of a quarter of the path's 21 segments during the probe.
     assert!(mean(&bbr) < 8.0, "{}", mean(&bbr));
     assert!(mean(&cubic) > 30.0, "{}", mean(&cubic));
     assert!(bbr.iter().all(|&segments| segments < 30), "{:?}", bbr.iter().max());
@@ -164,7 +164,8 @@ fn bbr_looks_for_the_shortest_round_trip_every_ten_seconds() {
     let mut entries: Vec<f64> = Vec::new();
     let mut small = false;
     for step in 1..600 {
-        // A path that grows longer by a millisecond each second: no round trip is as short as the one before.
+        // The round-trip time of the path increases by a millisecond each second: each round-trip time is longer than
+        // the previous one.
         path.links[1].delay += Span::from_micros(100);
         path.run(at(100 * step));
         let cwnd = path.sender.state().cwnd;

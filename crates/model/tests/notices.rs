@@ -1,5 +1,5 @@
-//! A chain whose middle link breaks and heals: who is told of it, by which packets, and what ELFN does about it that
-//! NewReno does not.
+//! A chain whose middle link breaks and is repaired: which nodes are informed, by which packets, and how ELFN's answer
+//! differs from NewReno's.
 
 mod common;
 
@@ -16,8 +16,8 @@ use common::{add_tcp, chain, network, run, with_ranges};
 const BREAKS: u64 = 30;
 const HEALS: u64 = 40;
 
-/// Five hops; the three nodes on the right are out of reach between second 30 and second 40, and measured is from then
-/// on.
+/// Five hops. The three nodes on the right are out of range between second 30 and second 40. The measurement starts at
+/// second 40.
 fn breaking(routing: &str, variant: &str) -> Spec {
     let places = chain(6, 200.0);
     let mut spec = network("rfc", routing, &places);
@@ -77,7 +77,7 @@ fn without_feedback_of_the_link_layer_lost_hellos_raise_the_notice() {
     let elfn = run(&with_hellos_alone(breaking("aodv", "elfn")));
     assert!(errors(&elfn)[2] >= 1, "{:?}", errors(&elfn));
     assert!(flow(&elfn).notices >= 1 && flow(&elfn).probes >= 1, "{:?}", flow(&elfn));
-    // Six seconds go by first, more than the retransmission timeout: the timer wins the race.
+    // Six seconds pass first, more than the retransmission timeout, so that the timer expires before the notice.
     assert!(flow(&elfn).timeouts >= 1, "{:?}", flow(&elfn));
 }
 

@@ -1,10 +1,10 @@
-//! Every two TCP variants are told apart, each pair where theory says that they differ: tools of this field have
-//! shipped variants that behaved alike. What each does in which way stands in the tests of its own file; here none may
-//! be another under a new name.
+//! Every two TCP variants behave differently in the situations where theory predicts a difference. Other tools of this
+//! field have shipped variants that behaved alike. The tests of each variant's own file check its behaviour; these
+//! tests check that no variant is a copy of another.
 //!
-//! - Losses at random over a wire: how much a loss takes, how losses are repaired, what is taken for the path's rate.
-//! - A queue that fills: what looks at round trips, what paces, how fast the window comes back.
-//! - A route that breaks and heals: what is told of it (ELFN), what judges the timeout (WELCOME).
+//! - Random losses over a wire: the reduction at a loss, the loss recovery, the estimate of the path's rate.
+//! - A queue that becomes full: the use of round-trip times, pacing, the growth of the window after a loss.
+//! - A route that breaks and is repaired: notices (ELFN), the classification of the timeout (WELCOME).
 
 mod common;
 
@@ -33,7 +33,7 @@ fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
     spec
 }
 
-/// Four hops of AODV; the last two nodes are out of reach from second 10 to second 18.
+/// Four hops of AODV. The last two nodes are out of range from second 10 to second 18.
 fn outage(variant: &str) -> Spec {
     let places = chain(5, 200.0);
     let mut spec = network("rfc", "aodv", &places);
@@ -52,7 +52,7 @@ fn outage(variant: &str) -> Spec {
     spec
 }
 
-/// What a variant did: payload delivered, packets sent, sent again, timeouts.
+/// The result of a variant: payload delivered, packets sent, retransmissions, timeouts.
 fn behaviour(spec: &Spec) -> [u64; 4] {
     let outcome = run(spec);
     let flow = &outcome.flows[0];
@@ -74,7 +74,7 @@ fn no_two_variants_behave_alike() {
             assert_ne!(did, others, "{name} does as {other} does: losses, a queue, an outage");
             pairs += 1;
         }
-        // What moves no data tells nothing.
+        // A run without data gives no information.
         assert!(did.iter().all(|[delivered, ..]| *delivered > 0), "{name}: {did:?}");
     }
     assert_eq!(pairs, congestion::MODELS.len() * (congestion::MODELS.len() - 1) / 2);

@@ -10,9 +10,10 @@ const END: &str = "<!-- generated from the source: end -->";
 /// The section `[sweep]`, whose keys are those of all others.
 const SWEEP: &str = r#"## `[sweep]`
 
-The comparison of the file. Each key is a key of the scenario in quotes, in the form of `--set`. Its value gives the values to
-compare: a list, or a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the values is a case. The keys of a
-table `[[sweep.together]]` change together: each key has the same number of values as the others, or one value for all cases.
+The comparison of the file. Each key is a key of the scenario in quotes, in the form of `--set`. Its value gives the
+values to compare: a list, or a range such as `"3..9"` or `"1 m/s..5 m/s:2 m/s"`. Every combination of the values is a
+case. The keys of a table `[[sweep.together]]` change together: each key has the same number of values as the others, or
+one value for all cases.
 
 ```toml
 [sweep]
@@ -23,9 +24,10 @@ table `[[sweep.together]]` change together: each key has the same number of valu
 "flow.to" = "last"
 ```
 
-`hopyard run FILE` runs these 14 cases, and `hopyard check FILE` checks all of them. A `--set` of the same key replaces the
-values of the file. A key that changes together with that key keeps its value if it has one value for all cases; otherwise it is
-left out. The table is not part of a case: the configuration hash of a case is that of the scenario with the settings of the case.
+`hopyard run FILE` runs these 14 cases, and `hopyard check FILE` checks all of them. A `--set` of the same key replaces
+the values of the file. A key that changes together with that key keeps its value if it has one value for all cases;
+otherwise it is left out. The table is not part of a case: the configuration hash of a case is that of the scenario with
+the settings of the case.
 "#;
 
 /// A page of the documentation.

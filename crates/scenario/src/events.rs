@@ -335,25 +335,25 @@ fn table(text: &mut String, title: &str, columns: &[Column]) {
 pub(crate) fn page() -> String {
     let mut text = format!(
         "The tables show how each congestion control answers each event of the \
-         [interface](../crates/model/src/transport/congestion/mod.rs), with the defaults of the profile `rfc` or the most \
-         similar profile. Before an event, cwnd is {CWND} segments, ssthresh is {SSTHRESH} segments, {FLIGHT} segments are \
-         outstanding, the route has {HOPS} hops, and ten round trips of {} ms each have passed without a loss. A cell \
-         names what the event changes; `–` means no change. The tables do not show how loss recovery itself changes the \
-         window.\n",
+         [interface](../crates/model/src/transport/congestion/mod.rs), with the defaults of the profile `rfc` or the \
+         most similar profile. Before an event, cwnd is {CWND} segments, ssthresh is {SSTHRESH} segments, {FLIGHT} \
+         segments are outstanding, the route has {HOPS} hops, and ten round trips of {} ms each have passed without a \
+         loss. A cell names what the event changes; `–` means no change. The tables do not show how loss recovery \
+         itself changes the window.\n",
         number(SHORT.seconds() * 1e3)
     );
     table(&mut text, "A round trip of acknowledgements", &acknowledgements());
     text.push_str(&format!(
-        "\nThe first four columns show the effect of {ACKS} acknowledgements of new data, one segment each; the last column \
-         shows the effect of one duplicate acknowledgement. In slow start, ssthresh is {}. With a queue, a round trip is \
-         {} ms.\n",
+        "\nThe first four columns show the effect of {ACKS} acknowledgements of new data, one segment each; the last \
+         column shows the effect of one duplicate acknowledgement. In slow start, ssthresh is {}. With a queue, a \
+         round trip is {} ms.\n",
         2.0 * CWND,
         number(LONG.seconds() * 1e3)
     ));
     table(&mut text, "Losses", &losses());
     text.push_str(
-        "\nBefore \"recovered\" and \"timeout again\", the window is that after the loss or after the first timeout. The cell shows \
-         what the event itself changes.\n",
+        "\nBefore \"recovered\" and \"timeout again\", the window is that after the loss or after the first timeout. \
+         The cell shows what the event itself changes.\n",
     );
     table(&mut text, "Network events, time, and properties", &others());
     text

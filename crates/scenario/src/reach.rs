@@ -174,8 +174,8 @@ impl Resolver<'_> {
             if !carried {
                 let [width, height] = resolved.nodes.area;
                 let message = format!(
-                    "no flow can be carried in the first {runs} runs: {radios} nodes in {width} by {height} are too far \
-                     apart for a range of {:.0} m",
+                    "no flow can be carried in the first {runs} runs: {radios} nodes in {width} by {height} are too \
+                     far apart for a range of {:.0} m",
                     ranges.usual
                 );
                 self.warning("nodes.area", message);

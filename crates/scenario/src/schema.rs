@@ -45,7 +45,7 @@ fn sweep() -> Value {
         "description": "Keys of the scenario, each with the values to compare: a list, or a range such as \"3..9\".",
         "properties": { TOGETHER: {
             "type": "array",
-            "description": "Tables of keys that change together: each has as many values as the others, or one for all.",
+            "description": "Tables of keys that change together: each has a value for each case, or one for all.",
             "items": { "type": "object" }
         } }
     })

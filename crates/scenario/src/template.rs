@@ -43,7 +43,10 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
             json!({
                 "name": "random_waypoint", "profile": "rfc", "duration": "200 s", "runs": 10, "seed": 1,
                 "nodes": {"count": 50, "area": ["1500 m", "300 m"]},
-                "mobility": {"model": "random_waypoint", "random_waypoint": {"speed_min": "1 m/s", "speed_max": "20 m/s"}},
+                "mobility": {
+                    "model": "random_waypoint",
+                    "random_waypoint": {"speed_min": "1 m/s", "speed_max": "20 m/s"},
+                },
                 "radio": {"receive": "250 m", "sense": "550 m"},
                 "mac": {"dcf": {"rate": "2 Mbps"}},
                 "routing": {"protocol": "aodv"},

@@ -72,8 +72,10 @@ mod tests {
             "odd key": [{"at": "1 s"}], "gone": null, "empty": {}
         });
         let text = to_toml(value.as_object().expect("an object"));
-        let expected = "name = \"\"\"\na \"b\"\n\"\"\"\n\"odd key\" = [{ at = \"1 s\" }]\n\n[link]\nqueue_length = 50\n\n\
-             [link.arp]\nhold = 1\n\n[routing.aodv]\nx = 1.0\n\n[[flow]]\nfrom = 0\n\n[flow.vegas]\nalpha = 1.5\n\n[[flow]]\nfrom = 1\n";
+        let expected = "name = \"\"\"\na \"b\"\n\"\"\"\n\"odd key\" = [{ at = \"1 s\" }]\n\n[link]\n\
+            queue_length = 50\n\n\
+             [link.arp]\nhold = 1\n\n[routing.aodv]\nx = 1.0\n\n[[flow]]\nfrom = 0\n\n[flow.vegas]\n\
+             alpha = 1.5\n\n[[flow]]\nfrom = 1\n";
         assert_eq!(text, expected);
         let back: toml::Table = text.parse().expect("it is TOML");
         assert_eq!(back["flow"][0]["vegas"]["alpha"].as_float(), Some(1.5));

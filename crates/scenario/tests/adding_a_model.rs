@@ -1,13 +1,13 @@
-//! A model is one file and its registry entry: this test adds a TCP variant so to a copy of the source.
+//! A model is one file and its registry entry: this test adds a TCP variant in this way to a copy of the source.
 //!
-//! A program beside the copy then lists the model, finds it in the schema, chooses it in a scenario and runs that.
-//! Nothing else of the copy is touched.
+//! A program in the copy then lists the model, finds it in the schema, selects it in a scenario and runs the scenario.
+//! Nothing else in the copy is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The file.
+/// The file of the model.
 const MODEL: &str = r#"//! Shy: a window that never changes.
 
 use schemars::JsonSchema;
@@ -125,7 +125,7 @@ fn one_file_and_one_registry_entry_add_a_model() {
     fs::create_dir_all(&examples).expect("a directory can be made");
     fs::write(examples.join("look.rs"), PROGRAM).expect("it can be written");
 
-    // One file, and its entry: the line that names the module, and the line that names the model.
+    // One file and its entry: the line with the module, and the line with the model.
     let room = fixture.join("crates/model/src/transport/congestion");
     fs::write(room.join("shy.rs"), MODEL).expect("it can be written");
     edit(&room.join("mod.rs"), "pub mod tahoe;", "pub mod shy;\n");
@@ -138,7 +138,7 @@ fn one_file_and_one_registry_entry_add_a_model() {
     let output = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--offline", "--package", "hopyard-scenario", "--example", "look"])
         .current_dir(&fixture)
-        // Without optimisation, which would take longer than it saves.
+        // Without optimisation, because it would take longer than it saves.
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_TARGET_DIR", target.join("adding-a-model-target"))
         .output()

@@ -1,4 +1,4 @@
-//! Parameters out of their range: every numeric parameter of every TCP variant refuses what it cannot be, with its
+//! Parameters outside their range: every numeric parameter of every TCP variant refuses impossible values, with the
 //! line.
 
 use std::path::Path;
@@ -7,13 +7,13 @@ use hopyard_scenario::{Problems, Scenario, find_models};
 
 const SCENARIO: &str = "[nodes]\ncount = 2\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 1\n";
 
-/// The scenario with one parameter of a variant; it stands in the last line.
+/// The scenario with one parameter of a variant, in the last line.
 fn with(variant: &str, parameter: &str, value: &str) -> Result<Scenario, Problems> {
     let text = format!("{SCENARIO}tcp = \"{variant}\"\n[tcp.{variant}]\n{parameter} = {value}\n");
     Scenario::load(&text, "bad.toml", Path::new(""), &[])
 }
 
-/// What no value of this kind can be.
+/// Impossible values of every kind.
 fn impossible(kind: &str, default: &str) -> Vec<String> {
     if kind == "a number" {
         // NaN and infinity are numbers in TOML.

@@ -41,10 +41,13 @@ fn sibling(key: &str, name: &str) -> String {
 
 /// Scenarios that together use every section.
 const SCENARIOS: &[&str] = &[
-    "[nodes]\ncount = 4\nwired = 1\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n\
-     [[movement]]\nnodes = [3]\nmodel = \"random_waypoint\"\n[[flow]]\nfrom = 0\nto = 2\n[[flow]]\nfrom = 2\nto = 1\nudp = true\n\
+    "[nodes]\ncount = 4\nwired = 1\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\n\
+     protocol = \"oracle\"\n\
+     [[movement]]\nnodes = [3]\nmodel = \"random_waypoint\"\n[[flow]]\nfrom = 0\nto = 2\n[[flow]]\nfrom = 2\n\
+     to = 1\nudp = true\n\
      [[wire]]\nbetween = [0, 4]\n[flows]\nrandom = 2\nstart = [\"1 s\", \"2 s\"]\n",
-    "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\nrandom = 3\ntcp = \"vegas\"\n",
+    "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\n\
+     random = 3\ntcp = \"vegas\"\n",
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
      [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n",
 ];

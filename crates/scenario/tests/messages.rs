@@ -70,7 +70,8 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
 
 #[test]
 fn nothing_is_said_of_what_depends_on_a_mistake() {
-    let text = "duration = \"5\"\n[nodes]\ncount = -1\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 7\nstart = \"101 s\"\n";
+    let text = "duration = \"5\"\n[nodes]\ncount = -1\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\n\
+        to = 7\nstart = \"101 s\"\n";
     let shown = load(text, &[]).expect_err("two keys are wrong");
     assert!(shown.contains("`duration`") && shown.contains("`count`"), "{shown}");
     assert!(shown.ends_with("2 problems found\n"), "{shown}");

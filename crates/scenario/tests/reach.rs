@@ -16,7 +16,8 @@ fn refused(text: &str, words: &[&str]) {
     }
 }
 
-const WIRED: &str = "[nodes]\ncount = 4\nwired = 2\n[[flow]]\nfrom = 0\nto = 5\n[[wire]]\nbetween = [3, 4]\n[[wire]]\nbetween = [4, 5]\n";
+const WIRED: &str = "[nodes]\ncount = 4\nwired = 2\n[[flow]]\nfrom = 0\nto = 5\n[[wire]]\nbetween = [3, 4]\n\
+    [[wire]]\nbetween = [4, 5]\n";
 
 #[test]
 fn a_wired_host_needs_a_protocol_that_finds_routes_over_wires() {
@@ -42,7 +43,8 @@ fn still_nodes_beyond_every_range_are_refused() {
 fn static_routes_name_nodes_that_are_there() {
     let routes = "[{at = 9, to = 2, via = 0}, {at = 0, to = 2, via = 77}]";
     let text = format!(
-        "[nodes]\ncount = 3\n[routing]\nprotocol = \"static\"\n[routing.static]\nroutes = {routes}\n[[flow]]\nfrom = 0\nto = 1\n"
+        "[nodes]\ncount = 3\n[routing]\nprotocol = \"static\"\n[routing.static]\nroutes = {routes}\n[[flow]]\n\
+         from = 0\nto = 1\n"
     );
     let shown = load(&text).expect_err("nodes 9 and 77 are not there");
     assert!(shown.contains("s.toml:6") && (shown.contains("no node 9") || shown.contains("node 9")), "{shown}");
@@ -77,7 +79,8 @@ fn movement_files_are_numbered_from_the_first_node_without_gaps() {
     write("gap.tcl", &[0, 1, 3]);
     let load = |keys: &str, nodes: &str| {
         let text = format!(
-            "[nodes]\n{nodes}\n[mobility]\nmodel = \"movement_file\"\n[mobility.movement_file]\n{keys}\n[[flow]]\nfrom = 0\nto = 2\n"
+            "[nodes]\n{nodes}\n[mobility]\nmodel = \"movement_file\"\n[mobility.movement_file]\n{keys}\n\
+             [[flow]]\nfrom = 0\nto = 2\n"
         );
         Scenario::load(&text, "s.toml", &directory, &[]).map_err(|problems| problems.to_string())
     };

@@ -244,7 +244,8 @@ fn a_problem_says_what_was_expected_and_the_nearest_name() {
 fn a_pair_of_keys_is_judged_together() {
     let text = |section: &str| {
         format!(
-            "[nodes]\ncount = 2\n[mobility.random_waypoint]\n{section}\n[[flow]]\nfrom = 0\nto = 1\n[routing]\nprotocol = \"oracle\""
+            "[nodes]\ncount = 2\n[mobility.random_waypoint]\n{section}\n[[flow]]\nfrom = 0\nto = 1\n[routing]\n\
+             protocol = \"oracle\""
         )
     };
     // Alone, the lowest speed would be above the highest of the defaults.
@@ -324,7 +325,8 @@ fn nodes_flows_and_wires_must_fit() {
 fn flows_without_a_route_are_refused() {
     let text = |routes: &str, flow: &str| {
         format!(
-            "[nodes]\ncount = 3\n[routing]\nprotocol = \"static\"\n[routing.static]\nothers = \"drop\"\nroutes = {routes}\n[[flow]]\nfrom = 0\nto = 2\n{flow}"
+            "[nodes]\ncount = 3\n[routing]\nprotocol = \"static\"\n[routing.static]\nothers = \"drop\"\n\
+             routes = {routes}\n[[flow]]\nfrom = 0\nto = 2\n{flow}"
         )
     };
     let there = "[{at = 0, to = 2, via = 1}, {at = 1, to = 2, via = 2}]";
@@ -349,7 +351,8 @@ fn movement_files_are_read_and_must_fit() {
     std::fs::write(directory.join("bad.tcl"), lines(2) + "$node_(x) flies\n").expect("a file");
     let text = |count: &str, path: &str| {
         format!(
-            "[nodes]\n{count}\n[mobility]\nmodel = \"movement_file\"\n[mobility.movement_file]\n{path}\n[[flow]]\nfrom = 0\nto = 2\n[routing]\nprotocol = \"oracle\""
+            "[nodes]\n{count}\n[mobility]\nmodel = \"movement_file\"\n[mobility.movement_file]\n{path}\n\
+             [[flow]]\nfrom = 0\nto = 2\n[routing]\nprotocol = \"oracle\""
         )
     };
     let load = |text: &str| Scenario::load(text, "moving.toml", &directory, &[]);
@@ -418,7 +421,8 @@ fn problems_with_settings_and_programs_say_where() {
 
 #[test]
 fn random_flows_take_the_area_and_their_own_keys() {
-    let text = "[nodes]\ncount = 5\narea = [\"300 m\", \"200 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[routing]\nprotocol = \"oracle\"\n\
+    let text = "[nodes]\ncount = 5\narea = [\"300 m\", \"200 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n\
+        [routing]\nprotocol = \"oracle\"\n\
                 [flows]\nrandom = 4\nstart = [\"0 s\", \"50 s\"]\ntcp = \"vegas\"\nwindow = 9\n";
     let value = load(text).unwrap_or_else(|p| panic!("{p}")).to_value(true);
     assert_eq!(value["mobility"]["random_waypoint"]["width"], "300 m");

@@ -75,7 +75,8 @@ fn pairs(spec: &Spec) -> Vec<(u32, u32, Time)> {
 #[test]
 fn cases_have_their_random_numbers_in_common_and_runs_have_not() {
     let scenario = load(
-        "[nodes]\ncount = 20\nplacement = \"uniform\"\narea = [\"500 m\", \"500 m\"]\n[routing]\nprotocol = \"oracle\"\n\
+        "[nodes]\ncount = 20\nplacement = \"uniform\"\narea = [\"500 m\", \"500 m\"]\n[routing]\n\
+         protocol = \"oracle\"\n\
          [flows]\nrandom = 5\nstart = [\"0 s\", \"9 s\"]\n",
     );
     let other = with(&scenario, "flows.tcp", "vegas");
@@ -99,7 +100,8 @@ fn cases_have_their_random_numbers_in_common_and_runs_have_not() {
 fn some_nodes_may_move_otherwise() {
     let spec = load(
         "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 2\n\
-         [[movement]]\nnodes = [1]\n[movement.waypoints]\norders = [{ at = \"1 s\", x = \"0 m\", y = \"50 m\", speed = \"10 m/s\" }]\n",
+         [[movement]]\nnodes = [1]\n[movement.waypoints]\norders = [{ at = \"1 s\", x = \"0 m\", y = \"50 m\", \
+         speed = \"10 m/s\" }]\n",
     )
     .spec(0);
     assert_eq!(

@@ -79,7 +79,8 @@ fn a_setting_replaces_an_axis_of_the_file() {
 
 #[test]
 fn values_keep_their_kinds_and_keys_may_be_tables() {
-    let sweep = "[sweep]\nmac.dcf.rate = [\"1 Mbps\", \"2 Mbps\"]\nnodes.area = [[\"1 km\", \"1 km\"], [\"2 km\", \"2 km\"]]\n\
+    let sweep = "[sweep]\nmac.dcf.rate = [\"1 Mbps\", \"2 Mbps\"]\n\
+        nodes.area = [[\"1 km\", \"1 km\"], [\"2 km\", \"2 km\"]]\n\
          measure.series = [[], [\"cwnd\"]]\nname = [\"5\", \"a..b\"]\n";
     let cases = cases(sweep, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(cases.len(), 16);

@@ -168,8 +168,9 @@ models! {
     "stationary" => stationary::Stationary, "Nodes stay at the positions that the scenario gives.";
     "waypoints" => waypoints::Waypoints, "Nodes follow a list of positions at given times, or of movement commands.";
     "random_waypoint" => random_waypoint::RandomWaypoint,
-        "Nodes move to random destinations at random speeds, with pauses (Johnson and Maltz 1996; Navidi and Camp 2004).";
-    "movement_file" => movement_file::MovementFile, "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
+        "Nodes move to random destinations, with pauses (Johnson and Maltz 1996; Navidi and Camp 2004).";
+    "movement_file" => movement_file::MovementFile,
+        "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
 }
 
 #[cfg(test)]

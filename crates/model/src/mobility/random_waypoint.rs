@@ -76,8 +76,8 @@ impl params::Params for Params {
         if self.speed_min.metres_per_second() <= 0.0 {
             return Err(Fault::new(
                 "speed_min",
-                "expected a speed above zero, found 0 m/s: legs at a speed near zero never end, and the mean speed of all \
-                 nodes falls for ever",
+                "expected a speed above zero, found 0 m/s: legs at a speed near zero never end, and the mean speed of \
+                 all nodes decreases without end",
             ));
         }
         if self.speed_max < self.speed_min {

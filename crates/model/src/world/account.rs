@@ -9,8 +9,8 @@ use crate::routing::Routing;
 /// Packets that do not add up: a defect of the simulator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "packets do not add up in run {run} of seed {seed}, after event {event}: {outstanding} by the ledger, {existing} exist, \
-     {held} are held somewhere ({detail}); please report this with the scenario"
+    "packets do not add up in run {run} of seed {seed}, after event {event}: {outstanding} by the ledger, {existing} \
+     exist, {held} are held somewhere ({detail}); please report this with the scenario"
 )]
 pub struct Unaccounted {
     seed: u64,

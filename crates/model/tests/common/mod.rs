@@ -14,7 +14,7 @@ use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};
 use hopyard_model::{ip, link, mac, radio, routing, traffic};
 
-/// Nodes at these places, no flow yet.
+/// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
     let routing = routing::Config::of_profile(routing, profile).expect("a routing protocol");
     let node = |&(x, y): &(f64, f64)| NodeSpec {
@@ -42,7 +42,7 @@ pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
     }
 }
 
-/// Places in a row.
+/// Positions in a row.
 pub fn chain(nodes: usize, spacing: f64) -> Vec<(f64, f64)> {
     (0..nodes).map(|i| (i as f64 * spacing, 0.0)).collect()
 }
@@ -109,14 +109,14 @@ pub fn with_congestion(spec: &mut Spec, flow: usize, variant: &str, profile: &st
     }
 }
 
-/// Lets flows start one after the other, 37 ms apart, so that their first broadcasts do not collide.
+/// Lets flows start at intervals of 37 ms, so that their first broadcasts do not collide.
 pub fn stagger(spec: &mut Spec) {
     for (number, flow) in spec.flows.iter_mut().enumerate() {
         flow.start += Span::from_millis(37) * number as u64;
     }
 }
 
-/// Runs to the end.
+/// Runs to the end of the run.
 pub fn run(spec: &Spec) -> Outcome {
     World::new(spec).expect("a world").run(&Watch::default()).expect("packets add up")
 }

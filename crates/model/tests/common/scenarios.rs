@@ -1,4 +1,4 @@
-//! A set of small scenarios that together use most of the model: determinism is tested over them.
+//! A set of small scenarios that together use most of the model; the tests of determinism use them.
 
 use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
@@ -26,7 +26,8 @@ pub fn all() -> Vec<(String, Spec)> {
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
     .into();
-    // Written routes are in the others; every protocol that finds its own way meets a chain and fifty moving nodes.
+    // The other scenarios use static routes. Every protocol that finds routes itself runs on a chain and with fifty
+    // moving nodes.
     for protocol in routing::MODELS.iter().map(|model| model.name).filter(|&name| name != "static") {
         scenarios.push((format!("chain, {protocol}"), chain_of_six(protocol)));
         scenarios.push((format!("moving, {protocol}"), moving("rfc", protocol)));
@@ -78,7 +79,7 @@ pub fn hidden_terminals() -> Spec {
     spec
 }
 
-/// A grid of nodes near one another, whose frames are lost to bit errors under interference.
+/// A dense grid of nodes, whose frames are lost to bit errors under interference.
 pub fn bit_errors() -> Spec {
     let places: Vec<(f64, f64)> = (0..16).map(|i| (f64::from(i % 4) * 180.0, f64::from(i / 4) * 180.0)).collect();
     let mut spec = network("rfc", "oracle", &places);
@@ -119,7 +120,7 @@ pub fn wired() -> Spec {
     spec
 }
 
-/// Two chains that cross, with every TCP variant and datagrams, starting one after another.
+/// Two crossing chains, with every TCP variant and datagrams, which start one after the other.
 pub fn mixed_flows() -> Spec {
     let mut places = chain(5, 180.0);
     places.extend((0..5).map(|i| (360.0, f64::from(i) * 180.0 - 300.0)));

@@ -1,11 +1,11 @@
-//! Outcomes as tables that a reviewer can read, beside the digest that catches everything else.
+//! Outcomes as tables that a reviewer can read. The digest covers everything else.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hopyard_model::observe::{NodeRow, Outcome};
 
-/// Several runs side by side: flows, what the MACs did, drops by reason, digests.
+/// Several runs side by side: flows, counters of the MACs, drops by reason, digests.
 pub fn table(runs: &[(String, Outcome)]) -> String {
     let width = runs.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(8);
     let mut text = String::new();
@@ -54,7 +54,8 @@ fn flows(text: &mut String, runs: &[(String, Outcome)], width: usize) {
             line(
                 text,
                 format_args!(
-                    "{name:width$} {:>4} {:>9} {:>8.1} {:>9} {:>9} {:>6} {:>7} {:>6} {:>5} {:>4} {:>5} {:>5} {:>5} {:>6}",
+                    "{name:width$} {:>4} {:>9} {:>8.1} {:>9} {:>9} {:>6} {:>7} {:>6} {:>5} {:>4} {:>5} {:>5} {:>5} \
+                     {:>6}",
                     row.flow,
                     row.transport,
                     row.goodput_kbps,
@@ -76,7 +77,7 @@ fn flows(text: &mut String, runs: &[(String, Outcome)], width: usize) {
 }
 
 fn macs(text: &mut String, runs: &[(String, Outcome)], width: usize) {
-    /// A column, and what of a node it adds up.
+    /// A column, and the quantity of the nodes that it sums.
     type Column = (&'static str, fn(&NodeRow) -> u64);
     const COLUMNS: [Column; 13] = [
         ("routing", |row| row.routing_packets),

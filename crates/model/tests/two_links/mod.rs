@@ -1,6 +1,6 @@
-//! A sender and a receiver over two wired links in a row, with segments lost by order: the smallest network on which
-//! TCP's behaviour can be followed segment by segment. Byte-exact serialisation, first in first out, no limit on the
-//! queues.
+//! A sender and a receiver over two wired links in series, with chosen lost segments: the smallest network on which
+//! TCP's behaviour can be observed segment by segment. Serialisation is exact to the byte; the queues are first in,
+//! first out and unlimited.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,11 +19,11 @@ pub struct Link {
     pub delay: Span,
 }
 
-/// What the sender saw or did, with its state after it.
+/// An event at the sender, with the sender's state after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
     pub time: Time,
-    /// The segment's number, or that of the segment acknowledged: -1 before the first.
+    /// The number of the segment, or of the acknowledged segment: -1 before the first.
     pub segment: i64,
     pub kind: Kind,
     pub state: SenderState,
@@ -36,7 +36,7 @@ pub enum Kind {
     Resend,
 }
 
-/// Which way over a link.
+/// The direction over a link.
 #[derive(Clone, Copy)]
 enum Hop {
     ToRouter,
@@ -51,37 +51,37 @@ enum Wake {
     Receiver,
 }
 
-/// The path: sender, first link, router, second link, receiver, and the same way back.
+/// The path: sender, first link, router, second link, receiver, and the same path back.
 pub struct Path {
     pub sender: TcpSender,
     pub receiver: TcpReceiver,
     pub links: [Link; 2],
-    /// When each of the four directions has sent what it was given.
+    /// When each of the four directions becomes idle.
     busy: [Time; 4],
     wakes: BTreeMap<(Time, u64), Wake>,
     order: u64,
     timers: [Time; 2],
-    /// Data segments that the second link loses, counted from 0 as they reach it.
+    /// Data segments that the second link loses, counted from 0 in the order of their arrival at it.
     drops: Vec<u64>,
-    /// Acknowledgements that it loses, counted from 0 as they reach the receiver's end of it.
+    /// Acknowledgements that the second link loses, counted from 0 in the order of their arrival at the receiver's end.
     pub ack_drops: Vec<u64>,
-    /// Which part of the segments the second link loses by chance.
+    /// The share of segments that the second link loses at random.
     pub loss: Option<(Rng, f64)>,
-    /// How many segments may wait for the second link, with the one being sent.
+    /// How many segments may wait for the second link, including the one being sent.
     pub queue_limit: usize,
-    /// The first link loses every packet that is given to it in this time, or begins to send none.
+    /// The first link loses every packet that is given to it in this time, or whose transmission would begin in it.
     pub outage: Option<(Time, Time)>,
     pub stall: Option<(Time, Time)>,
     /// Bytes that the links add to each packet.
     pub framing: u32,
     reached: u64,
     acks: u64,
-    /// Where segments begin: 1 after a SYN.
+    /// The first sequence number of data: 1 after a SYN.
     origin: u64,
     segment: u64,
     /// Whether the first data segment counts without its header.
     first_without_header: bool,
-    /// When each segment that was given to the second link has been sent.
+    /// The end of transmission of each segment on the second link.
     waiting: VecDeque<Time>,
     pub events: Vec<Event>,
 }
@@ -144,7 +144,7 @@ impl Path {
     }
 
     fn data_bytes(&self, header: &TcpHeader) -> u32 {
-        // ns-2 takes segment 0 for a SYN that carries no header of its own, even where no SYN was asked for.
+        // ns-2 regards segment 0 as a SYN without its own header, even if no SYN was configured.
         let bare = self.first_without_header && header.seq == 0 && !header.flags.syn;
         header.len + if bare { 0 } else { self.sender.header_bytes(header) }
     }
@@ -174,7 +174,7 @@ impl Path {
 
     fn pump(&mut self, now: Time) {
         while let Some(header) = self.sender.poll_transmit(now) {
-            // The sender does not count a SYN sent again as a retransmission; the references do.
+            // The sender does not count a retransmitted SYN as a retransmission; the references do.
             let again = header.retransmission || (header.flags.syn && self.origin == 1);
             if header.flags.syn {
                 self.origin = 1;
@@ -197,13 +197,13 @@ impl Path {
         }
     }
 
-    /// Starts a transfer of so many bytes.
+    /// Starts a transfer of this many bytes.
     pub fn start(&mut self, bytes: u64) {
         self.sender.write(bytes, Time::ZERO);
         self.pump(Time::ZERO);
     }
 
-    /// Runs until nothing is left to do, or `until`; what happens then does not count any more.
+    /// Runs until there are no more events, or until `until`; events at `until` are not included.
     pub fn run(&mut self, until: Time) {
         while let Some((&(now, order), _)) = self.wakes.first_key_value() {
             if now >= until {
@@ -222,7 +222,8 @@ impl Path {
                     self.sender.on_segment(&header, now);
                     self.note(now, self.number(header.ack) - 1, Kind::Ack);
                 }
-                // A timer that was moved has left its old time behind: it is not called then, as in the simulator.
+                // The old time of a moved timer is still in the queue. As in the simulator, the timer is not called at
+                // that time.
                 Wake::Sender if self.timers[0] != now => continue,
                 Wake::Receiver if self.timers[1] != now => continue,
                 Wake::Sender => {
@@ -249,13 +250,13 @@ pub const NS2_LINKS: [Link; 2] = [
     Link { rate: Rate::from_bps(800_000), delay: Span::from_millis(100) },
 ];
 
-/// Where in a tick of 10 ms the sender's clock of round trips starts in ns-2 with its default seed: the second number
-/// that it draws, because a new agent and the start of the simulation draw one each. A new agent of Vegas draws two.
+/// The phase of the sender's round-trip clock (tick 10 ms) in ns-2 with its default seed. It is the second number
+/// drawn, because a new agent and the start of the simulation draw one number each. A new agent of Vegas draws two.
 fn ns2_phase(variant: &str) -> Span {
     Span::from_nanos(if variant == "Vegas" { 142_047 } else { 5_558_807 })
 }
 
-/// A configuration of the comparison with ns-2: which variant as ns-2 names it, and which set of defaults.
+/// A configuration of the comparison with ns-2: ns-2's name of the variant, and the set of defaults.
 pub fn ns2_config(set: &str, variant: &str) -> tcp::Config {
     let mut params = tcp::Params::of_profile("ns2");
     params.window = if set.ends_with("_one") { 1 } else { 100 };
@@ -291,7 +292,7 @@ pub fn run_ns2(set: &str, variant: &str, drops: &[u64]) -> Vec<Event> {
     run_ns2_for(set, variant, drops, &[], Span::from_millis(3500))
 }
 
-/// The same for another time, with acknowledgements lost too. A set with `_delayed` in its name delays
+/// The same for another duration, and with lost acknowledgements. A set with `_delayed` in its name delays
 /// acknowledgements; with `_one` at its end it has a window of one segment.
 pub fn run_ns2_for(set: &str, variant: &str, drops: &[u64], ack_drops: &[u64], length: Span) -> Vec<Event> {
     let policy = if set.contains("_delayed") { "delayed" } else { "every" };
@@ -306,12 +307,12 @@ pub fn run_ns2_for(set: &str, variant: &str, drops: &[u64], ack_drops: &[u64], l
     path.events
 }
 
-/// How two runs of one case compare.
+/// The result of comparing two runs of a case.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Comparison {
     pub segments: usize,
     pub reference: usize,
-    /// The first place at which the sequences differ.
+    /// The first position at which the sequences differ.
     pub mismatch: Option<usize>,
     pub time_error: Span,
     /// The largest difference of window and threshold.
@@ -319,7 +320,8 @@ pub struct Comparison {
     pub ssthresh_error: f64,
 }
 
-/// Compares what was sent with a reference of (time, segment, sent before, cwnd, ssthresh); of acknowledgements alike.
+/// Compares the sent segments with a reference of (time, segment, sent before, cwnd, ssthresh), and the
+/// acknowledgements in the same way.
 pub fn compare(events: &[Event], reference: &[Event]) -> Comparison {
     let mut result = Comparison { segments: events.len(), reference: reference.len(), ..Comparison::default() };
     for (index, (ours, theirs)) in events.iter().zip(reference).enumerate() {
@@ -329,7 +331,7 @@ pub fn compare(events: &[Event], reference: &[Event]) -> Comparison {
         }
         let error = ours.time.since(theirs.time).max(theirs.time.since(ours.time));
         result.time_error = result.time_error.max(error);
-        // The reference notes the state when the next event comes: before a timeout it is that of the timeout.
+        // The reference records the state at the next event: before a timeout this is the state of the timeout.
         let next = reference.get(index + 1);
         if ours.kind == Kind::Ack && next.is_some_and(|next| next.kind == Kind::Resend && next.time > theirs.time) {
             continue;
@@ -345,16 +347,17 @@ pub fn compare(events: &[Event], reference: &[Event]) -> Comparison {
 
 /// A case of the reference.
 pub struct Case {
-    /// The set of defaults, the variant, and what is lost.
+    /// The set of defaults, the variant, and the lost segments.
     pub name: (String, String, String),
     pub drops: Vec<u64>,
     pub ack_drops: Vec<u64>,
     pub events: Vec<Event>,
 }
 
-/// Reads reference cases: `set,variant,case,drops,time,event,segment,size,again,cwnd,ssthresh,duplicates` a line. The
-/// first four may be left empty where they are as before; size and duplicates are not used. A table of openings has the
-/// acknowledgements lost in the place of the size, in the first line of a case.
+/// Reads reference cases, with lines of the form
+/// `set,variant,case,drops,time,event,segment,size,again,cwnd,ssthresh,duplicates`. The first four may be empty if they
+/// are as before; size and duplicates are not used. In a table of openings, the first line of a case has the lost
+/// acknowledgements in the place of the size.
 pub fn read_reference(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let openings = text.lines().next().expect("a header").contains("ack_drops");

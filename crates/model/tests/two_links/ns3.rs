@@ -1,4 +1,4 @@
-//! The comparison with ns-3.37: the same path, every packet with two bytes of PPP more, SACK, initial window 2, minimum
+//! The comparison with ns-3.37: the same path, two bytes of PPP in every packet, SACK, initial window 2, minimum
 //! timeout 1 s, every segment acknowledged, 300 segments of 1000 bytes, no timestamps.
 
 use hopyard_engine::units::Bytes;
@@ -11,8 +11,8 @@ use hopyard_model::transport::{acking, tcp};
 
 use crate::two_links::{Event, Kind, NS2_LINKS, Path};
 
-/// A case of the reference: which variant and which recovery as ns-3 names them, the data segments lost, counted from
-/// 1, and what was sent.
+/// A case of the reference: ns-3's names of the variant and of the recovery, the lost data segments, counted from 1,
+/// and the sent segments.
 pub struct Case {
     pub tcp: String,
     pub recovery: String,
@@ -20,7 +20,7 @@ pub struct Case {
     pub sent: Vec<Sent>,
 }
 
-/// A segment sent: when, which, whether again, and the window then, in segments.
+/// A sent segment: time, number, whether it is a retransmission, and the window at that time, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     pub time: f64,
@@ -29,15 +29,15 @@ pub struct Sent {
     pub cwnd: f64,
 }
 
-/// Reads the reference: `tcp,recovery,drops,time,segment,again,cwnd,ssthresh` a line. The first three are left out but
-/// for the first line of a case, the windows, in bytes, where they are as in the line before.
+/// Reads the reference, with lines of the form `tcp,recovery,drops,time,segment,again,cwnd,ssthresh`. The first three
+/// are only in the first line of a case. The windows, in bytes, are left out if they are as in the previous line.
 pub fn read(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut cwnd = 0.0;
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         if !fields[0].is_empty() {
-            // "none" is no number.
+            // "none" is not a number.
             let drops = fields[2].split_whitespace().filter_map(|place| place.parse().ok()).collect();
             let (tcp, recovery) = (fields[0].to_owned(), fields[1].to_owned());
             cases.push(Case { tcp, recovery, drops, sent: Vec::new() });
@@ -55,27 +55,27 @@ pub fn read(text: &str) -> Vec<Case> {
     cases
 }
 
-/// What of ours is compared with a variant of ns-3's.
+/// The variant of Hopyard that is compared with a variant of ns-3.
 pub struct Rival {
     pub name: &'static str,
-    /// Its algorithm is ns-3's.
+    /// Its algorithm is that of ns-3.
     same: bool,
     pub congestion: congestion::Config,
 }
 
 impl Rival {
-    /// Whether both do the same in this case. Without a loss the slow starts differ, and so does proportional rate
-    /// reduction.
+    /// Whether both must be equal in this case. Without a loss the slow starts differ, and proportional rate reduction
+    /// differs too.
     pub fn is_same(&self, case: &Case) -> bool {
         self.same && case.recovery == "classic" && !case.drops.is_empty()
     }
 }
 
-/// What of ours is compared with a variant of ns-3's.
+/// The variant of Hopyard that is compared with a variant of ns-3.
 pub fn rivals(tcp: &str) -> Vec<Rival> {
     let named = |name, profile| congestion::Config::of_profile(name, profile).expect("a variant");
     let rival = |name, same, congestion| Rival { name, same, congestion };
-    // ns-3 halves what is in the network, and lets the window grow while the send buffer holds the sender back.
+    // ns-3 halves the amount of data in the network, and lets the window grow while the send buffer limits the sender.
     let pipe = sack::Params { halve: Halve::Pipe, grow_only_when_limited: false, ..sack::Params::of_profile("rfc") };
     match tcp {
         "NewReno" => vec![
@@ -93,7 +93,7 @@ pub fn rivals(tcp: &str) -> Vec<Rival> {
     }
 }
 
-/// The segments of data that ours sends in a case.
+/// The data segments that Hopyard sends in a case.
 pub fn run(congestion: &congestion::Config, case: &Case) -> Vec<Sent> {
     let params = tcp::Params {
         segment_size: Bytes::new(1000),
@@ -121,21 +121,22 @@ fn sent(event: &Event) -> Sent {
     Sent { time, segment: event.segment, again, cwnd: event.state.cwnd }
 }
 
-/// How ours compares with the reference.
+/// The result of the comparison with the reference.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Comparison {
-    /// How many segments ours sent.
+    /// How many segments Hopyard sent.
     pub segments: usize,
-    /// The place of the first segment that differs, counted from 0, if one does.
+    /// The position of the first segment that differs, counted from 0, if there is one.
     pub first_difference: Option<usize>,
-    /// Whether the same segments were sent again, as often.
+    /// Whether the same segments were retransmitted, equally often.
     pub same_again: bool,
-    /// Up to there, the largest relative difference of the window, and the largest of time in seconds.
+    /// Before this position, the largest relative difference of the window, and the largest difference of time in
+    /// seconds.
     pub window: f64,
     pub time: f64,
 }
 
-/// Compares what was sent. Times count from the first segment, since ns-3's SYN has other options.
+/// Compares the sent segments. Times count from the first segment, because ns-3's SYN has other options.
 pub fn compare(ours: &[Sent], theirs: &[Sent]) -> Comparison {
     let pairs = || ours.iter().zip(theirs);
     let first_difference = pairs()

@@ -75,8 +75,8 @@ pub fn report(root: &Path) -> Result<Report> {
     }
     let summary = summary.build().with(Style::markdown()).to_string() + "\n";
     let text = format!(
-        "# Hopyard against ns-2, ns-3 and closed forms\n\nMade by `make validate`. Means over seeds, with 95 % confidence \
-         intervals. What is compared, how, and what each remaining difference comes from: `docs/validation.md`.\n\n\
+        "# Hopyard against ns-2, ns-3 and closed forms\n\nMade by `make validate`. Means over seeds, with 95 % \
+         confidence intervals. `docs/validation.md` explains the comparisons and the remaining differences.\n\n\
          {summary}{sections}"
     );
     Ok(Report { text, summary })

@@ -99,7 +99,8 @@ proptest! {
             expected.push(fixes);
         }
         let dimensions = if heights { Dimensions::Three } else { Dimensions::Two };
-        let movements = Movements::read("rwp", text.as_bytes(), &Reading { dimensions, ..READING }).expect("well formed");
+        let reading = Reading { dimensions, ..READING };
+        let movements = Movements::read("rwp", text.as_bytes(), &reading).expect("well formed");
         prop_assert_eq!(movements.len(), expected.len());
         for (i, fixes) in (0_u32..).zip(expected) {
             prop_assert_eq!(movements.track(i).map(Track::fixes), Some(&fixes[..]));

@@ -57,7 +57,8 @@ fn the_statistics_of_both_versions_are_kept() {
 
     let first = parse(include_str!("data/v1.tcl")).expect("a file of setdest").record;
     assert_eq!((first.nodes, first.pause, first.speed_type), (Some(3), Some(Span::from_secs(2)), None));
-    let old = "# nodes: 50, pause: 600.00, max speed: 20.00  max x = 670.00, max y: 660.00\n$node_(1) set X_ 1\n$node_(1) set Y_ 1";
+    let old = "# nodes: 50, pause: 600.00, max speed: 20.00  max x = 670.00, max y: 660.00\n$node_(1) set X_ 1\n\
+        $node_(1) set Y_ 1";
     let old = parse(old).expect("a file of old").record;
     assert_eq!((old.nodes, old.height), (Some(50), Some(Distance::new(660.0))));
 }
@@ -197,7 +198,8 @@ proptest! {
         for (i, ((x, y), moves)) in (0_u32..).zip(nodes) {
             let mut moves = moves;
             moves.sort_by_key(|m| secs(m.0));
-            let commands = moves.iter().map(|&(at, x, y, speed)| Command { at: secs(at), to: Position { x, y }, speed });
+            let command = |&(at, x, y, speed)| Command { at: secs(at), to: Position { x, y }, speed };
+            let commands = moves.iter().map(command);
             let expected = Track::from_commands(Position { x, y }, commands);
             let track = movements.track(i).expect("a node");
             for time in 0..60 {
@@ -215,8 +217,9 @@ proptest! {
     #[test]
     fn no_words_upset_the_reader(
         words in prop::collection::vec(prop::sample::select(vec![
-            "$node_(0)", "$node_(1)", "$node_(", "set", "setdest", "X_", "Y_", "Z_", "$ns_", "at", "\"", "{", "}", ";", "#",
-            "1.5", "0", "-3", "1e300", "\n", "\n", "\r\n", "$god_", "set-dist", "nodes:", "|", "é", "1e-320", "1.6e9",
+            "$node_(0)", "$node_(1)", "$node_(", "set", "setdest", "X_", "Y_", "Z_", "$ns_", "at", "\"", "{", "}", ";",
+            "#", "1.5", "0", "-3", "1e300", "\n", "\n", "\r\n", "$god_", "set-dist", "nodes:", "|", "é", "1e-320",
+            "1.6e9",
         ]), 0..120)
     ) {
         let text = words.join(" ");

@@ -132,7 +132,10 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_upset_the_parser(mut bytes in bytes(60), kind in prop::sample::select(vec![DATA, RTS, CTS, ACK, 0x80])) {
+    fn no_bytes_upset_the_parser(
+        mut bytes in bytes(60),
+        kind in prop::sample::select(vec![DATA, RTS, CTS, ACK, 0x80])
+    ) {
         let _ = Header::parse(&bytes);
         let _ = EtherType::parse(&bytes);
         if let Some(first) = bytes.first_mut() {
