@@ -43,10 +43,15 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
 
 def test_a_shorter_wait_pays_when_the_signal_comes_back() -> None:
     scenario = STUDY / "signal_loss.toml"
-    # An oracle finds the route at once, so that only TCP's own wait is left.
-    settings = {"routing.protocol": "oracle", "flow.tcp": ["newreno", "welcome"]}
+    # An oracle finds the route at once, so that only TCP's own wait is left. With a sample in each
+    # round trip, WELCOME takes half of the outages for congestion, and waits as NewReno does.
+    settings = {
+        "routing.protocol": "oracle",
+        "tcp.welcome.sampling": "acknowledgement",
+        "flow.tcp": ["newreno", "welcome"],
+    }
     results = hopyard.run(scenario, runs=2, set=settings, progress=False)
     newreno, welcome = results.cases
     more = results.difference("goodput", welcome, newreno)
-    assert more.mean > 0.05 * results.estimate("goodput", newreno).mean
+    assert more.mean > 0.1 * results.estimate("goodput", newreno).mean
     assert results.confusion(newreno).total == 0

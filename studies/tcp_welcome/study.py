@@ -205,7 +205,14 @@ def routings(lab: Lab) -> None:
         "AODV of RFC 3561": {"routing.aodv.profile": "rfc"},
         "oracle": {"routing.protocol": "oracle"},
     }
-    chosen = ("NewReno", "Vegas", "Westwood", "WELCOME, text", "WELCOME, pseudo-code")
+    chosen = (
+        "NewReno",
+        "Vegas",
+        "Westwood",
+        "WELCOME, text",
+        "WELCOME, text, each ACK",
+        "WELCOME, pseudo-code",
+    )
     rows = []
     for situation in SITUATIONS[3:]:
         for protocol, given in protocols.items():
@@ -327,7 +334,7 @@ def after_signal_loss(lab: Lab) -> None:
     rows = []
     lines = {}
     for protocol, given in protocols.items():
-        for label in ("NewReno", "Vegas", "Westwood", "WELCOME, text"):
+        for label in ("NewReno", "Vegas", "Westwood", "WELCOME, text", "WELCOME, text, each ACK"):
             one = settings(SITUATIONS[-1], (OTHERS | READINGS)[label]) | given
             results = lab.run("signal_loss.toml", set=one, series=["goodput", "cwnd"])
             (case,) = results.cases
