@@ -96,7 +96,7 @@ def hops_cases() -> list[Case]:
         )
         for hops in range(1, 9)
         for variant in ("Newreno", "Vegas")
-        for seed in range(1, 41)
+        for seed in SEEDS
     ]
 
 

@@ -103,8 +103,7 @@ fn hops_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for hops in 1..=8 {
         for variant in ["Newreno", "Vegas"] {
-            // Over seven and eight hops, the runs of one variant differ by a factor of two: a mean needs many of them.
-            for seed in 1..=40 {
+            for seed in SEEDS {
                 cases.push(Case { table: "hops", hops: Some(hops), routing: "AODV", variant, seed });
             }
         }
