@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DATA = Path(__file__).parent / "broken"
-#: Seconds of the processor that an answer may take: the machine may do other things.
+#: CPU seconds that an answer may take; other programs may use the machine at the same time.
 LONGEST = 2.0
-#: What no answer may contain.
+#: Texts that no answer may contain.
 NEVER = ("Traceback", "panicked", "RUST_BACKTRACE", "PanicException")
 
 _BASE = {"duration": '"2 s"', "nodes.count": "4", "flow.from": "0", "flow.to": "3"}
@@ -48,7 +48,7 @@ class Broken:
         return ["check", "case.toml"] if self.scenario is not None else shlex.split(self.text)
 
     def lacks(self, answer: str) -> list[str]:
-        """What is wrong with an answer."""
+        """The fault of an answer."""
         # Lines are folded to the width of the terminal.
         flat = " ".join(answer.split())
         missing = [f"no {word!r}" for word in self.words if word not in answer and word not in flat]
@@ -132,7 +132,7 @@ def prepare(folder: Path) -> None:
         "few.movements": "0.0 1.0 1.0 2.0 3.0 3.0\n",
     }
     packed = gzip.compress(setdest.encode())
-    # Several members in succession are one file (RFC 1952 section 2.2).
+    # Several consecutive members form one file (RFC 1952 section 2.2).
     shorts = gzip.compress(b"x\n" * 2**20) * 119
     damaged = {
         "cut.tcl.gz": packed[:-12],
@@ -193,7 +193,7 @@ def prepare(folder: Path) -> None:
     (folder / "cut" / "results.sqlite").write_bytes(whole[: len(whole) // 2])
 
 
-#: What stands before a call, and what prints its exception as a program would that catches it.
+#: The code before a call, and the code that prints its exception like a program that catches it.
 CALL = """
 import hopyard
 from hopyard import Results, Scenario, load, run
@@ -203,7 +203,7 @@ allowed = (ValueError, TypeError, AttributeError, KeyError, IndexError, OSError)
 
 
 def _process(broken: Broken, folder: Path) -> tuple[str, int, float]:
-    """The answer of a process of its own, its exit code and its seconds."""
+    """The answer of a separate process, its exit code and its CPU seconds."""
     if broken.scenario is not None:
         (folder / "case.toml").write_text(broken.scenario, encoding="utf-8")
     command = (
@@ -231,7 +231,7 @@ def _process(broken: Broken, folder: Path) -> tuple[str, int, float]:
 
 
 def _used() -> float:
-    """The seconds of the processor that processes begun here have used."""
+    """The CPU seconds that the started processes have used."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -241,7 +241,7 @@ def _is_command(broken: Broken) -> bool:
 
 
 def of_process(broken: Broken, folder: Path) -> list[str]:
-    """What is wrong with the answer of a process of its own."""
+    """The fault of the answer of a separate process."""
     answer, code, taken = _process(broken, folder)
     wrong = broken.lacks(answer)
     if code != 2:
@@ -252,7 +252,7 @@ def of_process(broken: Broken, folder: Path) -> list[str]:
 
 
 def main(word: str = "") -> int:
-    """Gives each input to a process of its own and prints what is answered well."""
+    """Gives each input to a separate process and prints the results."""
     every, well = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Results that were made by hand, so that every figure of theirs can be worked out by hand."""
+"""Results made by hand, so that every value of them can be computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kills runs at random moments, lets pairs meet in one folder, fills disks; counts what is lost.
+"""Kills runs at random times, starts pairs in one folder, fills disks; counts lost results.
 
     python tests/kills.py [KILLS] [PAIRS] [DISKS] [SEED]
 
@@ -57,11 +57,11 @@ TABLES = ("flows", "nodes", "drops", "series", "decisions")
 
 @dataclass
 class Found:
-    """What was wrong."""
+    """The faults that were found."""
 
     problems: list[str] = field(default_factory=list)
     runs: int = 0
-    #: How often Ctrl-C came before the interpreter had begun with Hopyard.
+    #: How often Ctrl-C arrived before the interpreter had started Hopyard.
     before: int = 0
 
     def add(self, text: str) -> None:
@@ -95,12 +95,12 @@ def committed(out: Path) -> set[tuple[str, int, int]]:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
             return set(store.execute("SELECT config, seed, run FROM runs").fetchall())
     except sqlite3.OperationalError:
-        # Its tables are not there yet.
+        # Its tables do not exist yet.
         return set()
 
 
 def look(out: Path, before: set[tuple[str, int, int]], found: Found, what: str) -> None:
-    """Checks that a folder has all runs that it had, that all is readable, and of one kind."""
+    """Checks that a folder still has all its runs, and that all files are readable and agree."""
     if not (out / "results.sqlite").exists():
         if before:
             found.add(f"{what}: no store, but {len(before)} runs had been committed")
@@ -150,7 +150,7 @@ def _runs(table: pa.Table) -> set[tuple[str, int, int]]:
 
 
 def kills(folder: Path, tries: int, chance: random.Random) -> Found:
-    """Ends runs at random moments, from their start to a while after their end."""
+    """Stops runs at random times, from their start to some time after their end."""
     found = Found()
     scenario = folder / "killed.toml"
     scenario.write_text(SCENARIO)
@@ -160,7 +160,7 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
     for number in range(tries):
         name, numbers = list(WAYS.items())[number % len(WAYS)]
         out = folder / f"o{number}"
-        # Every other one into a folder that has some runs already.
+        # Every second run uses a folder that already has some runs.
         if number // len(WAYS) % 2:
             shutil.copytree(folder / "few", out) if (folder / "few").exists() else None
         elif not (folder / "few").exists():
@@ -178,13 +178,13 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
         wanted = {0, -numbers[0], 128 + numbers[0]}
         what = f"{number}, {name}, exit code {process.returncode}"
         if "KeyboardInterrupt" in errors and "hopyard" not in errors:
-            # The interpreter itself was starting: no line of Hopyard's had been run.
+            # The interpreter itself was starting: no line of Hopyard had been executed.
             found.before += 1
         elif process.returncode not in wanted:
             found.add(f"{what}: {errors[-300:]}")
         look(out, before, found, what)
         if number % 10 == 0 and (out / "results.sqlite").exists():
-            # It can be gone on with, and is then what an undisturbed call gives.
+            # It can be continued, and then equals the result of an undisturbed call.
             subprocess.run(command(scenario, out), check=True, capture_output=True)
             if not _same(out, folder / "whole"):
                 found.add(f"{what}: gone on with, it differs")
@@ -194,7 +194,7 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
 
 
 def _told(what: str, number: int, found: Found) -> None:
-    """Says how far it is, now and then."""
+    """Prints the progress from time to time."""
     if number % 10 == 9:
         print(f"{number + 1} {what}: {len(found.problems)} problems", file=sys.stderr, flush=True)
 
@@ -235,7 +235,7 @@ def pairs(folder: Path, tries: int, chance: random.Random) -> tuple[Found, int]:
 
 
 def disks(folder: Path, sizes: int) -> Found:
-    """Runs where the disk gets full, or a file may not grow further."""
+    """Runs with a disk that becomes full, or with a limit on the size of files."""
     found = Found()
     scenario = folder / "full.toml"
     scenario.write_text(SCENARIO)
@@ -283,7 +283,7 @@ def disks(folder: Path, sizes: int) -> Found:
 
 
 def main() -> None:
-    """Does it all and prints what was found."""
+    """Runs everything and prints the faults that were found."""
     given = [int(each) for each in sys.argv[1:]]
     tries, couples, sizes, seed = [*given, *[200, 50, 10, 1][len(given) :]]
     chance = random.Random(seed)

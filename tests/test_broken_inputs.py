@@ -13,7 +13,7 @@ from broken_inputs import CALL, LONGEST, Broken, cases, of_process, prepare
 from click.testing import CliRunner
 from hopyard.cli import main
 
-#: Every so many inputs, one goes to a process of its own too.
+#: After this number of inputs, one is also given to a separate process.
 SEVERAL = 80
 
 
@@ -47,7 +47,7 @@ def test_broken_input_is_refused(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
-    # The time of the processor: the machine may do other things.
+    # CPU time, because other programs may use the machine at the same time.
     began = time.process_time()
     answer, code = _answer(broken)
     taken = time.process_time() - began

@@ -1,4 +1,4 @@
-"""The command, as its user meets it."""
+"""The command, from the view of its user."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_too_little_memory_is_said(chain: Path) -> None:
 def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-m", "hopyard", "run", str(chain), "--out", str(out)]
-    # Many short runs, so that some are done and some are not when the signal comes.
+    # Many short runs, so that some are finished and some are not when the signal arrives.
     command += ["--set", "duration=20 s", "--runs", "100000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(3)

@@ -1,4 +1,4 @@
-"""What the Tab key offers, by the protocol that shells speak with click."""
+"""Completions of the Tab key, with the protocol between shells and click."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENTRY = "import sys; sys.argv[0] = 'hopyard'; from hopyard.cli import main; main
 
 
 def offered(line: str) -> list[str]:
-    """What bash is told for a line whose last word is being typed."""
+    """The answer to bash for a line whose last word is being typed."""
     words = line.split(" ")
     asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(

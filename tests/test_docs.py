@@ -118,7 +118,7 @@ def test_the_page_of_the_keys_has_the_units_of_each_quantity() -> None:
     assert len(rows) == 8
     for _, units, example, key in rows:
         (name,), (text,) = re.findall(r"`(.*)`", key), re.findall(r'`"(.*)"`', example)
-        # What is possible depends on the key; that the text is read as a quantity does not.
+        # The possible values depend on the key. That the text is a quantity does not.
         for unit in re.findall(r"`(.*?)`", units):
             assert "is the text" not in problem_with(name, f"1 {unit}"), (name, unit)
         assert "is the text" not in problem_with(name, text)
@@ -126,7 +126,7 @@ def test_the_page_of_the_keys_has_the_units_of_each_quantity() -> None:
 
 
 def problem_with(key: str, value: str) -> str:
-    """What is wrong with a scenario with this value; nothing if it is fine."""
+    """The problem of a scenario with this value; empty if there is none."""
     scenario = hopyard.Scenario(nodes={"count": 2}, mobility={"model": "random_waypoint"})
     try:
         scenario.update({key: value})
@@ -251,7 +251,7 @@ def test_the_python_example_runs_as_printed(environment: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     means = [line.rpartition(": ")[2].split(" ± ")[0] for line in done.stdout.splitlines()]
     assert len(means) == 4
-    # A comparison that shows nothing would be a bad example.
+    # A comparison without a difference would be a bad example.
     assert all(abs(float(mean)) > 1 for mean in means), done.stdout
     assert (tmp_path / "delay.png").stat().st_size > 10_000
 

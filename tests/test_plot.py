@@ -1,4 +1,4 @@
-"""Plots: what is drawn where, and the same file each time."""
+"""Plots: their content, and equal files for equal results."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_key_that_was_not_compared_goes_along_the_axis(tmp_path: Path) -> None
         assert each.setting(each.cases[0], "nodes") is None
         assert each.setting(each.cases[0], "flow.none") is None
         (axis,) = each.plot("delay", x="duration").axes
-        # The length of a run says which scenario it is: the variants have the colours.
+        # The duration of a run distinguishes the scenarios, because the colours show the variants.
         assert places(axis.get_lines()) == [[0.5, 1.0]] * 2
         with pytest.raises(ValueError, match="not every scenario has one value of a key 'nodes'"):
             each.plot(x="nodes")

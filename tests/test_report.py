@@ -1,4 +1,4 @@
-"""Tables that fit: nothing is cut at any width."""
+"""Tables fit into any width without truncated text."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_the_summary_has_a_row_a_case(results: Results) -> None:
 
 
 def test_pandas_and_polars_take_the_tables(results: Results) -> None:
-    # The stubs of pandas 3 do not know this yet.
+    # The stubs of pandas 3 do not have this yet.
     frame = cast("Any", pd.DataFrame).from_arrow(results.flows)
     assert frame.groupby("flow.tcp", observed=True)["goodput_kbps"].sum().to_dict() == {
         "reno": 400.0,
@@ -147,7 +147,7 @@ def test_a_confusion_matrix_is_made_from_decisions(results: Results) -> None:
     assert (matrix.total, matrix.judged) == (24, 21)
     assert matrix.count("interference") == 6
     assert matrix.count("interference", "wireless") == 1
-    # 7 of congestion, 1 + 2 of the channel, 4 of broken links were told.
+    # 7 losses by congestion, 1 + 2 on the channel and 4 by broken links were classified correctly.
     assert matrix.accuracy == pytest.approx((7 + 1 + 2 + 4) / 21)
     assert matrix.recall("wireless") == pytest.approx(3 / 8)
     assert matrix.precision("wireless") == pytest.approx(3 / 5)

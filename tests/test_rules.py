@@ -1,4 +1,4 @@
-"""Congestion control written in Python: what it may do, and what is said when it is wrong."""
+"""Congestion control written in Python: its abilities, and the messages about its faults."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Good(CongestionControl):
 
 @pytest.fixture(autouse=True)
 def _own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test works in a folder of its own, and leaves no module behind."""
+    """Each test works in its own folder, and removes its modules."""
     monkeypatch.chdir(tmp_path)
     before = set(sys.modules)
     yield
@@ -118,7 +118,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 class NewReno(CongestionControl):
-    """RFC 5681 under the profile rfc, as the model of that name has it."""
+    """RFC 5681 in the profile rfc, like the model of that name."""
 
     recovery = "new_reno"
 
@@ -159,7 +159,7 @@ def test_classes_made_in_a_function_are_told_apart() -> None:
 
 
 class Watching(NewReno):
-    """Notes what it is told."""
+    """Records the events that it receives."""
 
     seen: ClassVar[list[tuple[Any, ...]]] = []
     recovery = "sack"
@@ -191,7 +191,7 @@ class Watching(NewReno):
 
 def test_a_rule_is_told_every_event() -> None:
     Watching.seen.clear()
-    # Bursts with long pauses between them; a wire that loses what its queue cannot hold; a route.
+    # Bursts with long pauses between them; a wire whose queue overflows; a route.
     pauses = {"packet_size": "20000 B", "rate": "400 kbps", "on": "1 s", "off": "4 s"}
     flow = {"from": 0, "to": 1, "tcp": Watching}
     bursts = flow | {"traffic": "on_off", "on_off": pauses}
@@ -215,7 +215,7 @@ def test_a_rule_is_told_every_event() -> None:
 
 
 class Paced(NewReno):
-    """Sends a segment each 50 ms, and a tick of its own each second."""
+    """Sends a segment every 50 ms, and has its own tick every second."""
 
     ticks: ClassVar[list[float]] = []
 
@@ -267,8 +267,8 @@ def test_a_rule_freezes_and_thaws() -> None:
     moved = {"nodes": [1], "model": "waypoints", "waypoints": {"track": track}}
     scenario = Scenario(
         duration="40 s",
-        # Without timestamps: otherwise an acknowledgement that was lost before the outage
-        # gives a round trip as long as the outage.
+        # Without timestamps. Otherwise the loss of an acknowledgement before the outage gives a
+        # round-trip time as long as the outage.
         tcp={"timestamps": False},
         nodes={"count": 2, "spacing": "200 m"},
         movement=[moved],
@@ -285,7 +285,7 @@ def test_a_rule_freezes_and_thaws() -> None:
 
 
 class Elfn(NewReno):
-    """The model `elfn` again: stops when a node tells that it could not pass a segment on."""
+    """Like the model `elfn`: stops when a node reports that it could not forward a segment."""
 
     wants_notices = True
     probe_interval: float = 2.0
@@ -325,7 +325,7 @@ def test_a_rule_hears_of_unreachable_segments(race: str) -> None:
 
 
 class Dice(NewReno):
-    """Draws what it keeps."""
+    """Draws the share of the window that it keeps."""
 
     drawn: ClassVar[list[float]] = []
 

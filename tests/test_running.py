@@ -1,4 +1,4 @@
-"""Runs: the same on any number of threads, watched or not, and stopped when asked."""
+"""Runs: equal for any number of threads, with or without observation; stopped on request."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_python_goes_on_while_runs_do() -> None:
     took = time.monotonic() - began
     done.set()
     watcher.join()
-    # A thread that sleeps 1 ms at a time gets through some of its rounds while the core waits.
+    # A thread that sleeps 1 ms in each round completes some rounds while the core waits.
     assert counted > 20 * took
 
 

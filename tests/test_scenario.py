@@ -59,7 +59,7 @@ def test_keys_are_items_and_attributes(chain: Scenario) -> None:
     assert chain.flow[0].vegas.alpha == chain["flow.0.vegas.alpha"] == 2
     assert [flow.tcp for flow in chain.flow] == ["vegas", "newreno"]
     assert chain.name == "chain"
-    # What is not given has its default.
+    # Keys that are not given have their defaults.
     assert chain.routing.protocol == "aodv"
     assert "protocol" in chain.routing
     assert "window" in dir(chain.tcp)

@@ -1,4 +1,4 @@
-"""The command starts at once: what a command does not need is not imported."""
+"""The command starts at once: it imports only what it needs."""
 
 import resource
 import signal
@@ -84,7 +84,7 @@ def test_commands_import_what_they_need_and_no_more(tmp_path: Path) -> None:
     run = _imported_by_the_command(tmp_path, "run", str(scenario), *short, "--out", "results")
     show = _imported_by_the_command(tmp_path, "show", "results")
     plot = _imported_by_the_command(tmp_path, "plot", "results")
-    # What these cost would be most of what a short run costs.
+    # These imports would take most of the time of a short run.
     unneeded = {"pandas.core.api", "polars", "scipy"}
     assert {"pyarrow"} <= run & show & plot
     assert not run & (unneeded | {"matplotlib"})
@@ -101,7 +101,7 @@ def test_the_command_starts_in_a_fifth_of_a_second() -> None:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    # Processor time, and the best of five: others may be using this machine.
+    # CPU time, and the best of five, because other programs may use this machine.
     assert min(took) < 0.2
 
 

@@ -1,4 +1,4 @@
-"""Means and intervals against figures worked out elsewhere."""
+"""Means and intervals compared with values computed by other programs."""
 
 import math
 
@@ -73,7 +73,7 @@ def test_unequal_runs_are_not_pairs() -> None:
         (619.0213, 0.0213, "619.021 ± 0.021"),
         (619.0213, 0.0996, "619.02 ± 0.10"),
         (0.0, 0.42, "0.00 ± 0.42"),
-        # Every run has the same value, but for rounding: an interval of no width says nothing.
+        # Every run has the same value, except for rounding: an interval of no width is not useful.
         (101.27, 0.0, "101"),
         (101.27, 1e-14, "101"),
         (0.0, 0.0, "0"),

@@ -1,4 +1,4 @@
-"""Nothing is lost: the store, its folder, signals, full disks, and what is read from it again."""
+"""Nothing is lost: the store, its folder, signals, full disks, and reading the store."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_more_runs_add_only_those_that_are_missing(tmp_path: Path) -> None:
     assert {run: after[run] for run in before} == before
     assert many.flows.slice(0, 2).equals(few.flows)
     assert many.flows.equals(hopyard.run(Scenario(SHORT), runs=4).flows)
-    # Fewer runs take nothing away, and a further variant joins.
+    # A call with fewer runs removes nothing, and another variant is added.
     assert len(hopyard.run(Scenario(SHORT), runs=1, out=out).flows) == 4
     assert len(hopyard.run(Scenario(SHORT), set=TCPS, runs=4, out=out).flows) == 8
 
@@ -118,7 +118,7 @@ def test_builds_of_one_version_are_told_apart(
     assert done.exit_code == 2
     assert f"1 runs of Hopyard {hopyard.__version__} (build {mine})" in done.stderr
     assert "(build 0123456789ab): their results may differ" in done.stderr
-    # Reading mixes nothing.
+    # Reading does not mix runs.
     assert len(Results.load(one).flows) == 1
     assert command("run", short, "--runs", 1, "--out", two).exit_code == 0
     with pytest.raises(StoreError, match=rf"one by .*{mine}.*two by .*0123456789ab"):
@@ -299,14 +299,14 @@ def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
         full(self, *given)
 
     monkeypatch.setattr(Store, "_insert", insert)
-    # All runs of results are saved in one transaction, however fast they were made.
+    # All runs of results are saved in one transaction, for any duration of the runs.
     hopyard.run(Scenario(SHORT | {"duration": "1 s"}), runs=4).save(tmp_path / "o")
     assert len(tries) == 1 + 4, "together, and then one by one"
     assert len(Results.load(tmp_path / "o").flows) == 4
 
 
 def test_a_store_without_tables_is_taken(tmp_path: Path) -> None:
-    # What is left of a process that was killed before it made the tables.
+    # The state after a process was killed before it made the tables.
     (tmp_path / "o").mkdir()
     (tmp_path / "o" / "results.sqlite").touch()
     with pytest.raises(StoreError, match="holds no results yet"):

@@ -1,4 +1,4 @@
-"""The situations of the TCP-WELCOME study in short: what they bring about, and what is told."""
+"""Short runs of the TCP-WELCOME study: the losses of each situation, and their classification."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
     settings = {"flow.1.cbr.rate": "300 kbps"} if situation == "interference" else {}
     results = hopyard.run(STUDY / f"{situation}.toml", runs=2, set=settings, progress=False)
     matrix = results.confusion()
-    # It is the only cause, but for what was late.
+    # It is the only cause, except for late segments.
     assert matrix.count(cause) > 0
     assert matrix.count(cause) + matrix.count("spurious") == matrix.total == len(results.decisions)
     once = confusion(results.decisions.filter(pc.field("transmissions") == 1))
     assert 0 < once.total <= matrix.total
-    # Duplicate acknowledgements mean that something arrives: there is a route.
+    # Duplicate acknowledgements mean that segments arrive, so there is a route.
     duplicates = results.decisions.filter(pc.field("detected_by") == "duplicate_acks")
     assert "link_failure" not in duplicates["decided"].to_pylist()
     if situation == "signal_loss":
-        # With a sample in each round trip the growth of an endless file looks like congestion.
+        # With one sample in each round trip, the growth of the window looks like congestion.
         assert 0.4 < once.accuracy < 1
         fine = {"tcp.welcome.sampling": "acknowledgement", "tcp.welcome.average": "band"}
         results = hopyard.run(STUDY / "signal_loss.toml", runs=2, set=fine, progress=False)
@@ -43,8 +43,8 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
 
 def test_a_shorter_wait_pays_when_the_signal_comes_back() -> None:
     scenario = STUDY / "signal_loss.toml"
-    # An oracle finds the route at once, so that only TCP's own wait is left. With a sample in each
-    # round trip, WELCOME takes half of the outages for congestion, and waits as NewReno does.
+    # An oracle finds the route at once, so that only TCP's own wait remains. With one sample in
+    # each round trip, WELCOME classifies half of the outages as congestion, and waits like NewReno.
     settings = {
         "routing.protocol": "oracle",
         "tcp.welcome.sampling": "acknowledgement",

@@ -1,6 +1,6 @@
 //! Conversations: a sender's answers to acknowledgements given by hand.
 //!
-//! What is sent is written as segment numbers from 0, with "r" before those sent again.
+//! Sent segments are written as numbers from 0, with "r" before retransmissions.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
@@ -33,7 +33,7 @@ fn params(profile: &str) -> Params {
 }
 
 impl Talk {
-    /// A sender with data without end. The opening exchange, if any, took 100 ms.
+    /// A sender with endless data. The opening exchange, if there is one, took 100 ms.
     fn begin(params: &Params, control: Controller) -> (Self, String) {
         let mut sender = TcpSender::with_control(params, control, Streams::new(1, 0).stream("talk"));
         sender.write(u64::MAX, Time::ZERO);
@@ -147,7 +147,7 @@ fn newreno_repairs_two_losses_in_one_recovery() {
 fn newreno_starts_no_recovery_below_the_last_one() {
     let (mut talk, _) = Talk::new(RFC, "newreno");
     assert_eq!(talk.timer(), "r0");
-    // Late copies of what was sent before the timeout are no sign of a loss.
+    // Late duplicates of segments sent before the timeout are no sign of a loss.
     for _ in 0..5 {
         assert!(!talk.ack(0).contains('r'));
     }
@@ -161,7 +161,7 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
     (0..8).for_each(|_| drop(talk.ack(1)));
     assert_eq!(talk.after(100).ack(4), "", "no retransmission on a partial acknowledgement");
     assert_eq!(talk.sender.state().inflation, 0.0);
-    // The second loss lies below the highest segment of the first reduction: only the timer repairs it.
+    // The second loss is below the highest segment of the first reduction: only the timer repairs it.
     for _ in 0..4 {
         assert!(!talk.ack(4).contains('r'));
     }
@@ -169,7 +169,7 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
     assert_eq!(talk.sender.counters().timeouts, 1);
 }
 
-/// Without an opening exchange data begins with the first number, ISN; `recover` stands before it.
+/// Without an opening exchange, data begins with the first number, ISN; `recover` is the number before it.
 #[test]
 fn the_very_first_segment_is_repaired_without_a_timeout() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
@@ -198,7 +198,7 @@ fn tahoe_starts_over() {
     let mut talk = two_losses("tahoe");
     assert_eq!(talk.window(), (1.0, 5.5));
     (0..8).for_each(|_| assert_eq!(talk.ack(1), ""));
-    // Slow start from the hole: what the receiver has is sent again.
+    // Slow start from the missing segment: segments that the receiver already has are sent again.
     assert_eq!(talk.after(100).ack(4), "r4 r5");
     assert_eq!(talk.after(100).ack(14), "14 15 16");
 }
@@ -217,7 +217,7 @@ fn sack_repairs_two_losses_without_waiting_for_a_partial_acknowledgement() {
     }
     assert_eq!(talk.sack(1, &[(5, 11), (2, 4)]), "r4");
     assert_eq!(talk.sack(1, &[(5, 12), (2, 4)]), "14");
-    // A report that says nothing new sends nothing.
+    // A report without new information causes no transmission.
     assert_eq!(talk.sack(1, &[(5, 12), (2, 4)]), "");
     assert_eq!(talk.after(100).ack(14), "15 16 17 18");
     assert_eq!(talk.window(), (5.5, 5.5), "no inflation to take back");
@@ -300,8 +300,8 @@ fn repeated_timeouts_double_and_keep_the_threshold() {
     assert_eq!(talk.window(), (1.0, 5.0));
 }
 
-/// What duplicate acknowledgements let out counts neither for the path nor for the threshold (RFC 5681 eq. 4: at most
-/// half of FlightSize).
+/// Segments sent because of duplicate acknowledgements count neither for the path nor for the threshold (RFC 5681 eq.
+/// 4: at most half of FlightSize).
 #[test]
 fn a_timeout_in_recovery_does_not_count_what_inflation_let_out() {
     let (mut talk, sent) = Talk::new(RFC, "newreno");
@@ -309,7 +309,7 @@ fn a_timeout_in_recovery_does_not_count_what_inflation_let_out() {
     for _ in 0..9 {
         talk.after(1).ack(0);
     }
-    // Half of ten, and the nine that have left the network; two went by limited transmit.
+    // Half of ten, and the nine that have left the network; limited transmit sent two.
     assert_eq!(talk.window(), (5.0, 5.0));
     assert_eq!(talk.sender.state().flight, 14 * SEGMENT);
     talk.timer();
@@ -406,7 +406,7 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
     assert_eq!(talk.sender.window_edges().0, 1);
 }
 
-/// A rule that answers as the variants to come will.
+/// A congestion control that uses every answer.
 struct Scripted {
     pace: Span,
     quantum: u32,
@@ -483,12 +483,12 @@ fn the_outage_is_not_a_round_trip() {
     talk.after(100).sender.on_network(NetworkEvent::RouteLost, first + Span::from_millis(100));
     let before = talk.sender.state();
     assert_eq!(talk.timer(), "r0", "the probe");
-    // The segment had arrived and its acknowledgement was lost: the answer to the probe echoes the first copy.
+    // The segment had arrived and its acknowledgement was lost: the answer to the probe echoes the first transmission.
     answer(&mut talk, 1, first);
     let after = talk.sender.state();
     assert!(!after.frozen);
     assert_eq!((after.rto, after.srtt), (before.rto, before.srtt));
-    // What is sent from now on gives samples again.
+    // Segments sent from now on give samples again.
     let sent = talk.now;
     talk.after(900);
     answer(&mut talk, 2, sent);
@@ -543,7 +543,8 @@ fn segments_of_a_quantum_leave_together() {
     assert_eq!(talk.timer(), "3 4 5");
     assert_eq!(talk.now, began + Span::from_millis(90), "three gaps for three segments");
     assert_eq!(talk.timer(), "6 7 8");
-    // The window of ten ends the third; an acknowledgement lets the two that are left follow at once, and no more.
+    // The window of ten ends the third burst. An acknowledgement allows the two remaining segments at once, and no
+    // more.
     assert_eq!(talk.timer(), "9");
     assert_eq!(talk.now, began + Span::from_millis(270));
     assert_eq!(talk.after(10).ack(5), "10 11");

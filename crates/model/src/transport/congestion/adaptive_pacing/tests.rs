@@ -1,5 +1,5 @@
-//! The gap against the paper's formulas by hand, the agent's rules one by one, and what NewReno and Vegas do on the
-//! same path.
+//! The gap compared with the paper's formulas computed by hand, each rule of the agent, and the behaviour of NewReno
+//! and Vegas on the same path.
 
 use hopyard_engine::{Streams, Time};
 
@@ -132,17 +132,17 @@ fn the_agent_bounds_waits_and_delays() {
     let mut agent = rule(AGENT);
     assert_eq!(agent.pacing_gap(), Span::from_millis(50), "before the first sample");
     feed(&mut agent, &path(), 80);
-    // A wait of 0.6 s a hop gives way to the mean wait, which after one sample is half of it: 4 (1.276 + 4.448).
+    // The mean wait replaces a wait of 0.6 s at a hop; after one sample it is half of this wait: 4 (1.276 + 4.448).
     feed(&mut agent, &path(), 9_640);
     let (fhd, other) = (28.0, 4.0 * (1.276 + 4.448));
     let mean = 0.7 * fhd + 0.3 * other;
     let deviation = (fhd - other) / 2.0 / ((fhd + other) / 2.0);
     assert_near(agent.pacing_gap(), mean * (1.0 + 2.0 * deviation));
-    // A wait of 0.2 s is within bounds, but the delay of four such hops is not: no sample.
+    // A wait of 0.2 s is below the limit, but the delay of four such hops is not: there is no sample.
     let before = agent.pacing_gap();
     feed(&mut agent, &path(), 3_240);
     assert_eq!(agent.pacing_gap(), before);
-    // The paper knows no bound.
+    // The paper has no limit.
     let mut paper = rule(PAPER);
     feed(&mut paper, &path(), 3_240);
     assert!(paper.pacing_gap() > Span::from_millis(500));
@@ -162,7 +162,7 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
         assert_eq!(rule.pacing_gap(), gap, "{profile}");
         let answer = rule.on_timeout(&Timeout { repeated: 0 }, &path());
         assert_eq!(rule.pacing_gap().is_zero(), pauses, "{profile}");
-        // One segment; only the agent leaves the timeout as it is.
+        // One segment; only the agent does not change the timeout.
         match answer {
             Answer::Set { cwnd, .. } => assert!(!pauses && cwnd == 1.0),
             Answer::Rescale { cwnd, rto, .. } => assert!(pauses && cwnd == 1.0 && rto == 1.0),
@@ -173,8 +173,8 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     }
 }
 
-/// A sender over eight hops with data without end, after an acknowledgement of its first two segments after 80 ms; and
-/// how many segments go out at once then.
+/// A sender over eight hops with endless data, after an acknowledgement of its first two segments after 80 ms; and the
+/// number of segments that it then sends at once.
 fn started(control: Controller) -> (TcpSender, usize) {
     let tcp = crate::transport::tcp::Params {
         segment_size: Bytes::new(1000),
@@ -219,8 +219,8 @@ fn newreno_and_vegas_send_at_once_what_adaptive_pacing_spaces() {
     }
 }
 
-/// The window of a variant after each round of a path whose round trip doubles after ten rounds, all segments of a
-/// round being acknowledged one by one at its end; and the rule's gap then.
+/// The window of a variant after each round of a path whose round-trip time doubles after ten rounds. All segments of a
+/// round are acknowledged one by one at its end. Also the variant's gap at that time.
 fn windows(name: &str) -> (Vec<f64>, Span) {
     let config = Config::of_profile(name, RFC).expect("a variant");
     let tcp = crate::transport::tcp::Params {
@@ -241,7 +241,7 @@ fn windows(name: &str) -> (Vec<f64>, Span) {
     for round in 0..30 {
         let end = now + Span::from_millis(if round < 10 { 80 } else { 160 });
         let mut sent = 0;
-        // What a rule spaces goes out within the round as far as it fits.
+        // Paced segments are sent within the round if there is time.
         while sender.poll_transmit(now).is_some() {
             sent += 1;
         }

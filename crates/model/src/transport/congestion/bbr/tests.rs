@@ -6,13 +6,13 @@ use crate::params::{Params as _, RFC};
 
 const SEGMENT: f64 = 1000.0;
 
-/// A path of 100 segments a second and 200 ms, in fluid: one segment is delivered after the other, and the pacing rate
-/// and the window say how many are on their way.
+/// A path of 100 segments per second and 200 ms as a fluid model: segments are delivered one after the other, and the
+/// pacing rate and the window determine the segments in flight.
 struct Fluid {
     rule: Bbr,
     view: View,
     delivered: u64,
-    /// By how much the path grows longer, in seconds per second.
+    /// The increase of the path's delay, in seconds per second.
     drift: f64,
 }
 
@@ -67,7 +67,7 @@ impl Fluid {
         self.view.pipe = (self.view.pipe + room.min(self.rule.rate / SEGMENT / rate)).max(1.0);
     }
 
-    /// For as long as a round trip takes without a queue.
+    /// For the duration of a round trip without a queue.
     fn round(&mut self, change: impl Fn(&mut RateSample)) {
         let end = self.view.now + Span::from_secs_f64(Self::DELAY);
         while self.view.now < end {
@@ -158,7 +158,7 @@ fn every_ten_seconds_the_window_falls_to_four() {
     path.until(Mode::ProbeBandwidth);
     let (mut entries, mut before) = (Vec::new(), path.rule.mode());
     let mut floor = false;
-    // No round trip is as short as the one before.
+    // Each round-trip time is longer than the previous one.
     path.drift = 0.001;
     for _ in 0..260 {
         path.rounds(1);
@@ -174,7 +174,7 @@ fn every_ten_seconds_the_window_falls_to_four() {
     }
     assert!(entries.len() >= 3 && floor, "{entries:?}");
     assert!(entries.windows(2).all(|pair| (10.0..12.0).contains(&(pair[1] - pair[0]))), "{entries:?}");
-    // The window comes back as it was.
+    // The window is restored.
     path.until(Mode::ProbeBandwidth);
     path.rounds(2);
     assert!(path.view.cwnd >= 44.0, "{}", path.view.cwnd);
@@ -194,7 +194,7 @@ fn a_loss_conserves_packets_for_a_round_and_then_all_is_restored() {
     assert!(path.rule.conservation);
     path.view.recovering = true;
     path.rounds(1);
-    // The round is over: from here it grows by what is delivered.
+    // The round has ended: from now on the window grows by the delivered data.
     assert!(!path.rule.conservation);
     let answer = path.rule.on_recovered(&path.view);
     path.take(answer);
@@ -210,7 +210,7 @@ fn a_timeout_starts_with_one_segment_and_forgets_nothing_of_the_path() {
     let answer = path.rule.on_timeout(&Timeout { repeated: 0 }, &path.view);
     path.take(answer);
     assert_eq!(path.view.cwnd, 1.0);
-    // A segment is sent again; what it lets out doubles the window in each round, from four on.
+    // A segment is retransmitted. The window then doubles in each round, beginning with four.
     let point = path.view.max;
     path.view.pipe = 1.0;
     path.step(&|_| {});
@@ -220,7 +220,7 @@ fn a_timeout_starts_with_one_segment_and_forgets_nothing_of_the_path() {
     }
     assert!(path.view.cwnd < cwnd - 10.0, "{}", path.view.cwnd);
     (0..2).for_each(|_| path.step(&|_| {}));
-    // Two more while it probes.
+    // Two more during the probe.
     assert!((cwnd - 2.0..=cwnd + 2.0).contains(&path.view.cwnd), "{} and {cwnd}", path.view.cwnd);
     assert!((path.rule.estimate() - rate).abs() < 0.01 * rate);
 }
@@ -237,7 +237,7 @@ fn what_the_application_holds_back_is_no_bandwidth() {
     };
     (0..30).for_each(|_| path.round(slow));
     assert_eq!(path.rule.estimate(), rate);
-    // Without that mark the slower path is believed after ten rounds.
+    // Without this mark, the lower bandwidth becomes the estimate after ten rounds.
     (0..12).for_each(|_| path.round(|sample| sample.interval = sample.interval.map(|interval| interval * 4)));
     assert!(path.rule.estimate() < 0.3 * rate);
 }

@@ -81,12 +81,12 @@ fn the_window_is_concave_up_to_k_and_convex_after() {
         let found = at(&windows, time);
         assert!((found - expected).abs() < 0.01 * expected, "at {time} s: {found}, expected {expected}");
     }
-    // The slope falls until K and rises after.
+    // The slope decreases until K and increases after it.
     let slope = |time: f64| at(&windows, time + 0.5) - at(&windows, time);
     let slopes: Vec<f64> = (1..=14).map(|second| slope(f64::from(second))).collect();
     assert!(slopes[..7].windows(2).all(|pair| pair[1] < pair[0]), "{slopes:?}");
     assert!(slopes[9..].windows(2).all(|pair| pair[1] > pair[0]), "{slopes:?}");
-    // NewReno in its place grows in a straight line: a segment in each round trip, from half.
+    // NewReno grows linearly: one segment in each round trip, from half the window.
     let mut reno = Flow::new(NewReno::new(&newreno::Params::of_profile(RFC)), 1000.0, ROUND_TRIP);
     reno.lose();
     let straight = reno.run(Span::from_secs(16), &ACK);
@@ -98,7 +98,7 @@ fn the_window_is_concave_up_to_k_and_convex_after() {
 
 #[test]
 fn with_a_small_window_it_is_as_fast_as_reno() {
-    // 10 ms and 20 segments: the cubic function needs 2.5 s to come back, Reno 0.2 s.
+    // 10 ms and 20 segments: the cubic function needs 2.5 s to return to the old window, Reno 0.2 s.
     let mut flow = Flow::new(cubic(|_| {}), 20.0, Span::from_millis(10));
     flow.lose();
     let windows = flow.run(Span::from_millis(400), &ACK);
@@ -110,7 +110,7 @@ fn with_a_small_window_it_is_as_fast_as_reno() {
         let found = at(&windows, time);
         assert!((found - expected).abs() < 0.02 * expected, "at {time} s: {found}, expected {expected}");
     }
-    // Without the Reno-friendly region it crawls along the cubic function.
+    // Without the Reno-friendly region it follows the slow cubic function.
     let mut flow = Flow::new(cubic(|params| params.reno_friendly = false), 20.0, Span::from_millis(10));
     flow.lose();
     let windows = flow.run(Span::from_millis(400), &ACK);
@@ -141,7 +141,7 @@ fn after_a_timeout_the_flat_part_comes_first() {
     let window = flow.view.cwnd;
     flow.time_out();
     assert_eq!((flow.view.cwnd, flow.view.ssthresh), (1.0, window * 0.7));
-    // A second timeout of the same segment leaves the threshold.
+    // A second timeout of the same segment does not change the threshold.
     let again = flow.rule.on_timeout(&Timeout { repeated: 1 }, &flow.view);
     assert_eq!(again, Answer::Set { cwnd: 1.0, ssthresh: window * 0.7 });
     // Slow start is the standard's: a segment for each acknowledgement. Then K = 0 (§4.8).
@@ -168,13 +168,13 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     let mut paused = Flow::new(busy.rule.clone(), 1000.0, ROUND_TRIP);
     paused.view = busy.view;
     busy.run(half, &ACK);
-    // Nothing to send for a minute, then the first segment goes out.
+    // There is nothing to send for a minute; then the first segment is sent.
     paused.view.now += Span::from_secs(60);
     paused.rule.on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false }, &paused.view);
     paused.run(half, &ACK);
-    // But for the moment between the last acknowledgement and the pause.
+    // Except for the time between the last acknowledgement and the pause.
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);
-    // Neither does the time count while the application sends less than it may, and the window stays.
+    // The time does not count while the application sends less than the window allows, and the window does not change.
     let before = paused.view.cwnd;
     let elapsed = |flow: &Flow<Cubic>| flow.rule.epoch.expect("a stage").elapsed;
     let counted = elapsed(&paused);
@@ -189,7 +189,7 @@ fn the_target_is_at_most_half_as_much_again() {
     let mut flow = Flow::new(cubic(|_| {}), 1000.0, ROUND_TRIP);
     flow.lose();
     flow.run(Span::ZERO, &ACK);
-    // Far along the curve the target would be millions; one acknowledgement adds half a segment.
+    // Late on the curve the target would be millions of segments, but one acknowledgement adds half a segment.
     flow.view.now += Span::from_secs(300);
     let before = flow.view.cwnd;
     flow.run(Span::ZERO, &ACK);

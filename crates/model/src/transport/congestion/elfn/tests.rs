@@ -18,7 +18,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// A sender with data without end that has ten segments outstanding, after two round trips of 200 ms and 260 ms.
+    /// A sender with endless data and ten outstanding segments, after two round trips of 200 ms and 260 ms.
     fn new(control: Controller) -> Self {
         let tcp = crate::transport::tcp::Params {
             segment_size: Bytes::new(SEGMENT),
@@ -63,7 +63,7 @@ impl Talk {
         self.drain()
     }
 
-    /// Goes to the next deadline; what is sent then.
+    /// Advances to the next deadline; returns the segments that are sent then.
     fn timer(&mut self) -> Vec<u64> {
         self.now = self.sender.deadline();
         self.sender.on_timer(self.now);
@@ -90,7 +90,7 @@ fn one_probe_every_two_seconds_and_everything_as_it_was() {
         assert_eq!(talk.kept(), before, "no timer has gone off");
     }
     assert_eq!((talk.sender.counters().timeouts, talk.sender.counters().probes), (0, 50));
-    // A duplicate acknowledgement changes nothing of its own: limited transmit lets one segment out.
+    // A duplicate acknowledgement has no other effect: limited transmit sends one segment.
     assert_eq!(talk.after(123).ack(2), [12]);
     assert_eq!((talk.sender.state().frozen, talk.kept()), (false, before));
     assert_eq!(talk.sender.deadline(), talk.now + before.3, "the timer runs anew");
@@ -103,7 +103,7 @@ fn an_acknowledged_probe_goes_on_where_the_sender_was() {
     talk.notice(2);
     assert_eq!(talk.timer(), [2]);
     assert!(!talk.after(90).ack(3).is_empty(), "new data");
-    // Slow start goes on, and neither the probe nor the outage is taken for a round trip.
+    // Slow start continues, and neither the probe nor the outage gives a round-trip sample.
     assert_eq!(talk.kept(), (cwnd + 1.0, ssthresh, 0.0, rto, srtt));
 }
 
@@ -133,7 +133,7 @@ fn what_a_timeout_left_is_kept_or_undone() {
 fn a_timeout_of_an_earlier_outage_is_not_undone() {
     let mut talk = Talk::elfn(Race::RestoreBeforeTimeout);
     assert_eq!(talk.timer(), [2]);
-    // The retransmission arrives: that outage is over.
+    // The retransmission arrives: the outage has ended.
     assert_eq!(talk.after(100).ack(3), [3, 4]);
     let before = talk.kept();
     talk.notice(3);

@@ -1,4 +1,4 @@
-//! Points of Illinois's curves computed by hand, its rounds, and its answers beside `NewReno`'s.
+//! Points of Illinois's curves computed by hand, its rounds, and its answers compared with `NewReno`'s.
 
 use super::*;
 use crate::params::{Params as _, RFC};
@@ -86,7 +86,7 @@ fn alpha_returns_to_its_maximum_after_five_low_rounds() {
     }
     round(&mut rule, 40.0, &[100, 100]);
     assert_eq!(rule.alpha, 10.0);
-    // Never above: no patience needed.
+    // The delay was never above the limit, so there is no wait.
     let mut fresh = linux();
     round(&mut fresh, 40.0, &[100, 100]);
     assert_eq!(fresh.alpha, 10.0);

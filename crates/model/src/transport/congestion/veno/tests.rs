@@ -1,4 +1,4 @@
-//! Veno's backlog computed by hand, and its answers beside `NewReno`'s and Vegas's.
+//! Veno's backlog computed by hand, and its answers compared with `NewReno`'s and Vegas's.
 
 use super::*;
 use crate::params::{Params as _, RFC};
@@ -57,7 +57,7 @@ fn with_a_queue_every_second_acknowledgement_opens_the_window() {
     assert!(near(grown(&mut veno(100), 110) - 20.0, all));
     let half = grown(&mut veno(100), 150) - 20.0;
     assert!((half / all - 0.5).abs() < 0.01, "{half} of {all}");
-    // Slow start is Reno's, queue or not.
+    // Slow start is that of Reno, with or without a queue.
     let mut rule = veno(150);
     assert_eq!(set(rule.on_ack(&ack(1, 150), &View { ssthresh: 100.0, ..view(300, 20.0) })), (21.0, 100.0));
 }
@@ -98,7 +98,7 @@ fn timeouts_halve_but_for_linux() {
     let mut paper = Veno::new(&Params::of_profile(PAPER));
     paper.on_ack(&ack(1, 100), &view(0, 20.0));
     assert_eq!(set(paper.on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
-    // RFC 5681 §3.1: the same segment again leaves the threshold alone.
+    // RFC 5681 §3.1: another timeout of the same segment does not change the threshold.
     let again = View { ssthresh: 10.0, ..view(4000, 1.0) };
     for mut rule in [paper, veno(110), veno(125)] {
         assert_eq!(set(rule.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, 10.0));

@@ -1,4 +1,5 @@
-//! Each reading and each parameter, with figures worked out by hand; and WELCOME beside NewReno in a conversation.
+//! Each reading and each parameter, with values computed by hand; and a conversation that compares WELCOME with
+//! NewReno.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Streams, Time};
@@ -16,7 +17,7 @@ fn params() -> Params {
     Params { sampling: Sampling::Acknowledgement, average: Average::Band, ..Params::of_profile(RFC) }
 }
 
-/// A rule, and the connection that it sees: a segment every 10 ms.
+/// A congestion control, and its connection: a segment every 10 ms.
 struct Bench {
     rule: Welcome,
     view: View,
@@ -46,7 +47,8 @@ impl Bench {
         answer
     }
 
-    /// Ten milliseconds later a segment is acknowledged that was sent so many milliseconds before, and another is sent.
+    /// Ten milliseconds later, a segment is acknowledged that was sent `millis` milliseconds before, and another is
+    /// sent.
     fn ack(&mut self, millis: u64) -> Answer {
         self.view.now += Span::from_millis(10);
         self.view.una += u64::from(SEGMENT);
@@ -87,8 +89,8 @@ impl Bench {
 /// The first sample, and nine more like it. 500 bytes every 10 ms are 50,000 byte/s; with the shortest round trip of
 /// 100 ms the path holds ten segments.
 const STEADY: [u64; 10] = [100; 10];
-/// A climb by about 8 % from sample to sample: the agile average is within 10 % of the stable one at first, then the
-/// stable one is used; either way each sample but the first has grown.
+/// An increase of about 8 % from sample to sample. At first the agile average is within 10 % of the stable one; then
+/// the stable one is used. In both cases each sample except the first has increased.
 const CLIMB: [u64; 10] = [100, 108, 117, 126, 136, 147, 159, 172, 186, 201];
 
 #[test]
@@ -110,7 +112,7 @@ fn figure_6_decides_by_growth_and_sign() {
     assert_eq!((congested.evidence, congested.limit, congested.samples), (9.0, 4.0, 10));
     assert_eq!(congested.last, Some(Span::from_millis(201)));
     assert_eq!(judge(&CLIMB, true).cause, Cause::Congestion);
-    // No round trip yet, as when the opening segment finds no route: nothing speaks of congestion.
+    // There is no round-trip time yet, as when the opening segment finds no route: there is no sign of congestion.
     let blind = judge(&[], true);
     assert_eq!((blind.cause, blind.samples, blind.filtered), (Cause::LinkFailure, 0, None));
 }
@@ -124,7 +126,7 @@ fn a_decision_is_told_once() {
     assert!(bench.rule.decision().is_none());
 }
 
-/// Five growths in a row, then rest.
+/// Five consecutive increases, then none.
 const FIVE: [u64; 6] = [100, 108, 117, 126, 136, 147];
 
 #[test]
@@ -139,7 +141,7 @@ fn eta_is_how_many_growths_are_not_yet_congestion() {
 
 #[test]
 fn growths_may_have_to_come_in_a_row() {
-    // Two, a rest, three.
+    // Two increases, none, three increases.
     let broken = [100, 108, 117, 100, 100, 100, 109, 118, 128];
     for (growths, evidence, cause) in
         [(Growths::Any, 5.0, Cause::Congestion), (Growths::Consecutive, 3.0, Cause::Wireless)]
@@ -153,8 +155,8 @@ fn growths_may_have_to_come_in_a_row() {
 
 #[test]
 fn a_round_trip_is_sampled_at_each_acknowledgement_or_once() {
-    // Ten segments are outstanding: ten acknowledgements are a round trip. It grows by 10 ms from one to the next, for
-    // twelve.
+    // Ten segments are outstanding, so ten acknowledgements are a round trip. For twelve round trips, each is 10 ms
+    // longer than the previous one.
     let growth = |sampling| {
         let mut bench = Bench::new(Params { sampling, average: Average::Smoothed, ..params() });
         for round in 0..12 {
@@ -175,7 +177,7 @@ fn a_round_trip_is_sampled_at_each_acknowledgement_or_once() {
 
 #[test]
 fn a_queue_that_grows_by_a_segment_in_a_round_trip_shows_only_over_round_trips() {
-    // The window of ten grows by one in a round trip, and the round trip with it by 2 %.
+    // The window of ten grows by one in each round trip, and the round-trip time with it by 2 %.
     let decided = |params: Params| {
         let mut bench = Bench::new(params);
         for round in 0..20 {
@@ -198,7 +200,7 @@ fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
     bench.ack(100);
     assert_eq!(bench.rule.history.len(), 2);
     bench.loss();
-    // The ten that were outstanding when the loss was found give none.
+    // The ten segments that were outstanding when the loss was found give no sample.
     bench.acks(&[100; 10]);
     assert_eq!(bench.rule.history.len(), 2);
     bench.ack(100);
@@ -207,8 +209,8 @@ fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
 
 #[test]
 fn the_average_decides_what_has_grown() {
-    // A step from 100 to 130 that stays. The agile average is there at once, TCP's comes nearer by an eighth a sample,
-    // and the stable one, which the band holds on to, by a tenth.
+    // A permanent step from 100 to 130. The agile average follows at once, TCP's average by an eighth with each sample,
+    // and the stable average, which the band uses, by a tenth.
     let step = [100, 130, 130, 130, 130, 130, 130, 130];
     let growth = |average| {
         let mut bench = Bench::new(Params { average, ..params() });
@@ -233,13 +235,13 @@ fn a_channel_loss_clamps_the_window_or_keeps_it() {
         assert!((bench.view.cwnd - windows.0).abs() < 1e-9, "{wireless:?}: {}", bench.view.cwnd);
         assert!((bench.view.ssthresh - windows.1).abs() < 1e-9, "{wireless:?}: {}", bench.view.ssthresh);
     }
-    // A window below what the path holds stays, and may go on to grow as in slow start.
+    // A window below the capacity of the path does not change, and may continue to grow as in slow start.
     let mut bench = Bench::new(params());
     bench.acks(&STEADY).view.cwnd = 6.0;
     bench.loss();
     assert_eq!(bench.view.cwnd, 6.0);
     assert!((bench.view.ssthresh - 10.0).abs() < 1e-9);
-    // Without an estimate there is nothing to clamp to.
+    // Without an estimate the window is not clamped.
     let mut bench = Bench::new(params());
     assert_eq!(bench.loss(), Answer::Keep);
 }
@@ -249,7 +251,7 @@ fn the_window_of_a_channel_loss_outlives_the_recovery() {
     let mut bench = Bench::new(params());
     bench.acks(&STEADY).view.cwnd = 6.0;
     bench.loss();
-    // Partial acknowledgements may have taken from the window, and the recovery's end sets its own.
+    // Partial acknowledgements may have reduced the window, and the end of the recovery sets it too.
     bench.view.cwnd = 2.0;
     let answer = bench.rule.on_recovered(&bench.view);
     assert_eq!(windows(answer, &bench.view).0, 6.0);
@@ -270,7 +272,7 @@ fn congestion_is_newrenos_or_as_printed() {
     assert_eq!(bench.view.cwnd, 1.0);
     bench.view.cwnd = 10.0;
     assert_eq!(windows(bench.rule.on_recovered(&bench.view), &bench.view).0, 1.0, "slow start follows");
-    // The same where the timer has found it; the timeout doubles in both readings.
+    // The same if the timer has found the loss; the timeout doubles in both readings.
     for (reading, threshold) in [(Reading::Text, 7.0), (Reading::Pseudocode, 10.0)] {
         let mut bench = Bench::new(Params { reading, ..params() });
         bench.acks(&CLIMB).view.flight = 14.0;
@@ -295,7 +297,7 @@ fn a_link_failure_sends_one_segment_and_lengthens_the_timeout_by_half() {
     let Answer::Rescale { cwnd, ssthresh, rto } = bench.timeout(0) else { panic!("no rescaling") };
     assert_eq!((cwnd, rto), (1.0, 1.5));
     assert!((ssthresh - 10.0).abs() < 1e-9);
-    // Again and again in the same outage: the windows are settled.
+    // Further timeouts in the same outage do not change the windows.
     for repeated in 1..4 {
         assert_eq!(bench.timeout(repeated), Answer::Rescale { cwnd: 1.0, ssthresh, rto: 1.5 });
         assert_eq!(bench.decision().cause, Cause::LinkFailure);
@@ -303,8 +305,8 @@ fn a_link_failure_sends_one_segment_and_lengthens_the_timeout_by_half() {
     assert_eq!(bench.view.rto, Span::from_secs(1).mul_f64(1.5 * 1.5 * 1.5 * 1.5));
 }
 
-/// What the window is on the first acknowledgement after an outage, and after four samples of a route on which the
-/// round trip is 150 ms where it was 100 ms; and the timeout then, which was a second before.
+/// The window at the first acknowledgement after an outage, and after four samples of a route with a round-trip time of
+/// 150 ms instead of 100 ms; and the timeout then, which was one second before.
 fn after_failure(change: Params) -> (f64, f64, f64) {
     let mut bench = Bench::new(change);
     bench.acks(&STEADY).view.cwnd = 9.0;
@@ -337,7 +339,7 @@ fn the_three_recovery_options() {
     near(after_failure(params()), (6.0, 6.0, 1.5));
     near(after_failure(Params { after_failure: AfterFailure::Keep, ..params() }), (9.0, 9.0, 1.5));
     near(after_failure(Params { after_failure: AfterFailure::Halve, ..params() }), (4.5, 4.5, 1.5));
-    // Another first factor: the second step makes up for it.
+    // With another first factor, the second step compensates for it.
     near(after_failure(Params { factor: 0.5, ..params() }), (4.5, 6.0, 1.5));
 }
 
@@ -393,7 +395,7 @@ fn impossible_parameters_are_named() {
     }
 }
 
-/// A sender with data without end over a path of 100 ms and a segment every 10 ms, and what it sends.
+/// A sender with endless data over a path of 100 ms and a segment every 10 ms, and the segments that it sends.
 struct Path {
     sender: TcpSender,
     now: Time,
@@ -447,11 +449,11 @@ fn where_newreno_halves_welcome_goes_on() {
         let mut path = Path::new(variant);
         let before = path.sender.state();
         let (_, max, _) = path.sender.window_edges();
-        // All but the first arrive.
+        // All except the first arrive.
         let outstanding = max / u64::from(SEGMENT) - path.acked;
         (1..outstanding).for_each(|_| path.ack(0));
         assert_eq!(path.sender.counters().fast_retransmits, 1);
-        // And so do the two of limited transmit.
+        // The two segments of limited transmit arrive too.
         path.ack(outstanding + 2);
         (before.cwnd, path.sender.state().cwnd)
     };

@@ -1,4 +1,4 @@
-//! Westwood's filter and counting against values computed by hand; its answers against `NewReno`'s.
+//! Westwood's filter and counting compared with values computed by hand; its answers compared with those of `NewReno`.
 
 use hopyard_engine::Time;
 
@@ -51,12 +51,12 @@ fn where_no_acknowledgement_comes_samples_of_zero_are_put_in() {
     assert_eq!(rule.deadline(), at(5250));
     rule.on_timer(&view(5250, 10.0));
     assert!(near(estimate(&rule), (3.0 * before + 100_000.0) / 5.0));
-    // Two zeros: three fifths are left.
+    // Two zeros: three fifths remain.
     let before = estimate(&rule);
     assert_eq!(rule.deadline(), at(5500));
     rule.on_timer(&view(5500, 10.0));
     assert!(near(estimate(&rule), before * 3.0 / 5.0));
-    // The timer does not run for ever.
+    // The timer stops at some time.
     let mut steps = 0;
     while rule.deadline() != Time::NEVER {
         let now = rule.deadline();
@@ -104,7 +104,7 @@ fn inet_filters_with_constant_weights_and_puts_in_no_zeros() {
     rule.on_ack(&ack(1, 100), &view(30, 10.0));
     assert!(near(estimate(&rule), (19.0 * 100_000.0 / 21.0 + 50_000.0 + 100_000.0) / 21.0));
     assert_eq!(rule.deadline(), Time::NEVER);
-    // Samples a tenth of tau apart: both forms are one.
+    // With samples a tenth of tau apart, both forms are equal.
     let mut tustin = westwood(RFC);
     let mut inet = westwood(INET);
     steady(&mut tustin, 50, 1000);
@@ -120,7 +120,7 @@ fn each_byte_counts_once_but_an_acknowledgement_at_least_a_segment() {
     assert_eq!(counting.new_data(2 * segment, SEGMENT), 2 * segment, "a delayed acknowledgement");
     let three: u64 = (0..3).map(|_| counting.duplicate(SEGMENT)).sum();
     assert_eq!(three, 3 * segment);
-    // The hole is filled: four segments are covered, three were reported.
+    // The missing segment arrives: four segments are covered, three were reported.
     assert_eq!(counting.new_data(4 * segment, SEGMENT), segment);
     assert_eq!(counting.new_data(2 * segment, SEGMENT), 2 * segment, "all reports are used up");
     // Six duplicates, then two partial acknowledgements.
@@ -160,11 +160,12 @@ fn a_loss_sets_the_window_to_what_the_path_holds() {
     // 100,000 bytes/s times 100 ms: ten segments.
     let (cwnd, ssthresh) = set(rule.on_loss(&LOSS, &view(10_000, 40.0)));
     assert!((ssthresh - 10.0).abs() < 1e-3 && cwnd == ssthresh, "{cwnd} {ssthresh}");
-    // NewReno halves: it keeps twenty where the path holds ten, and half a path where losses come early.
+    // NewReno halves the window: it keeps twenty segments although the path holds ten, and only half of the path's
+    // capacity if losses occur early.
     let mut newreno = NewReno::new(&reno::Params::of_profile(RFC));
     assert_eq!(set(newreno.on_loss(&LOSS, &view(10_000, 40.0))), (20.0, 20.0));
     assert_eq!(set(newreno.on_loss(&LOSS, &view(10_000, 8.0))), (4.0, 4.0));
-    // A smaller window stays and goes on in slow start, even when the recovery ends.
+    // A smaller window does not change, and slow start continues, even when the recovery ends.
     let (cwnd, ssthresh) = set(rule.on_loss(&LOSS, &view(10_000, 8.0)));
     assert!(cwnd == 8.0 && (ssthresh - 10.0).abs() < 1e-3);
     assert_eq!(set(rule.on_recovered(&View { ssthresh, ..view(10_100, ssthresh) })), (8.0, ssthresh));
@@ -176,7 +177,7 @@ fn a_timeout_starts_from_one_segment_with_the_same_threshold() {
     steady(&mut rule, 10, 10_000);
     let (cwnd, ssthresh) = set(rule.on_timeout(&Timeout { repeated: 0 }, &view(10_000, 40.0)));
     assert!(cwnd == 1.0 && (ssthresh - 10.0).abs() < 1e-3);
-    // An outage of a minute: nothing is left of the estimate.
+    // After an outage of a minute the estimate is zero.
     let (_, ssthresh) = {
         rule.on_timer(&view(70_000, 1.0));
         set(rule.on_timeout(&Timeout { repeated: 5 }, &view(70_000, 1.0)))

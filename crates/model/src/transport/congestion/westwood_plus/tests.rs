@@ -1,4 +1,4 @@
-//! Westwood+'s filters against values computed by hand; bursts against Westwood; its answers to losses.
+//! Westwood+'s filters compared with values computed by hand; bursts compared with Westwood; its answers to losses.
 
 use super::*;
 use crate::params::{Params as _, RFC};
@@ -15,7 +15,7 @@ fn sent(rule: &mut WestwoodPlus, millis: u64) {
     rule.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
 }
 
-/// Acknowledgements of one segment every 10 ms with this round trip; the timer runs as it should.
+/// Acknowledgements of one segment every 10 ms with this round-trip time, with calls of the timer.
 fn steady(rule: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
     for millis in (from..=until).step_by(10) {
         while rule.deadline() <= at(millis) {
@@ -72,7 +72,7 @@ fn linux_computes_in_whole_bytes_per_millisecond() {
     // (7 * 20 + 100) / 8 is 30, (7 * 10 + 30) / 8 is 12.5.
     steady(&mut rule, 100, 230, 330);
     assert!(near(rule.inner, 30_000.0) && near(rule.bandwidth, 12_000.0));
-    // They stop where the next step is less than one byte: (7 * 93 + 100) / 8 is 93.9, (7 * 86 + 93) / 8 is 86.9.
+    // They end where the next step is less than one byte: (7 * 93 + 100) / 8 is 93.9, (7 * 86 + 93) / 8 is 86.9.
     steady(&mut rule, 100, 340, 60_000);
     assert!(near(rule.inner, 93_000.0) && near(rule.bandwidth, 86_000.0), "{} {}", rule.inner, rule.bandwidth);
 }
@@ -90,7 +90,7 @@ fn linux_takes_no_sample_in_less_than_50_ms() {
         }
         changes
     };
-    // Every 20 ms the paper's, every 60 ms Linux's.
+    // The paper's window ends every 20 ms, Linux's every 60 ms.
     assert!(samples(PAPER) >= 23, "{}", samples(PAPER));
     assert!((7..=8).contains(&samples(LINUX)), "{}", samples(LINUX));
 }
@@ -105,7 +105,7 @@ fn ns3_samples_by_the_clock_from_an_acknowledgement_on() {
     // Ten acknowledgements, the first included.
     assert!(near(rule.bandwidth, 0.05 * 100_000.0), "{}", rule.bandwidth);
     assert_eq!(rule.deadline(), Time::NEVER, "the next acknowledgement begins the next window");
-    // A window of one acknowledgement every 60 ms holds two of them in 100 ms: too many by a fifth.
+    // A window of 100 ms contains two of the acknowledgements that arrive every 60 ms: a fifth too many.
     let mut rule = plus(NS3);
     for millis in (0..60_000).step_by(60) {
         while rule.deadline() <= at(millis) {
@@ -137,7 +137,7 @@ fn bursts<R: CongestionControl>(rule: &mut R, gap: u64) -> f64 {
 #[test]
 fn bursts_mislead_westwood_and_not_westwood_plus() {
     let original = |gap| bursts(&mut Westwood::new(&westwood::Params::of_profile(RFC)), gap);
-    // Evenly spaced both are right.
+    // With equal spacing both estimates are correct.
     assert!((original(10_000) / 100_000.0 - 1.0).abs() < 0.01, "{}", original(10_000));
     // Samples b of 1000 bytes over the gap g, one after a pause p: the mean under straight lines between the samples is
     // (8 g b + (g + p) (b + b') / 2) / 100 ms with b' = 1000 / p, about b / 2, growing without bound as g shrinks.
@@ -145,7 +145,7 @@ fn bursts_mislead_westwood_and_not_westwood_plus() {
         let (g, p) = (gap as f64 / 1e6, 0.1 - 9.0 * gap as f64 / 1e6);
         let expected = (8.0 * g * 1000.0 / g + (g + p) * (1000.0 / g + 1000.0 / p) / 2.0) / 0.1;
         let found = original(gap);
-        // The estimate swings within a burst.
+        // The estimate oscillates within a burst.
         assert!(found > 0.8 * expected && found < 1.2 * expected, "{gap} us: {found} and {expected}");
         assert!(found > 400_000.0, "{gap} us: {found}");
         for profile in [PAPER, LINUX] {
@@ -178,11 +178,11 @@ fn the_profiles_set_the_window_at_different_moments() {
         let recovered = set(rule.on_recovered(&View { ssthresh: loss.1, ..view(20_100, loss.1) }));
         (loss, recovered)
     };
-    // Close to what the path holds, and never beyond the threshold.
+    // Close to the capacity of the path, and never above the threshold.
     let is = |found: (f64, f64), cwnd: f64, ssthresh: f64| {
         (found.0 - cwnd).abs() < 0.6 && (found.1 - ssthresh).abs() < 0.6 && found.0 <= found.1
     };
-    // The path holds ten segments. Linux's first sample is right here, and fills the filter.
+    // The path holds ten segments. Linux's first sample is correct here, and initialises the filter.
     let (loss, recovered) = lost(PAPER, 40.0);
     assert!(is(loss, 10.0, 10.0) && is(recovered, 10.0, 10.0), "{loss:?} {recovered:?}");
     let (loss, recovered) = lost(PAPER, 4.0);
@@ -201,7 +201,7 @@ fn a_window_that_may_not_be_raised_stays() {
     steady(&mut rule, 100, 0, 20_000);
     let (cwnd, ssthresh) = set(rule.on_loss(&LOSS, &view(20_000, 4.0)));
     assert!(cwnd == 4.0 && (ssthresh - 10.0).abs() < 0.6, "{cwnd} {ssthresh}");
-    // The recovery ends at the threshold, and the window is not beyond the cut.
+    // The recovery ends at the threshold, and the window does not exceed the reduced one.
     assert_eq!(set(rule.on_recovered(&view(20_100, ssthresh))).0, 4.0);
 }
 

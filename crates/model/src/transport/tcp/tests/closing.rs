@@ -1,4 +1,4 @@
-//! How a connection ends (RFC 9293 §3.6), seen from each end.
+//! How a connection closes (RFC 9293 §3.6), from the view of each end.
 
 use super::*;
 use crate::transport::tcp::{Close, Connection};
@@ -87,7 +87,7 @@ fn without_a_close_nothing_more_is_sent() {
     assert_eq!((talk.sender.is_finished(), talk.sender.connection()), (true, Connection::Established));
 }
 
-/// A receiver that has got two segments, of which the second carries the FIN.
+/// A receiver that has received two segments; the second carries the FIN.
 fn closed(first: u64, second: u64) -> TcpReceiver {
     let mut receiver = receiver("delayed", RFC, true);
     for segment in [first, second] {
@@ -115,7 +115,7 @@ fn the_receiver_acknowledges_the_fin_and_closes_its_half() {
         let again = receiver.poll_transmit(now).expect("again");
         assert_eq!((again.seq, again.flags.fin), (0, true));
     }
-    // A copy of the sender's FIN gets an acknowledgement with the number after the receiver's own.
+    // The answer to a duplicate of the sender's FIN is an acknowledgement with the number after the receiver's own FIN.
     let flags = TcpFlags { ack: true, fin: true, syn: false };
     let copy = TcpHeader { seq: SEGMENT, len: SEGMENT as u32, flags, ..TcpHeader::default() };
     receiver.on_segment(&copy, now);

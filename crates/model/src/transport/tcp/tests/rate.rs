@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::transport::congestion::{Duplicate, RateSample};
 
-/// What a rule was told on an event: the sample, and of the view pipe, losses and whether a recovery goes on.
+/// The information for a congestion control on an event: the sample, and from the view the pipe, the losses and whether
+/// there is a recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Told {
     rate: Option<RateSample>,
@@ -29,7 +30,7 @@ impl Log {
     }
 }
 
-/// Reno's window at 10 segments, halved at a loss, that writes down what it is told.
+/// A window of 10 segments, halved at a loss, that records the information it receives.
 struct Curious {
     log: Log,
     asks: bool,
@@ -87,7 +88,7 @@ fn every_acknowledgement_with_news_carries_a_sample() {
     assert_eq!((sample.newly_delivered, sample.prior_pipe, sample.newly_lost), (1000, 10.0, 0));
     assert_eq!((told.pipe, told.lost, told.recovering), (9.0, 0.0, false));
 
-    // Segment 1 is lost. What SACK reports is delivered, and leaves the network.
+    // Segment 1 is lost. Segments that SACK reports are delivered and have left the network.
     talk.after(10).sack(1, &[(2, 3)]);
     let told = log.last();
     let sample = told.rate.expect("asked for");

@@ -1,4 +1,5 @@
-//! RACK-TLP against RFC 6675, proportional rate reduction against none, and what DSACK does to both.
+//! RACK-TLP compared with RFC 6675, recoveries with and without proportional rate reduction, and the effect of DSACK on
+//! both.
 
 use super::*;
 use crate::transport::recovery::{Choice, Proportional};
@@ -49,7 +50,7 @@ fn where_disorder_is_known_a_segment_may_be_overtaken_by_many() {
     }
 }
 
-/// Blocks come with the newest first; where the acknowledgements before were lost, both tell of something new.
+/// The newest block comes first. If the previous acknowledgements were lost, both blocks contain new information.
 #[test]
 fn lost_acknowledgements_are_no_disorder() {
     for blocks in [[(5, 6), (2, 4)], [(2, 4), (5, 6)]] {
@@ -75,7 +76,7 @@ fn reported_duplicates_widen_the_reordering_window_once_a_round() {
     for (duplicates, wait) in [(1, 50), (2, 50), (0, 25)] {
         let mut talk = disordered(Choice::Rack);
         talk.after(100).ack(12);
-        // What is sent twice is reported by DSACK (RFC 2883).
+        // DSACK (RFC 2883) reports segments that arrived twice.
         (0..duplicates).for_each(|_| drop(talk.sack(12, &[(3, 4)])));
         assert_eq!(talk.sender.counters().reported_duplicates, duplicates);
         (14..20).for_each(|to| drop(talk.sack(12, &[(13, to)])));
@@ -90,7 +91,7 @@ fn a_probe_finds_the_loss_of_the_last_segments() {
     for (recovery, timeouts) in [(Choice::Sack, 1), (Choice::Rack, 0)] {
         let mut talk = talk(recovery);
         talk.sender.stop(talk.now);
-        // 8 and 9 are lost, and nothing comes after them.
+        // 8 and 9 are lost, and no segments follow them.
         talk.after(100).ack(8);
         let waited = talk.now;
         let sent = talk.timer();
@@ -129,8 +130,8 @@ fn a_probe_is_new_data_if_there_is_any() {
     assert_eq!(talk.sender.counters().retransmitted_segments, 0);
 }
 
-/// A probe repairs the loss of segment 9; then one segment more is acknowledged. `report` is what comes with the
-/// probe's answer.
+/// A probe repairs the loss of segment 9; then one more segment is acknowledged. `report` comes with the answer to the
+/// probe.
 fn repaired(report: &[(u64, u64)]) -> f64 {
     let mut talk = talk(Choice::Rack);
     talk.sender.stop(talk.now);
@@ -166,7 +167,7 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
         let mut talk = talk(recovery);
         talk.after(100).ack(1);
         (3..10).for_each(|to| drop(talk.sack(1, &[(2, to)])));
-        // What was sent after the retransmission is reported a round trip later; segment 1 is still missing.
+        // Segments sent after the retransmission are reported a round trip later; segment 1 is still missing.
         talk.after(100);
         let sent: Vec<String> = (11..15).map(|to| talk.sack(1, &[(2, to)])).collect();
         assert_eq!(sent.concat().contains("r1"), again, "{recovery:?}: {sent:?}");
@@ -189,7 +190,7 @@ fn the_loss_of_a_retransmission_cuts_the_window_again() {
     }
 }
 
-/// A transfer of ten segments whose last three are lost; the probe goes out, and is reported `millis` later with a
+/// A transfer of ten segments whose last three are lost. The probe is sent, and reported `millis` later with a
 /// timestamp from before the gap. Data has a round trip of 150 ms, the opening had one of 100 ms.
 fn probe_reported_after(millis: u64) -> String {
     let params = Params { recovery: Choice::Rack, timestamps: true, ..params(RFC) };
@@ -210,9 +211,9 @@ fn probe_reported_after(millis: u64) -> String {
     talk.after(millis).receive(header)
 }
 
-/// RFC 8985 §6.2 step 2: TS.Recent stands still while there is a gap, so an old echo does not say that the original has
-/// arrived; and an answer is too fast for the retransmission only if it is faster than the shortest round trip, that of
-/// the SYN included.
+/// RFC 8985 §6.2 step 2: TS.Recent does not change while there is a gap, so an old echo does not mean that the original
+/// has arrived; and an answer is too fast for the retransmission only if it is faster than the shortest round trip,
+/// that of the SYN included.
 #[test]
 fn the_report_of_a_probe_shows_what_else_is_lost() {
     assert_eq!(probe_reported_after(150), "r7");
