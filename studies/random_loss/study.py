@@ -156,7 +156,7 @@ def estimates(lab: Lab) -> None:
             {"wire.1.rate": "2 Mbps", "wire.1.queue_length": 17, "tcp.initial_ssthresh": 17},
         ),
         "chain": ("chain.toml", "four hops of 802.11", {}),
-        "chain_both_ways": ("chain_both_ways.toml", "four hops of 802.11, both directions", {}),
+        "chain_both_ways": ("chain_both_ways.toml", "four hops of 802.11, data both ways", {}),
     }
     rules = {
         "Westwood": VARIANTS["Westwood"],

@@ -174,7 +174,8 @@ impl Scenario {
     }
 }
 
-/// The parts of a dotted key. A part that contains other characters than letters, digits, _ and - is quoted, as in TOML.
+/// The parts of a dotted key. A part that contains other characters than letters, digits, _ and - is quoted, as in
+/// TOML.
 #[pyfunction]
 pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
     core::key_parts(key).map_err(|error| {

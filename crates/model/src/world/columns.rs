@@ -1,5 +1,5 @@
-//! What the columns of results and the quantities of series mean, read from the doc comments of the row types and of
-//! [`Quantity`], so that each meaning stands once.
+//! The meanings of result columns and of quantities of series, read from the doc comments of the row types and of
+//! [`Quantity`], so that each meaning is written only once.
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Column {
     pub name: String,
     /// Its unit; empty for numbers without one and for text.
     pub unit: String,
-    /// What its values are.
+    /// The kind of its values.
     pub meaning: String,
     /// Whether rows may have no value in it.
     pub optional: bool,
@@ -26,7 +26,7 @@ pub struct Column {
 pub struct TableInfo {
     /// Its name.
     pub name: &'static str,
-    /// What a row of it is.
+    /// The meaning of a row.
     pub meaning: String,
     /// Its columns, without those that say which run a row is from.
     pub columns: Vec<Column>,

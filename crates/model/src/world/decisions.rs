@@ -1,6 +1,6 @@
 //! What senders conclude about the causes of losses, compared with the true causes.
 //!
-//! A sender decides by what it observes; the world knows what happened to the segment. Both are recorded when the
+//! A sender decides from its observations; the world knows what happened to the segment. Both are recorded when the
 //! decision is made, before the segment is sent again: each row of the table is about the last transmission of the
 //! first unacknowledged segment.
 
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// What happened to the segment that a decision is about.
+    /// What happened to the segment of a decision.
     fn fate(&mut self, flow: usize, judged: &Judged) -> Fate {
         let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else {
             return Fate::without_loss(TrueCause::Spurious);

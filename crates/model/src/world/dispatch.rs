@@ -102,7 +102,7 @@ impl World {
         self.drain();
     }
 
-    /// Carries out what handlers have asked for, first in, first out.
+    /// Executes the actions of the handlers, first in, first out.
     pub(super) fn drain(&mut self) {
         while let Some(action) = self.cx.actions.pop_front() {
             match action {
@@ -145,7 +145,7 @@ impl World {
             self.serve_mac(n);
             self.arm_link(n);
         } else if next_hop.is_broadcast() {
-            // A broadcast of a node that has no radio reaches nobody.
+            // A broadcast of a node without a radio reaches no other node.
             self.cx.hand_over(packet);
         } else {
             self.cx.drop_packet(node, packet, DropReason::NoRoute);

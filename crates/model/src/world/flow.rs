@@ -18,7 +18,7 @@ use crate::transport::udp::UdpReceiver;
 /// Bytes of a flow that had arrived when a sample was taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sampled {
-    /// Payload that the application had got in order.
+    /// Payload that the application had received in order.
     pub delivered: u64,
     /// IP bytes of data packets, duplicates included.
     pub network: u64,
@@ -233,9 +233,9 @@ impl World {
         }
     }
 
-    /// A node cannot forward a segment. If the sender uses such notices, the source is told. If the node is the source
-    /// itself, this happens directly. Otherwise the node sends an ICMP error, if it has a route to the source: it
-    /// searches for none, and an ICMP error causes no further one (RFC 1122 §3.2.2).
+    /// A node cannot forward a segment. If the sender uses such notices, the source is informed. If the node is the
+    /// source itself, this happens directly. Otherwise the node sends an ICMP error, if it has a route to the source:
+    /// it searches for none, and an ICMP error causes no further one (RFC 1122 §3.2.2).
     pub(super) fn tell_unreachable(&mut self, node: NodeId, quote: Quote) {
         let now = self.cx.now;
         let flow = quote.flow.index();

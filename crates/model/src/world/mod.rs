@@ -55,7 +55,7 @@ enum Event {
     Leg(u32),
     /// A packet goes to the link, after a jitter.
     Send(NodeId, PacketId, NodeId),
-    /// Oracle routing gets the true connectivity.
+    /// Oracle routing receives the true connectivity.
     Connectivity,
     /// Series are sampled.
     Sample,
@@ -150,7 +150,7 @@ pub enum RunError {
     Rule(#[from] RuleFailure),
 }
 
-/// Shows another thread how far a run has come, and can stop the run.
+/// Shows another thread the progress of a run, and can stop the run.
 #[derive(Debug, Default)]
 pub struct Watch {
     simulated: AtomicU64,

@@ -1,6 +1,6 @@
 //! The congestion control of each TCP variant, one file each.
 //!
-//! A variant is told what happened by distinct events and gives an [`Answer`]. It does not repair losses
+//! A variant receives distinct events and returns an [`Answer`]. It does not repair losses
 //! ([`crate::transport::recovery`] does), keeps no retransmission timer and sends nothing. Windows count segments.
 //!
 //! Adding a variant is one file here and one line in the list below.
@@ -31,16 +31,16 @@ use hopyard_engine::{Rng, Span, Time};
 use super::recovery;
 use super::tcp::NetworkEvent;
 
-/// What a variant may know of its connection when an event reaches it.
+/// The information about its connection that a variant has at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// The time.
     pub now: Time,
-    /// The congestion window in segments, without what recovery has added for duplicate acknowledgements.
+    /// The congestion window in segments, without the inflation for duplicate acknowledgements.
     pub cwnd: f64,
     /// The slow start threshold in segments.
     pub ssthresh: f64,
-    /// What recovery has added to the window for duplicate acknowledgements, in segments.
+    /// The inflation of the window for duplicate acknowledgements, in segments.
     pub inflation: f64,
     /// The receiver's window in segments.
     pub advertised: f64,
@@ -75,9 +75,9 @@ pub struct View {
     pub rto: Span,
     /// Which hop count the network layer reported last; 0 when it did not.
     pub hops: u8,
-    /// Hops that the latest acknowledgement took; 0 before the first.
+    /// The number of hops of the latest acknowledgement; 0 before the first.
     pub ack_hops: u8,
-    /// The rate of data frames on the network's radios, where the world has told it.
+    /// The rate of data frames on the network's radios, if it is known.
     pub link_rate: Option<Rate>,
 }
 
@@ -89,29 +89,29 @@ impl View {
     }
 }
 
-/// Where an acknowledgement of new data falls.
+/// The phase of the connection at an acknowledgement of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Outside recovery.
     Open,
-    /// In recovery, and it goes on: a partial acknowledgement (RFC 6582).
+    /// In recovery, which continues: a partial acknowledgement (RFC 6582).
     Partial,
     /// It ends a recovery.
     Recovered,
 }
 
-/// What an acknowledgement tells of the rate at which the network delivers
-/// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a rule that [`wants_rate`](CongestionControl::wants_rate) is
-/// given any.
+/// A sample of the rate at which the network delivers, from an acknowledgement
+/// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a congestion control that
+/// [`wants_rate`](CongestionControl::wants_rate) receives samples.
 ///
-/// A segment counts as delivered when it is acknowledged or reported by SACK, once. Where recovery does without SACK,
-/// what arrives behind a gap is delivered when the gap closes. Payload in bytes throughout; a SYN or FIN has none.
+/// A segment counts as delivered when it is acknowledged or reported by SACK, once. Without SACK, segments that arrive
+/// beyond a gap are delivered when the gap is filled. Payload in bytes throughout; a SYN or FIN has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Bytes delivered over `interval`: since the newest of the segments now delivered was sent.
     pub delivered: u64,
-    /// Over which time; nothing when the sample is not valid: nothing was delivered, or it took less than the shortest
-    /// round trip.
+    /// The time of this delivery. `None` if the sample is not valid, because nothing was delivered or the time is less
+    /// than the shortest round trip.
     pub interval: Option<Span>,
     /// Whether room was left in the network when that segment was sent, because the application had no more to send
     /// or the rule [limited itself](CongestionControl::limits_itself): the path may be faster than the sample says.
@@ -154,13 +154,13 @@ pub struct Ack {
     /// The time since the newest segment covered was sent, if that was sent but once: it may contain the time that a
     /// hole stood open.
     pub newest_round_trip: Option<Span>,
-    /// Where the acknowledgement falls.
+    /// The phase of the connection.
     pub phase: Phase,
-    /// Duplicate acknowledgements that had come in a row before it.
+    /// The number of consecutive duplicate acknowledgements before it.
     pub duplicates: u32,
     /// Whether the congestion window, and not the application or the receiver, held the sender back.
     pub window_limited: bool,
-    /// What it tells of the delivery rate, for a rule that [wants to know](CongestionControl::wants_rate).
+    /// Its sample of the delivery rate, for a congestion control that [uses it](CongestionControl::wants_rate).
     pub rate: Option<RateSample>,
 }
 
@@ -171,7 +171,7 @@ pub struct Duplicate {
     pub count: u32,
     /// Bytes that SACK newly reports.
     pub sacked: u64,
-    /// What it tells of the delivery rate, for a rule that [wants to know](CongestionControl::wants_rate).
+    /// Its sample of the delivery rate, for a congestion control that [uses it](CongestionControl::wants_rate).
     pub rate: Option<RateSample>,
 }
 
@@ -184,7 +184,7 @@ pub struct Loss {
     pub transmissions: u32,
 }
 
-/// The retransmission timer went off.
+/// The retransmission timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeout {
     /// How often it had gone off before, since the last new acknowledgement.
@@ -245,12 +245,12 @@ impl Sign {
     }
 }
 
-/// How a variant that distinguishes causes of loss has classified a loss, and on what evidence.
+/// The classification of a loss by a variant that distinguishes causes of loss, and its evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// What it takes the loss for.
+    /// The cause that it assumes.
     pub cause: Cause,
-    /// What the loss showed itself by.
+    /// The sign of the loss.
     pub by: Sign,
     /// The quantity it judged by; which one, the variant says (WELCOME: round trips that had grown).
     pub evidence: f64,
@@ -274,7 +274,7 @@ pub enum Restore {
     BeforeTimeout,
 }
 
-/// What a variant wants done.
+/// The answer of a variant to an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     /// Nothing.
@@ -286,7 +286,7 @@ pub enum Answer {
         /// The slow start threshold.
         ssthresh: f64,
     },
-    /// As `Set`, and multiply the retransmission timeout by `rto`; after a timeout this takes the place of doubling it.
+    /// As `Set`, and multiply the retransmission timeout by `rto`; after a timeout this replaces the doubling.
     Rescale {
         /// The congestion window.
         cwnd: f64,
@@ -304,7 +304,7 @@ pub enum Answer {
         /// The state that the end of the freeze restores.
         restore: Restore,
     },
-    /// End the freeze: all is restored, and the retransmission timer starts anew.
+    /// End the freeze: the state is restored, and the retransmission timer restarts.
     Thaw,
 }
 
@@ -326,7 +326,7 @@ pub trait CongestionControl {
     /// A loss was found without a timeout.
     fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer;
 
-    /// The retransmission timer went off with data outstanding.
+    /// The retransmission timer expired with data outstanding.
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer;
 
     /// A recovery ends, before `on_ack` is called with [`Phase::Recovered`].

@@ -63,7 +63,7 @@ pub struct Core {
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
     pub(crate) recover: u64,
     pub(crate) rtt: Estimator,
-    /// When the retransmission timer goes off.
+    /// When the retransmission timer expires.
     pub(crate) rto: Time,
     /// Timeouts since the last new acknowledgement.
     pub(crate) timeouts_in_row: u32,

@@ -69,12 +69,12 @@ pub struct Config {
     pub congestion: congestion::Config,
 }
 
-/// What the network layer tells a sender: the named values and events that cross layers.
+/// Information of the network layer for a sender: the named values and events that cross layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
     /// The route to the receiver is lost.
     RouteLost,
-    /// There is a route to the receiver again.
+    /// A route to the receiver is available again.
     RouteRestored,
     /// The route to the receiver now has this many hops.
     HopCount(u8),

@@ -1,5 +1,5 @@
 //! Properties that hold for every congestion control, recovery, acking policy and profile, whatever a network does: no
-//! byte is lost or made up, no transfer stalls for ever, nothing is sent beyond the receiver's window.
+//! byte is lost or invented, no transfer stalls, nothing is sent beyond the receiver's window.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const RECOVERIES: [Choice; 9] = [
 ];
 const CONNECTS: [Connect; 3] = [Connect::None, Connect::Ns2, Connect::ThreeWay];
 
-/// What the network does to the next packet; after the last fate it delivers everything.
+/// The network's treatment of the next packet; after the last one it delivers everything.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Deliver,
@@ -45,7 +45,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// What the network layer tells the sender, and after how many milliseconds.
+/// The events of the network layer, and the milliseconds before them.
 fn news() -> impl Strategy<Value = (u16, NetworkEvent)> {
     let event = prop_oneof![
         Just(NetworkEvent::RouteLost),

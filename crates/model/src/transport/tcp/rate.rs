@@ -29,7 +29,7 @@ struct Stamp {
     counted: bool,
 }
 
-/// What is known of the connection's deliveries (§3.1.1).
+/// The state of the connection's deliveries (§3.1.1).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
     /// One for each segment of the board, in its order.
@@ -79,7 +79,7 @@ impl RateSampler {
         let mut covered = 0;
         for (index, segment) in board.iter().enumerate() {
             if segment.end() > header.ack {
-                // What is left of a segment that was acknowledged in part is delivered when the rest is.
+                // The rest of a partly acknowledged segment counts as delivered when it is acknowledged.
                 self.delivered += header.ack.saturating_sub(segment.seq);
                 break;
             }
@@ -116,7 +116,7 @@ impl RateSampler {
             sample.prior_delivered = stamp.delivered;
             sample.app_limited = stamp.app_limited;
             sample.delivered = self.delivered - stamp.delivered;
-            // Less than a round trip cannot be told from a burst (§3.3, GenerateRateSample).
+            // An interval of less than a round trip cannot be distinguished from a burst (§3.3, GenerateRateSample).
             let interval = send_elapsed.max(ack_elapsed);
             if !interval.is_zero() && self.min_rtt.is_none_or(|min| interval >= min) && sample.delivered > 0 {
                 sample.interval = Some(interval);

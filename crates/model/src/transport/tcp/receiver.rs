@@ -9,12 +9,12 @@ use super::{Connection, header_bytes};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Verdict};
 
-/// What a receiver counts.
+/// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverCounters {
     /// Segments with payload that arrived.
     pub segments: u64,
-    /// Of these, those whose payload had all arrived before.
+    /// Of these, segments whose whole payload had arrived before.
     pub duplicate_segments: u64,
     /// Of these, those that arrived ahead of a gap.
     pub out_of_order_segments: u64,
@@ -41,14 +41,14 @@ pub struct TcpReceiver {
     /// The number of the sender's FIN, when it has arrived.
     fin: Option<u64>,
     state: Connection,
-    /// The receiver's own FIN is to be sent now; when it is sent again, and how long it waits then.
+    /// The receiver's own FIN must be sent now; the time of its retransmission, and the interval after it.
     fin_due: bool,
     fin_sent: bool,
     fin_again: Time,
     fin_wait: Span,
     /// Blocks received beyond a gap, the most recently extended first (RFC 2018 §4).
     blocks: Vec<(u64, u64)>,
-    /// What arrived twice, to be reported by the next acknowledgement (RFC 2883).
+    /// Data that arrived twice, which the next acknowledgement reports (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// The timestamp to echo (RFC 7323 §4.3 TS.Recent), if the sender uses them.
     echo: Option<u32>,
@@ -61,7 +61,7 @@ pub struct TcpReceiver {
 }
 
 impl TcpReceiver {
-    /// A receiver that listens. With `sack` it reports what it has out of order: ask [`TcpSender::wants_sack`].
+    /// A receiver that listens. With `sack` it reports segments out of order; see [`TcpSender::wants_sack`].
     ///
     /// [`TcpSender::wants_sack`]: super::TcpSender::wants_sack
     #[must_use]
@@ -177,7 +177,7 @@ impl TcpReceiver {
         };
     }
 
-    /// Takes in the bytes from `start` to `end`, and returns how many are new.
+    /// Accepts the bytes from `start` to `end`, and returns how many are new.
     fn insert(&mut self, start: u64, end: u64) -> u64 {
         let (start, end) = (start.max(self.next), end);
         if start >= end {
@@ -289,7 +289,7 @@ impl TcpReceiver {
         self.state
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> &ReceiverCounters {
         &self.counters

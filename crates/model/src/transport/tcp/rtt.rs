@@ -31,7 +31,7 @@ enum Kind {
         /// The timeout without minimum and back-off, in seconds.
         current: f64,
         backoff: u64,
-        /// Where in a tick the sender's clock started.
+        /// The phase of the sender's clock within a tick.
         phase: Span,
     },
 }
@@ -40,7 +40,7 @@ enum Kind {
 const NS2_FIRST_DEVIATION: u64 = 12;
 
 impl Estimator {
-    /// An estimator without samples. ns-2's clock starts somewhere within a tick: `rng` says where.
+    /// An estimator without samples. ns-2's clock starts with a random phase, which comes from `rng`.
     #[must_use]
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
         let kind = match params.estimation {
@@ -63,7 +63,7 @@ impl Estimator {
         }
     }
 
-    /// Sets where in a tick the sender's clock started, to compare with an ns-2 run in which it is known.
+    /// Sets the phase of the sender's clock, for comparison with an ns-2 run whose phase is known.
     pub fn set_phase(&mut self, start: Span) {
         if let Kind::Ns2 { phase, .. } = &mut self.kind {
             *phase = start;
@@ -121,7 +121,7 @@ impl Estimator {
         }
     }
 
-    /// The timer went off (RFC 6298 §5.5).
+    /// The timer expired (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         let below_max = self.timeout() < self.max;
         let max = self.max;

@@ -1,7 +1,7 @@
 //! The segments that were sent and are not acknowledged, in order.
 //!
-//! Segments keep their bounds when they are sent again, so a record stands for a segment, not for a byte range that may
-//! be cut anew. The records live in a ring: no memory is taken once the largest window has been seen.
+//! Segments keep their boundaries when they are retransmitted, so a record is a segment, not a byte range that may be
+//! split again. The records are in a ring buffer: no further memory is allocated after the largest window.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ pub struct Segment {
     pub seq: u64,
     /// Payload in bytes; 0 for a SYN or a lone FIN.
     pub len: u32,
-    /// Whether it opens the connection and so takes one sequence number.
+    /// Whether it opens the connection and therefore uses one sequence number.
     pub syn: bool,
-    /// Whether it carries a FIN and so takes one sequence number after its payload.
+    /// Whether it carries a FIN and therefore uses one sequence number after its payload.
     pub fin: bool,
     /// Whether the receiver reported it (RFC 2018).
     pub sacked: bool,
@@ -38,7 +38,7 @@ impl Segment {
     }
 }
 
-/// What a cumulative acknowledgement covered.
+/// The data that a cumulative acknowledgement covered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
     /// Bytes of payload.
@@ -130,7 +130,7 @@ impl Board {
         self.segments.push_back(segment);
     }
 
-    /// Notes that a segment is sent again.
+    /// Records that a segment is retransmitted.
     pub fn resend(&mut self, index: usize, now: Time) -> Segment {
         let segment = &mut self.segments[index];
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
@@ -233,7 +233,7 @@ impl Board {
         }
     }
 
-    /// Segments deemed lost and not sent again.
+    /// Segments that are marked as lost and were not retransmitted.
     #[must_use]
     pub const fn lost(&self) -> usize {
         self.lost
@@ -257,7 +257,7 @@ impl Board {
         self.segments.len() - self.sacked - self.lost
     }
 
-    /// Forgets what was reported by SACK.
+    /// Deletes the reports of SACK.
     pub fn clear_sacked(&mut self) {
         if self.sacked > 0 {
             self.segments.iter_mut().for_each(|segment| segment.sacked = false);

@@ -10,18 +10,18 @@ use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
-/// What a sender counts.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Segments sent, with those sent again, without those that only open the connection.
+    /// Segments sent, including retransmissions, without those that only open the connection.
     pub segments: u64,
     /// Their payload in bytes.
     pub bytes: u64,
-    /// Segments with payload sent again.
+    /// Retransmitted segments with payload.
     pub retransmitted_segments: u64,
     /// Their payload in bytes.
     pub retransmitted_bytes: u64,
-    /// Times that the retransmission timer went off with something outstanding.
+    /// How often the retransmission timer expired with data outstanding.
     pub timeouts: u64,
     /// Losses found by duplicate acknowledgements or a fine-grained timeout, and answered.
     pub fast_retransmits: u64,
@@ -29,7 +29,7 @@ pub struct SenderCounters {
     pub acks: u64,
     /// Of these, those that acknowledged nothing new while data was outstanding.
     pub duplicate_acks: u64,
-    /// Acknowledgements of what was never sent: ignored.
+    /// Acknowledgements of data that was never sent; they are ignored.
     pub invalid_acks: u64,
     /// Probes sent while frozen.
     pub probes: u64,
@@ -49,7 +49,7 @@ pub struct SenderCounters {
 pub struct SenderState {
     /// The congestion window in segments, without recovery's inflation.
     pub cwnd: f64,
-    /// What recovery has added to it for duplicate acknowledgements, in segments.
+    /// Its inflation for duplicate acknowledgements, in segments.
     pub inflation: f64,
     /// The slow start threshold in segments.
     pub ssthresh: f64,
@@ -155,12 +155,12 @@ impl TcpSender {
         }
     }
 
-    /// Sets where in a tick the clock started (profile `ns2`), to compare with an ns-2 run in which it is known.
+    /// Sets the phase of the clock's tick (profile `ns2`), for comparison with an ns-2 run whose phase is known.
     pub fn set_tick_phase(&mut self, phase: Span) {
         self.core.rtt.set_phase(phase);
     }
 
-    /// Whether the receiver must report by SACK what it has out of order.
+    /// Whether the receiver must report segments out of order by SACK.
     #[must_use]
     pub fn wants_sack(&self) -> bool {
         self.recovery.wants_sack()
@@ -172,12 +172,12 @@ impl TcpSender {
         self.control.wants_notices()
     }
 
-    /// Tells the rate of data frames on the network's radios.
+    /// Sets the rate of data frames on the network's radios.
     pub const fn set_link_rate(&mut self, rate: Rate) {
         self.core.link_rate = Some(rate);
     }
 
-    /// Tells how many hops the acknowledgement took that comes next.
+    /// Sets the number of hops of the next acknowledgement.
     pub const fn set_ack_hops(&mut self, hops: u8) {
         self.core.ack_hops = hops;
     }
@@ -354,7 +354,7 @@ impl TcpSender {
         }
     }
 
-    /// The network layer tells of the route to the receiver.
+    /// An event of the network layer about the route to the receiver.
     pub fn on_network(&mut self, event: NetworkEvent, now: Time) {
         self.begin(now);
         match event {
@@ -614,7 +614,7 @@ impl TcpSender {
         std::mem::take(&mut self.core.judged)
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> &SenderCounters {
         &self.core.counters
