@@ -101,10 +101,11 @@ def test_wrong_arguments_exit_with_2(chain: Path, arguments: list[str], said: st
 
 
 def test_check_looks_at_every_file(chain: Path, tmp_path: Path) -> None:
-    bad = [tmp_path / "a.toml", tmp_path / "b.toml"]
-    for path in bad:
+    bad = [tmp_path / "a.toml", tmp_path / "b.toml", tmp_path / "c.toml"]
+    for path in bad[:2]:
         path.write_text(chain.read_text().replace("spacing", "spacng"))
-    done = hopyard("check", bad[0], chain, bad[1])
+    bad[2].write_bytes(b"name = \xff")
+    done = hopyard("check", bad[0], bad[2], chain, bad[1])
     assert (done.exit_code, f"{chain}: nothing wrong" in done.stdout) == (2, True)
     assert all(f"{path}:" in done.stderr for path in bad)
 

@@ -442,7 +442,7 @@ def test_scenarios_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert [case.scenario for case in results.cases] == ["a", "b"]
     with pytest.raises(ValueError, match="are the same scenario"):
         hopyard.run([tmp_path / "a.toml"] * 2)
-    with pytest.raises(ValueError, match=r"flow\.tcp=vegas. is given twice"):
+    with pytest.raises(ValueError, match=r"flow\.tcp=vegas is given twice"):
         hopyard.run(small, set={"flow.tcp": ["vegas", "vegas"]})
 
 

@@ -386,12 +386,21 @@ def check(
     context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]
 ) -> None:
     """Read scenarios, and report everything that is wrong with them, in all files."""
+    from hopyard.plan import no_case_twice
+
     wrong = False
     for path in files:
         try:
             cases = signals.patiently(partial(_cases, path, settings))
+            no_case_twice((case.core.name, dict(case.core.settings)) for case in cases)
         except ScenarioError as error:
             say(error.coloured if sys.stderr.isatty() else str(error))
+            wrong = True
+            continue
+        except ValueError as error:
+            # The file is no text, or compares the same twice.
+            place = "" if str(path) in str(error) else f"{path}: "
+            say(f"error: {place}{error}")
             wrong = True
             continue
         for warning in dict.fromkeys(warning for case in cases for warning in case.warnings):

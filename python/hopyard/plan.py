@@ -111,7 +111,7 @@ def plan(
             # A name that is compared is a setting already.
             label = core.name if name is None else name
             cases.append(Planned(core, label, file, dict(core.settings), own))
-    _no_case_twice(cases)
+    no_case_twice((case.scenario, case.settings) for case in cases)
     total = sum(len(case.runs) for case in cases)
     if total > MOST_RUNS:
         raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {total:,}")
@@ -232,13 +232,18 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def _no_case_twice(cases: Sequence[Planned]) -> None:
+def no_case_twice(cases: Iterable[tuple[str, dict[str, str]]]) -> None:
+    """Refuses a comparison, given as names and settings of its cases, that has the same twice.
+
+    Raises:
+        ValueError: when two cases have the same name and settings.
+    """
     seen = set()
-    for case in cases:
-        shown = case.scenario, tuple(case.settings.items())
-        if shown in seen:
-            settings = ", ".join(f"{key}={value}" for key, value in case.settings.items())
+    for name, settings in cases:
+        case = name, tuple(settings.items())
+        if case in seen:
+            shown = ", ".join(f"{key}={value}" for key, value in settings.items())
             raise ValueError(
-                f"{settings or case.scenario} is given twice: expected different values to compare"
+                f"{shown or name} is given twice: expected different values to compare"
             )
-        seen.add(shown)
+        seen.add(case)

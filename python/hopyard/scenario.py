@@ -384,6 +384,9 @@ def _steps(key: str) -> list[_Step]:
     """The parts of a dotted key. A part that contains a dot is quoted, as in TOML."""
     if not isinstance(key, str):
         raise TypeError(f"expected a key such as 'mac.dcf.rate', found {key!r}")
+    if key and not {".", '"', "'"} & set(key):
+        # A single part needs no quotes, so that what iterating over a section gives is a key of it.
+        return [int(key) if key.isdecimal() else key]
     return [int(step) if step.isdecimal() else step for step in _core.key_parts(key)]
 
 

@@ -179,7 +179,10 @@ impl Scenario {
 #[pyfunction]
 pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
     core::key_parts(key).map_err(|error| {
-        PyValueError::new_err(format!("expected a dotted key such as 'mac.dcf.rate', found {key:?}: {error}"))
+        PyValueError::new_err(format!(
+            "expected a dotted key such as 'mac.dcf.rate', found {key:?}: {error}; a part with other characters \
+             than letters, digits, _ and - stands in quotes"
+        ))
     })
 }
 

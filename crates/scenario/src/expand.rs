@@ -74,12 +74,6 @@ fn cases(
         all = all.iter().flat_map(longer).collect();
     }
     let mut problems: Vec<Problem> = Vec::new();
-    let mut different = BTreeSet::new();
-    if let Some(twice) = all.iter().find(|settings| !different.insert(*settings)) {
-        let shown: Vec<_> = twice.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let problem = Problem::new("", None, format!("`{}` is given twice", shown.join(", ")));
-        return Err(Problems(vec![problem.expected("different values to compare")]));
-    }
     let mut known = BTreeSet::new();
     let mut cases = Vec::new();
     for settings in all {
@@ -208,13 +202,6 @@ mod tests {
         assert_eq!(hashes.len(), 6);
         assert!(cases.iter().all(|case| (case.scenario.seed(), case.scenario.runs()) == (1, 10)));
         assert_eq!(scenario.expand(&[]).map(|cases| cases.len()).ok(), Some(1));
-    }
-
-    #[test]
-    fn the_same_value_twice_is_refused() {
-        let scenario = Scenario::load(TWO, "two.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
-        let shown = scenario.expand(&[axis("flow.tcp", &["vegas", "vegas"])]).expect_err("the same twice").to_string();
-        assert!(shown.contains("`flow.tcp=vegas` is given twice"), "{shown}");
     }
 
     #[test]
