@@ -67,7 +67,7 @@ pub struct Params {
     /// Largest random time added to `retry`. The MAC does not repeat a broadcast that has collided. Without the random
     /// time, two nodes that send a request in the same instant would collide at every retry.
     pub retry_jitter: Span,
-    /// How long an address stays valid after the last message of its node; "0 s" for ever.
+    /// How long an address stays valid after the last message of its node; "0 s" means without limit.
     pub lifetime: Span,
     /// Whose addresses are kept: "addressed" (RFC 826) or "overheard".
     pub learning: Learning,

@@ -32,7 +32,7 @@ pub use wired::Wired;
 pub struct Params {
     /// Length of the interface queue in packets.
     pub queue_length: u32,
-    /// Whether as many packets may wait as the length says ("inclusive") or one less, as in ns-2 ("exclusive").
+    /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
     /// Where routing packets are put: "in_turn", "first" (before data), or "at_head" (before all, as in ns-2).
     pub routing_packets: RoutingPackets,

@@ -29,7 +29,7 @@ pub struct Params {
     pub delay: Span,
     /// Length of each direction's queue in packets, not counting the packet that is being sent.
     pub queue_length: u32,
-    /// Whether as many packets may wait as the length says ("inclusive") or one less, as in ns-2 ("exclusive").
+    /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
     /// What is lost from the link's first node to its second.
     pub losses: Losses,

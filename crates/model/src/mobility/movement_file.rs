@@ -67,7 +67,7 @@ pub enum Dimensions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The file, beside the scenario; ".gz" files are inflated.
+    /// The file, relative to the folder of the scenario; ".gz" files are decompressed.
     pub path: String,
     /// Its format: "setdest", "bonnmotion", or "detect".
     pub format: Format,

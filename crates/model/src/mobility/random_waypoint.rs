@@ -7,8 +7,8 @@
 //!
 //! With a uniform start, nodes are not yet in the steady state. Slow legs last longer, so that the mean speed decreases
 //! for hundreds of seconds, and nodes concentrate in the middle. The steady-state start draws position, speed and
-//! remaining pause from their stationary distributions, so that there is no transient. With a lowest speed of zero the
-//! mean speed would decrease for ever; it is refused.
+//! remaining pause from their stationary distributions, so that there is no transient. A minimum speed of zero is
+//! refused, because the mean speed would decrease without end.
 //!
 //! Left out: setdest's clipped normal speeds; BonnMotion's attraction points.
 //!
@@ -42,9 +42,9 @@ pub struct Params {
     pub width: Distance,
     /// The area's length from south to north.
     pub height: Distance,
-    /// The lowest speed; above zero, since nodes would otherwise slow down for ever.
+    /// The minimum speed. It must be above zero, because otherwise the mean speed would decrease without end.
     pub speed_min: Speed,
-    /// The highest speed; speeds are drawn uniformly.
+    /// The maximum speed; speeds are drawn uniformly.
     pub speed_max: Speed,
     /// The shortest pause at a destination.
     pub pause_min: Span,

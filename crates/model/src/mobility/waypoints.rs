@@ -13,29 +13,29 @@ use super::{BuildError, Leg, Mobility, Position, Spec};
 use crate::packet::NodeId;
 use crate::params::{self, Fault};
 
-/// A place at a time.
+/// A position with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Waypoint {
-    /// When the node is there, from the start of the run.
+    /// The time at which the node is there, from the start of the run.
     pub at: Span,
-    /// How far to the east.
+    /// The distance to the east.
     pub x: Distance,
-    /// How far to the north.
+    /// The distance to the north.
     pub y: Distance,
 }
 
-/// An order to set out.
+/// A movement command.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// When the node sets out, from the start of the run.
+    /// The time of the command, from the start of the run.
     pub at: Span,
-    /// How far to the east its goal is.
+    /// The distance of the destination to the east.
     pub x: Distance,
-    /// How far to the north its goal is.
+    /// The distance of the destination to the north.
     pub y: Distance,
-    /// How fast it goes; "0 m/s" stops it where it is.
+    /// The speed; "0 m/s" stops the node.
     pub speed: Speed,
 }
 
@@ -43,11 +43,12 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Where the node is at which time, in order of time. Before the first it waits there, after the last it stays
-    /// there. The first takes the place of the position that the scenario gives the node.
+    /// The positions of the node with their times, in order of time. The node is at the first position before the first
+    /// time, and at the last position after the last time. The first position replaces the position that the scenario
+    /// gives the node.
     pub track: Vec<Waypoint>,
-    /// When the node sets out, where to and how fast, in order of time. It starts at the position that the scenario
-    /// gives it; an order that comes before it has arrived replaces the one before.
+    /// Commands with time, destination and speed, in order of time. The node starts at the position that the scenario
+    /// gives. A command that is given before the node has arrived replaces the previous command.
     pub orders: Vec<Order>,
 }
 

@@ -118,8 +118,8 @@ pub struct Params {
     pub rules: Rules,
     /// How a broken link is noticed: "link_layer", "hello" or "both".
     pub link_detection: LinkDetection,
-    /// How long a route stays valid after its last use; "auto": 10 s where the link layer tells of broken links,
-    /// else 3 s.
+    /// How long a route stays valid after its last use; "auto": 10 s if the link layer reports broken links, otherwise
+    /// 3 s.
     pub active_route_timeout: Auto,
     /// Lifetime that a destination gives to the route to itself; "auto": twice the longer of `active_route_timeout` and
     /// `path_discovery_time`.

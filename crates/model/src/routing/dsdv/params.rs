@@ -38,7 +38,7 @@ pub struct Params {
     pub initial_settling_time: Span,
     /// Weight of the past in the mean of settling times (alpha).
     pub settling_weight: f64,
-    /// A route that may yet improve is advertised after so many settling times.
+    /// A route that may still improve is advertised after this number of settling times.
     pub settling_factor: f64,
     /// Updates of a neighbour that may stay away before the link to it counts as broken.
     pub missed_updates: u8,
@@ -46,8 +46,8 @@ pub struct Params {
     pub link_layer_detection: bool,
     /// The metric that means "unreachable".
     pub infinity: u8,
-    /// A triggered update becomes a full one when more than one in so many entries has changed, and more than
-    /// `full_update_least` have.
+    /// A triggered update becomes a full update when more than one in this number of entries has changed, and more than
+    /// `full_update_least` entries have changed.
     pub full_update_share: u8,
     /// See `full_update_share`.
     pub full_update_least: u8,
