@@ -255,6 +255,8 @@ def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tupl
     if not all(isinstance(name, str) for name in given):
         raise TypeError(f"expected names of {what}, found {given!r}")
     chosen = tuple(dict.fromkeys(name.strip() for name in given))
+    if not any(chosen):
+        raise ValueError(f"no {what} is named; there are {', '.join(known)}")
     for name in chosen:
         if not name:
             raise ValueError(f"a name of {what} is empty: expected names with commas between them")
@@ -262,6 +264,4 @@ def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tupl
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ValueError(f"no {what} is called {name!r}; {hint}There are {', '.join(known)}")
-    if not chosen:
-        raise ValueError(f"no {what} is named; there are {', '.join(known)}")
     return chosen
