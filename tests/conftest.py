@@ -1,10 +1,16 @@
-"""Results made by hand, so that every value of them can be computed by hand."""
+"""The environment of the tests, and results made by hand, so that every value is known."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pytest
 from hopyard.results import Results
+
+
+@pytest.fixture(autouse=True)
+def _no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Removes COLUMNS, which shells and pytest-xdist set: Hopyard would take it for the width."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def _table(rows: list[dict[str, object]]) -> pa.Table:
