@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -97,10 +98,17 @@ def test_the_example_of_the_documentation_runs_as_printed(tmp_path: Path) -> Non
 def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
     (example,) = (each for each in blocks("rust") if "pub struct Aimd" in each)
     assert example == (DOCS / "custom-tcp" / "aimd.rs").read_text(encoding="utf-8")
+    # With `--workspace`, it is what `cargo test` has built.
+    cargo = ["cargo", "build", "--quiet", "--workspace", "--message-format", "json"]
+    built = subprocess.run(
+        [*cargo, "--example", "own_rule"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    (program,) = filter(
+        None, (json.loads(line).get("executable") for line in built.stdout.splitlines())
+    )
     for settings in ({}, {"profile": "ns2"}, {'tcp."aimd:Aimd".keep': 0.9}):
         words = [f"{key}={value}" for key, value in settings.items()]
-        cargo = ["cargo", "run", "--quiet", "--package", "hopyard-scenario", "--example"]
-        command = [*cargo, "own_rule", "--", str(CHAIN), *words]
+        command = [program, str(CHAIN), *words]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         rust = [f"{int(line, 16):016x}" for line in done.stdout.split()]
         loaded = Scenario.load(CHAIN)
