@@ -1,13 +1,20 @@
 # `make demo` and `make test` are the two commands of the README; `make lint` and `make bench` are for developers.
-# Each makes .venv when it is not there, with the packages pinned in requirements/, and builds the release wheel.
+# `make demo` makes .venv with the packages pinned in requirements/, and builds the release wheel. `make test` and `make lint` make
+# .venv/dev with the developers' packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the
+# tests of Rust and so takes a third of the time of the release wheel.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP    := python -m pip --disable-pip-version-check --quiet
+DEV    := $(VENV)/dev
 OUT    ?= demo-results
 # How long each fuzz target runs in `make test`, in milliseconds.
-FUZZ_MS ?= 2000
+FUZZ_MS ?= 4000
+# The fuzz targets are a workspace of their own, which takes from the folder `target` the dependencies that both have.
+FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
+# Simulations of the Python tests need an optimised model; the Rust tests are faster without, compilation included.
+TEST_WHEEL := --profile dev --config profile.dev.package.hopyard-model.opt-level=2
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
 
@@ -16,31 +23,42 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test lint format bench validate study lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench validate study lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
 
-test: $(VENV)/installed $(VENV)/developer
-	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
-	BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test --locked --manifest-path fuzz/Cargo.toml --quiet
-	$(BIN)/python -m pytest
+test: test-rust test-fuzz test-python
 
-lint: $(VENV)/installed $(VENV)/developer
+test-rust:
+	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
+
+test-fuzz:
+	BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet
+
+# As many processes as the machine has processors; the tests of one file run in one process, which shares its fixtures.
+test-python: $(DEV)/installed
+	$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile
+
+lint: lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --locked --manifest-path fuzz/Cargo.toml --all-targets -- --deny warnings
-	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
-	$(BIN)/ruff check $(PYTHON_FOLDERS)
-	$(BIN)/mypy $(PYTHON_FOLDERS)
-	$(BIN)/python -m mypy.stubtest hopyard._core
+	cargo clippy $(FUZZ) --all-targets -- --deny warnings
 
-format: $(VENV)/developer
+lint-python: $(DEV)/installed
+	$(DEV)/bin/ruff format --check $(PYTHON_FOLDERS)
+	$(DEV)/bin/ruff check $(PYTHON_FOLDERS)
+	$(DEV)/bin/mypy $(PYTHON_FOLDERS)
+	$(DEV)/bin/python -m mypy.stubtest hopyard._core
+
+format: $(DEV)/developer
 	cargo fmt --all
-	$(BIN)/ruff format $(PYTHON_FOLDERS)
-	$(BIN)/ruff check --fix $(PYTHON_FOLDERS)
+	$(DEV)/bin/ruff format $(PYTHON_FOLDERS)
+	$(DEV)/bin/ruff check --fix $(PYTHON_FOLDERS)
 
 bench: $(VENV)/installed
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
@@ -60,22 +78,29 @@ lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python requirements/lock.py
 
-$(VENV)/base: requirements/run.txt
+# An environment with what the package and its build need: .venv, and .venv/dev.
+%/base: requirements/run.txt
 	@$(PYTHON) -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Hopyard needs Python 3.11 or newer with venv (Debian: apt install python3-venv)."; exit 1; }
 	@command -v cargo >/dev/null || { echo "Hopyard needs Rust 1.95 or newer (https://rustup.rs)."; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --requirement requirements/run.txt
+	test -x $*/bin/python || $(PYTHON) -m venv $*
+	$*/bin/$(PIP) install --requirement requirements/run.txt
 	@touch $@
 
-$(VENV)/developer: requirements/dev.txt | $(VENV)/base
-	$(PIP) install --requirement requirements/dev.txt
+$(DEV)/developer: requirements/dev.txt | $(DEV)/base
+	$(DEV)/bin/$(PIP) install --requirement requirements/dev.txt
 	@touch $@
 
 $(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
-	$(PIP) install --no-deps --force-reinstall dist/*.whl
+	$(BIN)/$(PIP) install --no-deps --force-reinstall dist/*.whl
+	@touch $@
+
+$(DEV)/installed: $(DEV)/base $(DEV)/developer $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf $(DEV)/dist
+	$(DEV)/bin/maturin build $(TEST_WHEEL) --locked --quiet --out $(DEV)/dist --interpreter $(DEV)/bin/python
+	$(DEV)/bin/$(PIP) install --no-deps --force-reinstall $(DEV)/dist/*.whl
 	@touch $@
 
 clean:

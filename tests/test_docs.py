@@ -220,8 +220,8 @@ def test_the_example_of_a_congestion_control_is_fully_typed() -> None:
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of a new environment with the wheel and its pinned dependencies."""
-    wheels = list((ROOT / "dist").glob("*.whl"))
-    assert len(wheels) == 1, "`make test` builds the wheel in dist/"
+    wheels = list((ROOT / ".venv" / "dev" / "dist").glob("*.whl"))
+    assert len(wheels) == 1, "`make test` builds the wheel in .venv/dev/dist/"
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip: list[str | Path] = [
