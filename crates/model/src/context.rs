@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use hopyard_engine::{Digest, Time};
 
 pub use self::losses::{Break, LossLog, Lost};
+use crate::address::InterfaceId;
 use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// Why a packet was lost. Every lost packet has one of these reasons.
@@ -43,11 +44,15 @@ pub enum DropReason {
     ScriptedLoss,
     /// The node does not run the protocol that the packet is for, such as another routing protocol.
     NoListener,
+    /// The frame with the packet takes longer than the MAC may send at once.
+    TooLong,
+    /// The receiver did not decode the frame with the packet, and the MAC knows no acknowledgements.
+    NotReceived,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -61,6 +66,8 @@ impl DropReason {
         Self::ArpReplaced,
         Self::ScriptedLoss,
         Self::NoListener,
+        Self::TooLong,
+        Self::NotReceived,
     ];
 
     /// The reason's name in tables.
@@ -80,6 +87,8 @@ impl DropReason {
             Self::ArpReplaced => "arp_replaced",
             Self::ScriptedLoss => "scripted_loss",
             Self::NoListener => "no_listener",
+            Self::TooLong => "too_long",
+            Self::NotReceived => "not_received",
         }
     }
 }
@@ -147,11 +156,11 @@ pub enum Action {
     /// A packet goes up to the link from the MAC.
     Arrived {
         /// Where.
-        node: NodeId,
+        interface: InterfaceId,
         /// What.
         packet: PacketId,
-        /// The neighbour that sent it.
-        from: NodeId,
+        /// The neighbour's interface that sent it.
+        from: InterfaceId,
     },
     /// A packet goes up to IP from the link, or from a wire.
     Receive {
@@ -165,18 +174,18 @@ pub enum Action {
     /// Address resolution or the MAC could not deliver a packet to a neighbour, and gives it back.
     LinkFailed {
         /// Where.
-        node: NodeId,
+        interface: InterfaceId,
         /// What.
         packet: PacketId,
-        /// The neighbour.
-        next_hop: NodeId,
+        /// The neighbour's interface.
+        to: InterfaceId,
         /// Why.
         reason: DropReason,
     },
     /// The MAC can take another packet.
     MacReady {
         /// Where.
-        node: NodeId,
+        interface: InterfaceId,
     },
 }
 

@@ -2,42 +2,27 @@
 
 use hopyard_engine::Span;
 
-use crate::packet::{NodeId, PacketId};
+use crate::address::InterfaceId;
+use crate::packet::PacketId;
 
-/// The kinds of frame of the distributed coordination function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FrameKind {
-    /// Request to send.
-    Rts,
-    /// Clear to send.
-    Cts,
-    /// A frame that carries a packet.
-    Data,
-    /// Acknowledgement of a data frame.
-    Ack,
-}
-
-/// A frame on the air.
+/// A frame on the air. `C` holds the fields that only its MAC knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    /// What kind of frame it is.
-    pub kind: FrameKind,
-    /// The station that sends it.
-    pub transmitter: NodeId,
-    /// The station that it is for, or [`NodeId::BROADCAST`].
-    pub receiver: NodeId,
-    /// The duration field: how long the exchange continues after this frame (IEEE 802.11 §9.2.5.4).
-    pub duration: Span,
+pub struct Frame<C> {
+    /// The interface that sends it.
+    pub transmitter: InterfaceId,
+    /// The interface that it is for, or [`InterfaceId::BROADCAST`].
+    pub receiver: InterfaceId,
     /// The duration of the transmission, including the preamble.
     pub airtime: Span,
     /// Bytes from the MAC header to the frame check sequence.
     pub bytes: u32,
     /// Bits a second of the body, for the error model.
     pub rate: u32,
-    /// The transmitter's sequence number of a data frame.
-    pub sequence: u16,
-    /// Whether the frame was sent before.
-    pub retry: bool,
-    /// The packet of a data frame. The transmitter's MAC owns it, or the medium when the frame is a broadcast.
+    /// The packet that the frame carries.
     pub packet: Option<PacketId>,
+    /// Whether the transmitter's MAC keeps the packet. Otherwise the medium owns it from the beginning of the
+    /// transmission to its end.
+    pub kept: bool,
+    /// The fields that only the MAC knows.
+    pub control: C,
 }

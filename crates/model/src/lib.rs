@@ -4,7 +4,9 @@
 //! Imports point downward only: `packet`, `params` and `context` import no protocol; the protocol modules import these
 //! and not one another; `world` imports all. `docs/life-of-a-packet.md` follows a packet through the modules.
 
+pub mod address;
 pub mod analysis;
+pub mod channel;
 pub mod context;
 pub mod frame;
 pub mod ip;

@@ -10,40 +10,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Handle, Slab, Time};
 
-/// A node's number; nodes are counted from zero. Also its address, on every layer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    /// The address of every node in reach.
-    pub const BROADCAST: Self = Self(u32::MAX);
-
-    /// The node's place in arrays over all nodes.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// Whether this is the broadcast address.
-    #[inline]
-    #[must_use]
-    pub const fn is_broadcast(self) -> bool {
-        self.0 == u32::MAX
-    }
-}
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_broadcast() { f.write_str("broadcast") } else { write!(f, "{}", self.0) }
-    }
-}
-
-impl fmt::Debug for NodeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+pub use crate::address::NodeId;
 
 /// The number of a flow, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -24,7 +24,7 @@ use hopyard_model::world::{Spec, Transport, WireSpec};
 use hopyard_model::{link, mac, routing, traffic};
 
 use common::table::table;
-use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges};
 
 /// The profiles of the model with this name, each with its own name and the model's name.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
@@ -55,16 +55,21 @@ fn medium_access() {
     let mut runs = Vec::new();
     for (_, model, profile) in in_profiles(mac::MODELS) {
         for rate in [1.0, 2.0, 5.5, 11.0] {
-            for rts in [true, false] {
+            // A MAC without RTS has one run for each rate.
+            for rts in if model == "dcf" { &[true, false][..] } else { &[false] } {
+                let rts = *rts;
                 let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 80.0)]);
                 spec.mac = mac::Config::of_profile(model, profile).expect("a MAC");
-                with_dcf(&mut spec, |dcf| {
-                    dcf.rate = mbps(rate);
-                    dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
-                    if rate > 2.0 && rts {
-                        (dcf.preamble, dcf.basic_rate) = (mac::dcf::Preamble::Short, mbps(2.0));
+                match &mut spec.mac {
+                    mac::Config::Dcf(dcf) => {
+                        dcf.rate = mbps(rate);
+                        dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
+                        if rate > 2.0 && rts {
+                            (dcf.preamble, dcf.basic_rate) = (mac::dcf::Preamble::Short, mbps(2.0));
+                        }
                     }
-                });
+                    mac::Config::Tdma(tdma) => tdma.rate = mbps(rate),
+                }
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(1));
                 add_cbr(&mut spec, 2, 1, 512, Span::from_millis(1));
                 stagger(&mut spec);

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use hopyard_engine::{Span, Streams};
 use hopyard_model::mobility::movement_file;
-use hopyard_model::routing;
+use hopyard_model::packet::NodeId;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
+use hopyard_model::{mac, routing};
 use serde_json::Value;
 
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
@@ -63,6 +64,9 @@ impl Resolver<'_> {
                 self.check_flow_nodes(&resolved);
                 self.check_static_routes(&resolved);
                 self.check_wires(&resolved);
+                if !self.is_faulty("mac") {
+                    self.check_mac(&resolved);
+                }
             }
         }
         self.check_flows(&resolved);
@@ -84,6 +88,16 @@ impl Resolver<'_> {
     /// Whether a section, or one table of a list of sections, has problems of its own.
     pub(crate) fn is_faulty(&self, section: &str) -> bool {
         self.faulty.contains(section)
+    }
+
+    /// Reports stations that cannot share a channel.
+    fn check_mac(&mut self, resolved: &Resolved) {
+        let model = resolved.mac.model.name;
+        let Ok(config) = mac::Config::read(model, &Value::Object(resolved.mac.values.clone())) else { return };
+        let nodes: Vec<NodeId> = (0..resolved.nodes.count).map(NodeId).collect();
+        if let Err(fault) = config.check_stations(&nodes) {
+            self.problem(&format!("mac.{model}.{}", fault.parameter), fault.problem);
+        }
     }
 
     /// Warns of very long series.

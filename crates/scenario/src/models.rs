@@ -152,6 +152,9 @@ fn kind(property: &Value, root: &Value) -> String {
     if let [first @ .., last] = names.as_slice() {
         return if first.is_empty() { last.clone() } else { format!("{} or {last}", first.join(", ")) };
     }
+    if let Some(kinds) = schema.get("anyOf").and_then(Value::as_array) {
+        return kinds.iter().map(|each| kind(each, root)).collect::<Vec<_>>().join(", or ");
+    }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     match kind {
         // The description of a quantity contains an example.

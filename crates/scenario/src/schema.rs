@@ -214,7 +214,7 @@ mod tests {
         for reference in found {
             assert!(schema.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
         }
-        assert_eq!(schema["properties"]["mac"]["properties"]["model"]["enum"], json!(["dcf"]));
+        assert_eq!(schema["properties"]["mac"]["properties"]["model"]["enum"], json!(["dcf", "tdma"]));
         assert_eq!(schema["properties"]["flow"]["items"]["required"], json!(["from", "to"]));
     }
 }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What every room of the model may know besides itself: headers, parameters, the context of a handler.
-const COMMON: &[&str] = &["packet", "params", "context", "registry"];
+const COMMON: &[&str] = &["address", "packet", "params", "context", "registry"];
 
 /// The rooms of the model, from the bottom up, with what each may know besides [`COMMON`].
 const ROOMS: &[(&str, &[&str])] = &[
+    ("address", &[]),
     ("packet", &[]),
     ("params", &[]),
     ("context", &[]),
@@ -24,6 +25,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("radio", &["mobility", "frame"]),
     ("mac", &["frame"]),
     ("link", &[]),
+    ("channel", &["mobility", "frame", "radio", "mac", "link"]),
     ("ip", &[]),
     // Oracles look at the true connectivity, which is of places.
     ("routing", &["mobility"]),

@@ -85,7 +85,7 @@ impl Scenario {
 
     /// Changes the parameters of DCF.
     pub fn dcf(&mut self, change: impl FnOnce(&mut mac::dcf::Params)) {
-        let mac::Config::Dcf(params) = &mut self.spec.mac;
+        let mac::Config::Dcf(params) = &mut self.spec.mac else { panic!("the experiment has another MAC") };
         change(params);
     }
 

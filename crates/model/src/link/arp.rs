@@ -177,7 +177,8 @@ impl Arp {
             *requests = 0;
             held.push_back(packet);
             for packet in held.drain(..) {
-                cx.act(Action::LinkFailed { node: self.node, packet, next_hop, reason: DropReason::ArpFailed });
+                let (interface, to) = (self.node.into(), next_hop.into());
+                cx.act(Action::LinkFailed { interface, packet, to, reason: DropReason::ArpFailed });
             }
             return false;
         }
@@ -244,7 +245,8 @@ impl Arp {
                 return true;
             }
             for packet in held.drain(..) {
-                cx.act(Action::LinkFailed { node, packet, next_hop: *neighbour, reason: DropReason::ArpFailed });
+                let (interface, to) = (node.into(), (*neighbour).into());
+                cx.act(Action::LinkFailed { interface, packet, to, reason: DropReason::ArpFailed });
             }
             false
         });

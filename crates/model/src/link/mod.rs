@@ -2,7 +2,7 @@
 //! Also wired links.
 //!
 //! A packet to be sent passes address resolution, the processing delay and the queue, and goes to the MAC. A received
-//! packet passes the processing delay, in one line for all nodes ([`Upward`]), and goes to IP. Messages of address
+//! packet passes the processing delay, in one line for all nodes ([`ReceivePath`]), and goes to IP. Messages of address
 //! resolution end here. The world owns the MAC. It asks for the next packet (`next_frame`) when the MAC becomes free,
 //! and, while the MAC is free, after each call that may have put something into the queue.
 
@@ -18,12 +18,12 @@ use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
 pub mod queue;
-pub mod upward;
+pub mod receive_path;
 pub mod wired;
 
 pub use arp::Arp;
 pub use queue::{InterfaceQueue, LengthStatistics, Limit, RoutingPackets};
-pub use upward::Upward;
+pub use receive_path::ReceivePath;
 pub use wired::Wired;
 
 /// Parameters of the link.

@@ -19,16 +19,19 @@
 //! deadline, not one event for each slot. When it is frozen, the slots that have passed are subtracted. When it starts
 //! while the NAV is set, its deadline counts from the end of the NAV.
 
+mod frame;
 mod params;
 mod receive;
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::Counters;
+use super::{Counters, Identity, Mac, Outgoing};
+use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::frame::{Frame, FrameKind};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 
+pub use frame::{Control, Frame, FrameKind};
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
 
 /// What the station itself is doing: sending a frame, or waiting for the answer to one.
@@ -43,9 +46,9 @@ enum Exchange {
 
 /// The packet that the station holds.
 #[derive(Clone, Copy, Debug)]
-struct Outgoing {
+struct Held {
     packet: PacketId,
-    to: NodeId,
+    to: InterfaceId,
     bytes: u32,
     airtime: Span,
     sequence: u16,
@@ -96,30 +99,44 @@ pub struct Dcf {
     exchange: Exchange,
     carrier: bool,
     ready_told: bool,
-    node: NodeId,
+    interface: InterfaceId,
     /// When the interframe space before a response, or before data after a CTS, ends.
     defer: Time,
     /// When the wait for an answer ends, or, for a frame that needs no answer, when the frame itself ends.
     timeout: Time,
     cw: u32,
     response: Option<Frame>,
-    outgoing: Option<Outgoing>,
+    outgoing: Option<Held>,
     short_retries: u32,
     long_retries: u32,
     next_sequence: u16,
     /// The last sequence number heard from each neighbour, sorted by neighbour.
-    heard: Vec<(NodeId, u16)>,
+    heard: Vec<(InterfaceId, u16)>,
     rng: Rng,
     /// Counters of what the station did.
     pub counters: Counters,
 }
 
-impl Dcf {
-    /// A station with an idle medium and nothing to send.
-    #[must_use]
-    pub fn new(node: NodeId, timing: &Timing, rng: Rng) -> Self {
+impl Mac for Dcf {
+    type Params = Params;
+    type Shared = Timing;
+    type Control = Control;
+
+    fn share(params: &Params, _nodes: &[NodeId]) -> Timing {
+        Timing::new(params)
+    }
+
+    fn rate(params: &Params) -> Rate {
+        params.rate
+    }
+
+    fn preamble(timing: &Timing) -> Span {
+        timing.preamble()
+    }
+
+    fn new(identity: Identity, timing: &Timing, rng: Rng) -> Self {
         Self {
-            node,
+            interface: identity.interface,
             backoff: Backoff::None,
             exchange: Exchange::Idle,
             carrier: false,
@@ -142,37 +159,31 @@ impl Dcf {
         }
     }
 
-    /// Reads the fields that edges need into the processor's cache. The value has no meaning.
     #[inline]
-    #[must_use]
-    pub const fn fetch(&self) -> u32 {
-        self.node.0
+    fn prefetch(&self) -> u32 {
+        self.interface.0
     }
 
-    /// Whether the station holds no packet and can take one.
-    #[must_use]
-    pub const fn is_ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         self.outgoing.is_none() && self.ready_told
     }
 
-    /// Whether the station waits for nothing. In this case, signals of others change none of its deadlines.
     #[inline]
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    fn is_quiet(&self) -> bool {
         matches!(self.backoff, Backoff::None) && self.exchange == Exchange::Idle
     }
 
-    /// The packet that the station holds.
-    #[must_use]
-    pub fn held(&self) -> Option<PacketId> {
+    fn held(&self) -> Option<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
         self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
     }
 
-    /// When [`Dcf::on_timer`] must be called.
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     #[inline]
-    #[must_use]
-    pub fn deadline(&self, timing: &Timing) -> Time {
+    fn deadline(&self, timing: &Timing) -> Time {
         let backoff = match self.backoff {
             Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots),
             Backoff::Access { since, ifs } => since + ifs,
@@ -181,25 +192,15 @@ impl Dcf {
         backoff.min(self.defer).min(self.timeout)
     }
 
-    /// Whether medium, NAV and station are idle.
-    fn is_idle(&self, now: Time) -> bool {
-        !self.carrier && self.exchange == Exchange::Idle && self.nav_end() <= now
-    }
-
-    /// When the NAV ends, as far as is known now.
-    fn nav_end(&self) -> Time {
-        self.nav.min(self.nav_guard)
-    }
-
-    /// Accepts the next packet. `size` is the size of the packet without the MAC header.
-    pub fn accept(&mut self, packet: PacketId, size: u32, to: NodeId, timing: &Timing, now: Time) {
+    fn accept(&mut self, outgoing: Outgoing, timing: &Timing, cx: &mut Context) {
+        let (Outgoing { packet, size, to }, now) = (outgoing, cx.now);
         debug_assert!(self.is_ready(), "a station holds one packet at a time");
         let params = &timing.params;
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
         let protected = !broadcast && u64::from(bytes) >= params.rts_threshold.count();
         let rate = if broadcast { params.basic_rate } else { params.rate };
-        self.outgoing = Some(Outgoing {
+        self.outgoing = Some(Held {
             packet,
             to,
             bytes,
@@ -224,6 +225,96 @@ impl Dcf {
                 self.start_backoff(timing, now);
             }
         }
+    }
+
+    #[inline]
+    fn on_busy(&mut self, timing: &Timing, now: Time) {
+        self.carrier = true;
+        if self.nav_guard != Time::NEVER {
+            if now >= self.nav_guard {
+                self.nav = self.nav_guard;
+            }
+            self.nav_guard = Time::NEVER;
+        }
+        self.freeze(timing, now);
+    }
+
+    #[inline]
+    fn on_idle(&mut self, timing: &Timing, now: Time) {
+        self.carrier = false;
+        self.idle_since = now;
+        if self.eifs_until == Time::NEVER {
+            self.eifs_until = now + timing.eifs;
+        }
+        if self.is_waiting() && self.timeout == Time::NEVER {
+            // The frame that prolonged the wait has ended, and it was not the answer.
+            self.timeout = now;
+        }
+        self.thaw(timing, now);
+    }
+
+    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Mac::on_idle`]
+    /// comes later, and there the EIFS begins (§9.2.3.4).
+    #[inline]
+    fn on_error(&mut self, timing: &Timing, now: Time) {
+        if timing.params.eifs_replaces_difs {
+            self.eifs_until = Time::NEVER;
+        } else {
+            self.set_nav(now + timing.eifs);
+        }
+    }
+
+    #[inline]
+    fn on_ignored(&mut self, end: Time, timing: &Timing) {
+        self.set_nav(end + timing.eifs);
+    }
+
+    #[inline]
+    fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
+        self.receive(frame, timing, cx);
+    }
+
+    #[inline]
+    fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
+        self.overhear(frame, timing, now);
+    }
+
+    fn on_timer(&mut self, timing: &Timing, cx: &mut Context) -> Option<Frame> {
+        let now = cx.now;
+        if self.timeout <= now {
+            self.timeout = Time::NEVER;
+            if !(timing.params.hears_out && self.carrier && self.is_waiting()) {
+                self.on_timeout(timing, cx);
+            }
+        }
+        if self.defer <= now {
+            self.defer = Time::NEVER;
+            return self.after_sifs(timing, now);
+        }
+        let over = match self.backoff {
+            Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots) <= now,
+            Backoff::Access { since, ifs } => since + ifs <= now,
+            _ => false,
+        };
+        if over {
+            self.backoff = Backoff::None;
+            if self.response.is_none() {
+                return self.access(timing, now);
+            }
+        }
+        None
+    }
+}
+
+impl Dcf {
+    /// Whether medium, NAV and station are idle.
+    fn is_idle(&self, now: Time) -> bool {
+        !self.carrier && self.exchange == Exchange::Idle && self.nav_end() <= now
+    }
+
+    /// When the NAV ends, as far as is known now.
+    fn nav_end(&self) -> Time {
+        self.nav.min(self.nav_guard)
     }
 
     /// The end of the NAV, if it is in the past.
@@ -280,51 +371,6 @@ impl Dcf {
         }
     }
 
-    /// The medium turned busy.
-    #[inline]
-    pub fn on_busy(&mut self, timing: &Timing, now: Time) {
-        self.carrier = true;
-        if self.nav_guard != Time::NEVER {
-            if now >= self.nav_guard {
-                self.nav = self.nav_guard;
-            }
-            self.nav_guard = Time::NEVER;
-        }
-        self.freeze(timing, now);
-    }
-
-    /// The medium turned idle.
-    #[inline]
-    pub fn on_idle(&mut self, timing: &Timing, now: Time) {
-        self.carrier = false;
-        self.idle_since = now;
-        if self.eifs_until == Time::NEVER {
-            self.eifs_until = now + timing.eifs;
-        }
-        if self.is_waiting() && self.timeout == Time::NEVER {
-            // The frame that prolonged the wait has ended, and it was not the answer.
-            self.timeout = now;
-        }
-        self.thaw(timing, now);
-    }
-
-    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Dcf::on_idle`]
-    /// comes later, and there the EIFS begins (§9.2.3.4).
-    #[inline]
-    pub fn on_error(&mut self, timing: &Timing, now: Time) {
-        if timing.params.eifs_replaces_difs {
-            self.eifs_until = Time::NEVER;
-        } else {
-            self.set_nav(now + timing.eifs);
-        }
-    }
-
-    /// A frame that ended at `end` was ignored because another one was received (ns-2's capture).
-    #[inline]
-    pub fn on_ignored(&mut self, end: Time, timing: &Timing) {
-        self.set_nav(end + timing.eifs);
-    }
-
     #[inline]
     fn set_nav(&mut self, until: Time) {
         if until > self.nav {
@@ -346,7 +392,7 @@ impl Dcf {
             }
         } else if !self.ready_told {
             self.ready_told = true;
-            cx.act(Action::MacReady { node: self.node });
+            cx.act(Action::MacReady { interface: self.interface });
         }
         if self.exchange != Exchange::Idle {
             self.exchange = Exchange::Idle;
@@ -356,46 +402,20 @@ impl Dcf {
         self.thaw(timing, cx.now);
     }
 
-    /// The deadline is reached. A frame returned goes on the air now.
-    pub fn on_timer(&mut self, timing: &Timing, cx: &mut Context) -> Option<Frame> {
-        let now = cx.now;
-        if self.timeout <= now {
-            self.timeout = Time::NEVER;
-            if !(timing.params.hears_out && self.carrier && self.is_waiting()) {
-                self.on_timeout(timing, cx);
-            }
-        }
-        if self.defer <= now {
-            self.defer = Time::NEVER;
-            return self.after_sifs(timing, now);
-        }
-        let over = match self.backoff {
-            Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots) <= now,
-            Backoff::Access { since, ifs } => since + ifs <= now,
-            _ => false,
-        };
-        if over {
-            self.backoff = Backoff::None;
-            if self.response.is_none() {
-                return self.access(timing, now);
-            }
-        }
-        None
-    }
-
     /// Sends the answer, one SIFS after the frame that it answers.
     fn after_sifs(&mut self, timing: &Timing, now: Time) -> Option<Frame> {
         match self.response {
             // §9.2.5.7: a CTS is sent only if the NAV is idle; an ACK without regard to it (§9.2.8).
-            Some(cts) if cts.kind == FrameKind::Cts => {
+            Some(cts) if cts.control.kind == FrameKind::Cts => {
                 if self.nav_end() > now || self.senses_busy(timing, now) {
                     self.response = None;
                     return None;
                 }
                 let params = &timing.params;
                 // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
-                let wait =
-                    cts.airtime + params.max_propagation * 2 + cts.duration.saturating_sub(params.sifs + timing.ack);
+                let wait = cts.airtime
+                    + params.max_propagation * 2
+                    + cts.control.duration.saturating_sub(params.sifs + timing.ack);
                 Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
             }
             Some(ack) => Some(self.transmit(ack, Exchange::Ack, ack.airtime, now, timing)),
@@ -424,22 +444,25 @@ impl Dcf {
         if outgoing.needs_rts {
             let duration = sifs * 3 + timing.cts + outgoing.airtime + timing.ack;
             let mut rts = self.control(FrameKind::Rts, outgoing.to, duration, timing);
-            rts.retry = outgoing.retry;
+            rts.control.retry = outgoing.retry;
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let broadcast = outgoing.to.is_broadcast();
         let data = Frame {
-            kind: FrameKind::Data,
-            transmitter: self.node,
+            transmitter: self.interface,
             receiver: outgoing.to,
-            duration: if broadcast { Span::ZERO } else { sifs + timing.ack },
             airtime: outgoing.airtime,
             bytes: outgoing.bytes,
             rate: if broadcast { params.basic_rate.bps() } else { params.rate.bps() } as u32,
-            sequence: outgoing.sequence,
-            retry: outgoing.retry,
             packet: Some(outgoing.packet),
+            kept: !broadcast,
+            control: Control {
+                kind: FrameKind::Data,
+                duration: if broadcast { Span::ZERO } else { sifs + timing.ack },
+                sequence: outgoing.sequence,
+                retry: outgoing.retry,
+            },
         };
         let wait = if broadcast { data.airtime } else { data.airtime + sifs + timing.ack + propagation };
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
@@ -449,7 +472,7 @@ impl Dcf {
         self.freeze(timing, now);
         self.exchange = exchange;
         self.timeout = now + wait;
-        match frame.kind {
+        match frame.control.kind {
             FrameKind::Rts => self.counters.rts += 1,
             FrameKind::Cts => self.counters.cts += 1,
             FrameKind::Ack => self.counters.acks += 1,
@@ -498,9 +521,9 @@ impl Dcf {
         let Some(outgoing) = &mut self.outgoing else { return };
         if spent {
             cx.act(Action::LinkFailed {
-                node: self.node,
+                interface: self.interface,
                 packet: outgoing.packet,
-                next_hop: outgoing.to,
+                to: outgoing.to,
                 reason: DropReason::RetryLimit,
             });
             self.counters.given_up += 1;

@@ -5,8 +5,10 @@
 //! as no other event comes before the next edge, the cursor does not use the event queue. The edges have consecutive
 //! numbers in the order of scheduling, so the result is exactly that of one event for each edge. The switch `exact`
 //! schedules one event for each edge, and the tests require the same digest from both.
+//!
+//! The medium knows its radios as stations, counted from zero.
 
-use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time};
+use hopyard_engine::{Order, Queue, Rng, Span, Time};
 
 use super::Params;
 use super::neighbours::{Neighbours, Search};
@@ -14,13 +16,13 @@ use super::propagation::{Channel, SPEED_OF_LIGHT};
 use super::reception::{Begin, End, Radio, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 
 /// Signals beyond this distance in metres are ignored. The beginning of a signal at the farthest hearer must come
 /// before its end at the nearest one, and a signal travels 25 km in less time than the shortest preamble takes.
 pub(super) const HORIZON: f64 = 25_000.0;
 
-/// Up to this number of nodes, the state of all nodes stays in the processor's cache, and prefetching is not needed.
+/// Up to this number of stations, their state stays in the processor's cache, and prefetching is not needed.
 pub const CACHED: usize = 500;
 
 /// A transmission that is in the air.
@@ -29,7 +31,7 @@ pub struct TransmissionId(u32);
 
 #[derive(Clone, Copy, Debug)]
 struct Hearer {
-    node: u32,
+    station: u32,
     /// Propagation delay in nanoseconds.
     delay: u32,
     /// Received power in watts.
@@ -37,38 +39,46 @@ struct Hearer {
 }
 
 #[derive(Clone, Debug)]
-struct Transmission {
-    frame: Frame,
+struct Transmission<C> {
+    frame: Frame<C>,
+    station: u32,
     start: Time,
     order: Order,
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
+    /// Whether the receiver has decoded the frame.
+    received: bool,
 }
 
-/// The hearers of a node, kept for as long as no node moves.
+/// The hearers of a station, kept for as long as no station moves.
 #[derive(Clone, Debug, Default)]
-struct Still {
+struct StaticHearers {
     epoch: u64,
     hearers: Vec<Hearer>,
 }
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
-pub trait Ears {
+pub trait Listener<C> {
     /// Whether an edge at this time and order comes before every other event.
     fn comes_first(&self, at: Time, order: Order) -> bool;
 
-    /// Reads the state of a node that its edges will need, so that this state is in the processor's cache by then. The
-    /// value has no meaning.
-    fn fetch(&self, _node: NodeId) -> u32 {
+    /// Reads the state of a station that its edges will need, so that this state is in the processor's cache by then.
+    /// The value has no meaning.
+    fn prefetch(&self, _station: usize) -> u32 {
         0
     }
 
-    /// What the beginning of a signal means at a node.
-    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time);
+    /// What the beginning of a signal means at a station.
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time);
 
-    /// What the end of a signal means at a node. Returns whether there is work to do before the next edge.
-    fn on_end(&mut self, node: NodeId, end: End, frame: &Frame, now: Time) -> bool;
+    /// What the end of a signal means at a station. Returns whether there is work to do before the next edge.
+    fn on_end(&mut self, station: usize, end: End, frame: &Frame<C>, now: Time) -> bool;
+
+    /// Whether the receiver has decoded the frame since the last call.
+    fn take_received(&mut self) -> bool {
+        false
+    }
 }
 
 /// How far the edges of a transmission have been processed.
@@ -82,9 +92,33 @@ pub enum Walk {
     Interrupted,
 }
 
-/// The medium that all radios share.
+/// What became of the packet of a frame that the medium owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The medium owned none.
+    Nothing,
+    /// It was broadcast, or its receiver has decoded it.
+    HandedOver(PacketId),
+    /// Its receiver did not decode it.
+    NotReceived(PacketId),
+}
+
+/// Where the stations are, and how the medium looks for those near another.
 #[derive(Debug)]
-pub struct Medium {
+pub struct Places {
+    /// The first leg of each station.
+    pub legs: Vec<Leg>,
+    /// The number of each station's interface, on which its draws of shadowing depend.
+    pub names: Vec<u32>,
+    /// How the medium searches.
+    pub search: Search,
+    /// The draws of each station's receiver.
+    pub reception: Vec<Rng>,
+}
+
+/// The medium that all radios of a channel share. `C` is what frames have for their MAC.
+#[derive(Debug)]
+pub struct Medium<C> {
     channel: Channel,
     transmit_power: f64,
     /// The weakest signal that is taken into account, in watts.
@@ -92,69 +126,61 @@ pub struct Medium {
     receiver: Receiver,
     radios: Vec<Radio>,
     reception: Vec<Rng>,
+    names: Vec<u32>,
     neighbours: Neighbours,
-    still: Vec<Still>,
-    transmissions: Vec<Transmission>,
+    still: Vec<StaticHearers>,
+    transmissions: Vec<Transmission<C>>,
     free: Vec<u32>,
     in_air: usize,
-    /// The number of transmissions so far: of each node, and of all nodes together.
+    /// The number of transmissions so far: of each station, and of all stations together.
     sent: Vec<u64>,
     count: u64,
     shadowing: u64,
 }
 
-impl Medium {
-    /// A silent medium with a radio on each of these legs. `preamble` is the time that preamble and PLCP header take.
+impl<C: Copy> Medium<C> {
+    /// A silent medium with a station at each of these places. `preamble` is the time that preamble and PLCP header
+    /// take. `shadowing` is the stream from which the key of all draws of shadowing comes.
     #[must_use]
-    pub fn new(
-        params: &Params,
-        channel: Channel,
-        preamble: Span,
-        legs: Vec<Leg>,
-        search: Search,
-        streams: &Streams,
-    ) -> Self {
+    pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, mut shadowing: Rng) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = Receiver::new(params, &channel, preamble);
         let transmit_power = params.transmit_power.watts();
         let reach = channel.reach(floor / transmit_power).min(HORIZON);
-        let nodes = legs.len();
+        let Places { legs, names, search, reception } = places;
+        let stations = legs.len();
+        assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         Self {
             channel,
             transmit_power,
             floor,
             receiver,
-            radios: vec![Radio::default(); nodes],
-            reception: (0..nodes).map(|node| streams.node(node, "reception")).collect(),
+            radios: vec![Radio::default(); stations],
+            reception,
+            names,
             neighbours: Neighbours::new(legs, reach, search),
-            still: vec![Still::default(); nodes],
+            still: vec![StaticHearers::default(); stations],
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
-            sent: vec![0; nodes],
+            sent: vec![0; stations],
             count: 0,
-            shadowing: streams.stream("shadowing").next_u64(),
+            shadowing: shadowing.next_u64(),
         }
     }
 
-    /// Removes the radio of a node that has only wires, so that it hears nothing. Call this before the first
-    /// transmission.
-    pub fn without_radio(&mut self, node: NodeId) {
-        self.neighbours.leave_out(node.index());
+    /// A station begins its next leg.
+    pub fn set_leg(&mut self, station: usize, leg: Leg) {
+        self.neighbours.set_leg(station, leg);
     }
 
-    /// A node begins its next leg.
-    pub fn set_leg(&mut self, node: NodeId, leg: Leg) {
-        self.neighbours.set_leg(node.index(), leg);
-    }
-
-    /// Where a node is.
+    /// Where a station is.
     #[must_use]
-    pub fn position(&self, node: NodeId, now: Time) -> Position {
-        self.neighbours.position(node.index(), now)
+    pub fn position(&self, station: usize, now: Time) -> Position {
+        self.neighbours.position(station, now)
     }
 
-    /// Every node's radio.
+    /// Every station's radio.
     #[must_use]
     pub fn radios(&self) -> &[Radio] {
         &self.radios
@@ -168,49 +194,57 @@ impl Medium {
 
     /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
     #[must_use]
-    pub fn reaches(&self, a: NodeId, b: NodeId, now: Time) -> bool {
+    pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
         let (here, there) = (self.position(a, now), self.position(b, now));
         let squared = (here.x - there.x) * (here.x - there.x) + (here.y - there.y) * (here.y - there.y);
         self.transmit_power * self.channel.gain(squared) >= self.receiver.threshold()
     }
 
-    /// The nodes that can decode a frame of `node` when nothing disturbs it.
-    pub fn in_range(&mut self, node: NodeId, now: Time) -> Vec<NodeId> {
+    /// The stations that can decode a frame of `station` when nothing disturbs it.
+    pub fn in_range(&mut self, station: usize, now: Time) -> Vec<usize> {
         let (channel, power) = (self.channel, self.transmit_power);
         let threshold = self.receiver.threshold();
-        let mut nodes: Vec<NodeId> = self
+        let mut stations: Vec<usize> = self
             .neighbours
-            .within_reach(node.index(), now)
+            .within_reach(station, now)
             .iter()
             .filter(|neighbour| power * channel.gain(neighbour.squared) >= threshold)
-            .map(|neighbour| NodeId(neighbour.node))
+            .map(|neighbour| neighbour.station as usize)
             .collect();
-        nodes.sort_unstable();
-        nodes
+        stations.sort_unstable();
+        stations
     }
 
-    /// A node puts a frame on the air. Nothing is returned when nobody can sense it.
-    pub fn transmit<E: Copy>(&mut self, frame: Frame, now: Time, queue: &mut Queue<E>) -> Option<TransmissionId> {
-        let node = frame.transmitter.index();
+    /// A station puts a frame on the air. Nothing is returned when nobody can sense it.
+    pub fn transmit<E: Copy>(
+        &mut self,
+        station: usize,
+        frame: Frame<C>,
+        now: Time,
+        queue: &mut Queue<E>,
+    ) -> Option<TransmissionId> {
         self.count += 1;
-        self.sent[node] += 1;
-        self.radios[node].send(now + frame.airtime, &self.receiver);
+        self.sent[station] += 1;
+        self.radios[station].send(now + frame.airtime, &self.receiver);
         let id = self.free.pop().unwrap_or_else(|| {
             self.transmissions.push(Transmission {
                 frame,
+                station: station as u32,
                 start: now,
                 order: queue.reserve(0),
                 hearers: Vec::new(),
                 next: 0,
+                received: false,
             });
             (self.transmissions.len() - 1) as u32
         });
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
         hearers.clear();
-        self.find_hearers(node, now, &mut hearers);
+        self.find_hearers(station, now, &mut hearers);
         let order = queue.reserve(2 * hearers.len() as u64);
         let silent = hearers.is_empty();
-        self.transmissions[id as usize] = Transmission { frame, start: now, order, hearers, next: 0 };
+        self.transmissions[id as usize] =
+            Transmission { frame, station: station as u32, start: now, order, hearers, next: 0, received: false };
         if silent {
             self.free.push(id);
             return None;
@@ -219,38 +253,46 @@ impl Medium {
         Some(TransmissionId(id))
     }
 
-    fn find_hearers(&mut self, node: usize, now: Time, hearers: &mut Vec<Hearer>) {
+    fn find_hearers(&mut self, station: usize, now: Time, hearers: &mut Vec<Hearer>) {
         let epoch = self.neighbours.still_epoch();
         let constant = epoch != 0 && self.channel.is_deterministic();
-        if constant && self.still[node].epoch == epoch {
-            hearers.extend_from_slice(&self.still[node].hearers);
+        if constant && self.still[station].epoch == epoch {
+            hearers.extend_from_slice(&self.still[station].hearers);
             return;
         }
         let (channel, power, floor) = (self.channel, self.transmit_power, self.floor);
         let deterministic = channel.is_deterministic();
-        // The draw depends on the transmission and the hearer only, not on which other nodes are examined or send.
-        let key = self.shadowing ^ ((node as u64) << 40 | self.sent[node]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        for neighbour in self.neighbours.within_reach(node, now) {
+        // The draw depends on the transmission and the hearer only, not on which other stations are examined or send.
+        let key = self.shadowing
+            ^ (u64::from(self.names[station]) << 40 | self.sent[station]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for neighbour in self.neighbours.within_reach(station, now) {
             let mut received = power * channel.gain(neighbour.squared);
             if !deterministic {
-                received *= channel.shadowing(key ^ (u64::from(neighbour.node) << 32 | u64::from(neighbour.node)));
+                let hearer = u64::from(self.names[neighbour.station as usize]);
+                received *= channel.shadowing(key ^ (hearer << 32 | hearer));
             }
             if received >= floor {
                 let delay = delay_nanos(neighbour.squared);
-                hearers.push(Hearer { node: neighbour.node, delay, power: received });
+                hearers.push(Hearer { station: neighbour.station, delay, power: received });
             }
         }
         if constant {
-            self.still[node].epoch = epoch;
-            self.still[node].hearers.clone_from(hearers);
+            self.still[station].epoch = epoch;
+            self.still[station].hearers.clone_from(hearers);
         }
     }
 
     /// The frame of a transmission.
     #[inline]
     #[must_use]
-    pub fn frame(&self, id: TransmissionId) -> &Frame {
+    pub fn frame(&self, id: TransmissionId) -> &Frame<C> {
         &self.transmissions[id.0 as usize].frame
+    }
+
+    /// The station that sends a transmission's frame.
+    #[must_use]
+    pub fn transmitter(&self, id: TransmissionId) -> usize {
+        self.transmissions[id.0 as usize].station as usize
     }
 
     /// How many edges a transmission has.
@@ -276,49 +318,52 @@ impl Medium {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
-    pub fn walk(&mut self, id: TransmissionId, exact: bool, ears: &mut impl Ears) -> Walk {
+    pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
-        let Transmission { frame, start, order, hearers, next } = &mut transmissions[id.0 as usize];
+        let Transmission { frame, start, order, hearers, next, received, .. } = &mut transmissions[id.0 as usize];
         let n = hearers.len();
         let mut first = true;
         if radios.len() > CACHED && (*next == 0 || *next == n) {
-            // With thousands of nodes, little of their state is in the processor's cache. If each edge read its node's
-            // state, every read would have to wait for the memory. Here all are read at once, before any is needed, and
+            // With thousands of stations, little of their state is in the processor's cache. If each edge read its
+            // station's state, every read would have to wait for the memory. Here all are read at once, before any is needed, and
             // the waits overlap.
-            let fetched = hearers.iter().fold(0, |sum: u32, hearer| {
-                sum.wrapping_add(radios[hearer.node as usize].fetch()).wrapping_add(ears.fetch(NodeId(hearer.node)))
+            let read = hearers.iter().fold(0, |sum: u32, hearer| {
+                let station = hearer.station as usize;
+                sum.wrapping_add(radios[station].prefetch()).wrapping_add(listener.prefetch(station))
             });
-            std::hint::black_box(fetched);
+            std::hint::black_box(read);
         }
         for hearer in hearers.get(*next..).unwrap_or_default() {
             let at = *start + Span::from_nanos(u64::from(hearer.delay));
             let order = order.plus(*next as u64);
-            if !first && (exact || !ears.comes_first(at, order)) {
+            if !first && (exact || !listener.comes_first(at, order)) {
                 return Walk::Next(at, order);
             }
             first = false;
             *next += 1;
             let end = at + frame.airtime;
-            let begin = radios[hearer.node as usize].begin(id.0, hearer.power, at, end, receiver, frame);
+            let begin = radios[hearer.station as usize].begin(id.0, hearer.power, at, end, receiver, frame);
             if begin != Begin::Nothing {
-                ears.on_begin(NodeId(hearer.node), begin, at);
+                listener.on_begin(hearer.station as usize, begin, at);
             }
         }
         let ends = *start + frame.airtime;
         for hearer in hearers.get(*next - n..).unwrap_or_default() {
             let at = ends + Span::from_nanos(u64::from(hearer.delay));
             let order = order.plus(*next as u64);
-            if !first && (exact || !ears.comes_first(at, order)) {
+            if !first && (exact || !listener.comes_first(at, order)) {
                 return Walk::Next(at, order);
             }
             first = false;
             *next += 1;
-            let rng = &mut reception[hearer.node as usize];
-            let end = radios[hearer.node as usize].end(id.0, hearer.power, at, receiver, rng);
-            if (end.idle || end.verdict != Verdict::Missed) && ears.on_end(NodeId(hearer.node), end, frame, at) {
+            let rng = &mut reception[hearer.station as usize];
+            let end = radios[hearer.station as usize].end(id.0, hearer.power, at, receiver, rng);
+            if (end.idle || end.verdict != Verdict::Missed) && listener.on_end(hearer.station as usize, end, frame, at)
+            {
                 break;
             }
         }
+        *received |= listener.take_received();
         if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
     }
 
@@ -328,23 +373,26 @@ impl Medium {
         self.edge(id, self.transmissions[id.0 as usize].next)
     }
 
-    /// Ends a transmission whose last edge has happened. Returns the packet of a broadcast frame, which is no longer
-    /// needed.
-    pub fn finish(&mut self, id: TransmissionId) -> Option<PacketId> {
+    /// Ends a transmission whose last edge has happened.
+    pub fn finish(&mut self, id: TransmissionId) -> Ended {
         self.in_air -= 1;
         self.free.push(id.0);
-        let frame = &self.transmissions[id.0 as usize].frame;
-        if frame.receiver.is_broadcast() { frame.packet } else { None }
+        let Transmission { frame, received, .. } = &self.transmissions[id.0 as usize];
+        match frame.packet {
+            Some(packet) if !frame.kept && (*received || frame.receiver.is_broadcast()) => Ended::HandedOver(packet),
+            Some(packet) if !frame.kept => Ended::NotReceived(packet),
+            _ => Ended::Nothing,
+        }
     }
 
-    /// The packets of broadcast frames in the air, which belong to the medium.
+    /// The packets that belong to the medium.
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
         let free: std::collections::BTreeSet<u32> = self.free.iter().copied().collect();
         self.transmissions
             .iter()
             .enumerate()
-            .filter(|(i, t)| !free.contains(&(*i as u32)) && t.frame.receiver.is_broadcast())
+            .filter(|(i, t)| !free.contains(&(*i as u32)) && !t.frame.kept)
             .filter_map(|(_, t)| t.frame.packet)
             .collect()
     }

@@ -1,10 +1,10 @@
-//! Which nodes may receive a node's signals: for every node, a list of the nodes near it.
+//! Which stations may receive a station's signals: for every station, a list of the stations near it.
 //!
-//! A node's list holds all nodes within reach plus a margin. A node outside the list comes within reach only after the
-//! two nodes together have covered the margin. At their top speeds this takes a known time, and the list is valid for
-//! that time. A transmission examines a few dozen nodes, also in a network of thousands. Lists are made from the plain
-//! array of all nodes when these are few, from a grid when they are many. The kind of search and the order within a
-//! list change no result, because the exact distance decides.
+//! A list holds all stations within reach plus a margin. A station outside the list comes within reach only after the
+//! two stations together have covered the margin. At their top speeds this takes a known time, and the list is valid
+//! for that time. A transmission examines a few dozen stations, also in a network of thousands. Lists are made from the
+//! plain array of all stations when these are few, from a grid when they are many. The kind of search and the order
+//! within a list change no result, because the exact distance decides.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -16,27 +16,25 @@ use crate::mobility::{Leg, Position};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Search {
-    /// The array up to [`ARRAY_LIMIT`] nodes, the grid above.
+    /// The array up to [`ARRAY_LIMIT`] stations, the grid above.
     #[default]
     Auto,
-    /// Look at every node.
+    /// Look at every station.
     Array,
-    /// Look at the cells around the node.
+    /// Look at the cells around the station.
     Grid,
 }
 
-/// Above this many nodes a grid is faster than the array.
+/// Above this many stations a grid is faster than the array.
 const ARRAY_LIMIT: usize = 256;
 
 /// The margin as a fraction of the reach. A larger margin makes longer lists that are valid for a longer time.
 const MARGIN: f64 = 0.15;
 
-/// Lists of neighbours of all nodes.
+/// Lists of neighbours of all stations.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
     legs: Vec<Leg>,
-    /// Nodes that are in nobody's list.
-    deaf: Vec<bool>,
     lists: Vec<List>,
     /// The neighbours found last, with their distances.
     found: Vec<Neighbour>,
@@ -49,31 +47,31 @@ pub struct Neighbours {
     grid: Grid,
 }
 
-/// A node near another.
+/// A station near another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
     /// The square of the distance, in square metres.
     pub squared: f64,
-    /// The node's number.
-    pub node: u32,
+    /// The station's number.
+    pub station: u32,
 }
 
 impl Neighbour {
     fn before(&self, other: &Self) -> bool {
-        self.squared < other.squared || self.squared == other.squared && self.node < other.node
+        self.squared < other.squared || self.squared == other.squared && self.station < other.station
     }
 }
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// In the order of the last search. Distances are not kept: those of all nodes would not fit into the processor's
-    /// cache.
-    nodes: Vec<u32>,
+    /// In the order of the last search. Distances are not kept: those of all stations would not fit into the
+    /// processor's cache.
+    stations: Vec<u32>,
     good_until: Time,
 }
 
 impl Neighbours {
-    /// Lists over nodes on these legs, which hear each other up to `reach` metres.
+    /// Lists over stations on these legs, which hear each other up to `reach` metres.
     #[must_use]
     pub fn new(legs: Vec<Leg>, reach: f64, search: Search) -> Self {
         let search = match search {
@@ -86,7 +84,6 @@ impl Neighbours {
         let margin = reach * MARGIN;
         Self {
             lists: vec![List::default(); legs.len()],
-            deaf: vec![false; legs.len()],
             found: Vec::new(),
             legs,
             reach,
@@ -99,35 +96,30 @@ impl Neighbours {
         }
     }
 
-    /// Leaves a node without a radio out of every list. Call this before the first search.
-    pub fn leave_out(&mut self, node: usize) {
-        self.deaf[node] = true;
-    }
-
-    /// A number that changes whenever any distance may have changed, or zero while nodes move.
+    /// A number that changes whenever any distance may have changed, or zero while stations move.
     #[inline]
     #[must_use]
     pub const fn still_epoch(&self) -> u64 {
         if self.moving == 0 { self.epoch } else { 0 }
     }
 
-    /// A node's position.
+    /// A station's position.
     #[inline]
     #[must_use]
-    pub fn position(&self, node: usize, now: Time) -> Position {
-        self.legs[node].position(now)
+    pub fn position(&self, station: usize, now: Time) -> Position {
+        self.legs[station].position(now)
     }
 
-    /// The next leg of a node.
-    pub fn set_leg(&mut self, node: usize, leg: Leg) {
-        let before = self.legs[node].position(leg.start);
+    /// The next leg of a station.
+    pub fn set_leg(&mut self, station: usize, leg: Leg) {
+        let before = self.legs[station].position(leg.start);
         let jump = (before.x - leg.from.x).abs().max((before.y - leg.from.y).abs());
         self.moving += usize::from(!leg.is_pause());
-        self.moving -= usize::from(!self.legs[node].is_pause());
-        self.legs[node] = leg;
+        self.moving -= usize::from(!self.legs[station].is_pause());
+        self.legs[station] = leg;
         self.epoch += 1;
         let speed = speed(&leg);
-        // A node that is faster than all before, or that jumps, breaks the bound on which all lists depend.
+        // A station that is faster than all before, or that jumps, breaks the bound on which all lists depend.
         if speed > self.top_speed || jump > 1e-3 {
             self.top_speed = self.top_speed.max(headroom(speed));
             for list in &mut self.lists {
@@ -137,24 +129,25 @@ impl Neighbours {
         }
     }
 
-    /// The nodes, other than `node`, within reach at `now`: nearest first, at equal distance the lower number first.
+    /// The stations, other than `station`, within reach at `now`: nearest first, at equal distance the lower number
+    /// first.
     #[inline]
-    pub fn within_reach(&mut self, node: usize, now: Time) -> &[Neighbour] {
-        if self.lists[node].good_until <= now {
-            self.refresh(node, now);
+    pub fn within_reach(&mut self, station: usize, now: Time) -> &[Neighbour] {
+        if self.lists[station].good_until <= now {
+            self.refresh(station, now);
         }
-        let here = self.legs[node].position(now);
+        let here = self.legs[station].position(now);
         let legs = &self.legs;
-        let nodes = &mut self.lists[node].nodes;
+        let stations = &mut self.lists[station].stations;
         let neighbours = &mut self.found;
         neighbours.clear();
-        neighbours.extend(nodes.iter().map(|&node| {
-            let there = legs[node as usize].position(now);
+        neighbours.extend(stations.iter().map(|&station| {
+            let there = legs[station as usize].position(now);
             let (dx, dy) = (there.x - here.x, there.y - here.y);
-            Neighbour { squared: dx * dx + dy * dy, node }
+            Neighbour { squared: dx * dx + dy * dy, station }
         }));
         // The list is in the order of the last search and almost sorted, so sorting takes about one comparison for each
-        // node.
+        // station.
         for i in 1..neighbours.len() {
             let moving = neighbours[i];
             let mut at = i;
@@ -164,40 +157,40 @@ impl Neighbours {
             }
             neighbours[at] = moving;
         }
-        for (node, neighbour) in nodes.iter_mut().zip(neighbours.iter()) {
-            *node = neighbour.node;
+        for (station, neighbour) in stations.iter_mut().zip(neighbours.iter()) {
+            *station = neighbour.station;
         }
         let reach_squared = self.reach * self.reach;
         let within = neighbours.partition_point(|neighbour| neighbour.squared <= reach_squared);
         &neighbours[..within]
     }
 
-    /// How long the margin lasts when both nodes move towards each other at the top speed.
+    /// How long the margin lasts when both stations move towards each other at the top speed.
     fn holds(&self) -> Span {
         if self.top_speed > 0.0 { Span::from_secs_f64(self.margin / (2.0 * self.top_speed)) } else { Span::MAX }
     }
 
     #[cold]
-    fn refresh(&mut self, node: usize, now: Time) {
-        let here = self.legs[node].position(now);
+    fn refresh(&mut self, station: usize, now: Time) {
+        let here = self.legs[station].position(now);
         let bound = (self.reach + self.margin) * (self.reach + self.margin);
         let holds = self.holds();
-        let (legs, deaf) = (&self.legs, &self.deaf);
+        let legs = &self.legs;
         let near = |other: u32| {
             let there = legs[other as usize].position(now);
             let (dx, dy) = (there.x - here.x, there.y - here.y);
-            other as usize != node && dx * dx + dy * dy <= bound && !deaf[other as usize]
+            other as usize != station && dx * dx + dy * dy <= bound
         };
-        let nodes = &mut self.lists[node].nodes;
-        nodes.clear();
-        let mut add = |node: u32| {
-            if near(node) {
-                nodes.push(node);
+        let stations = &mut self.lists[station].stations;
+        stations.clear();
+        let mut add = |station: u32| {
+            if near(station) {
+                stations.push(station);
             }
         };
         if self.search == Search::Grid {
             if self.grid.good_until <= now {
-                // In `holds` a node leaves its place in the grid by half the margin at most.
+                // In `holds` a station leaves its place in the grid by half the margin at most.
                 self.grid.fill(legs, self.reach + 2.0 * self.margin, now);
                 self.grid.good_until = now + holds;
             }
@@ -205,7 +198,7 @@ impl Neighbours {
         } else {
             (0..legs.len() as u32).for_each(&mut add);
         }
-        self.lists[node].good_until = now + holds;
+        self.lists[station].good_until = now + holds;
     }
 }
 
@@ -219,7 +212,7 @@ fn headroom(speed: f64) -> f64 {
     speed * 1.001
 }
 
-/// Nodes by cell of a square grid; cells are kept as one array of nodes and one of where each cell starts.
+/// Nodes by cell of a square grid; cells are kept as one array of stations and one of where each cell starts.
 #[derive(Clone, Debug, Default)]
 struct Grid {
     origin: Position,
@@ -227,11 +220,11 @@ struct Grid {
     columns: usize,
     rows: usize,
     starts: Vec<u32>,
-    nodes: Vec<u32>,
+    stations: Vec<u32>,
     good_until: Time,
 }
 
-/// A grid has at most this many cells on a side: scattered nodes make cells larger, not more.
+/// A grid has at most this many cells on a side: scattered stations make cells larger, not more.
 const MOST_CELLS: f64 = 1024.0;
 
 impl Grid {
@@ -254,10 +247,10 @@ impl Grid {
             self.starts[i] += self.starts[i - 1];
         }
         let mut next = self.starts.clone();
-        self.nodes.clear();
-        self.nodes.resize(legs.len(), 0);
-        for (node, &cell) in cells.iter().enumerate() {
-            self.nodes[next[cell] as usize] = node as u32;
+        self.stations.clear();
+        self.stations.resize(legs.len(), 0);
+        for (station, &cell) in cells.iter().enumerate() {
+            self.stations[next[cell] as usize] = station as u32;
             next[cell] += 1;
         }
     }
@@ -270,14 +263,14 @@ impl Grid {
         (((y - self.origin.y) / self.cell).max(0.0) as usize).min(self.rows - 1)
     }
 
-    /// Every node of the cell around `here` and of the eight beside it.
+    /// Every station of the cell around `here` and of the eight beside it.
     fn around(&self, here: Position, mut each: impl FnMut(u32)) {
         let (column, row) = (self.column(here.x), self.row(here.y));
         for row in row.saturating_sub(1)..(row + 2).min(self.rows) {
             let first = row * self.columns + column.saturating_sub(1);
             let last = row * self.columns + (column + 1).min(self.columns - 1);
-            for &node in &self.nodes[self.starts[first] as usize..self.starts[last + 1] as usize] {
-                each(node);
+            for &station in &self.stations[self.starts[first] as usize..self.starts[last + 1] as usize] {
+                each(station);
             }
         }
     }
@@ -289,12 +282,12 @@ mod tests {
 
     use super::*;
 
-    fn found(neighbours: &mut Neighbours, node: usize, now: Time) -> Vec<u32> {
-        let within = neighbours.within_reach(node, now);
+    fn found(neighbours: &mut Neighbours, station: usize, now: Time) -> Vec<u32> {
+        let within = neighbours.within_reach(station, now);
         assert!(within.is_sorted_by(|a, b| a.before(b)));
-        let mut nodes: Vec<u32> = within.iter().map(|neighbour| neighbour.node).collect();
-        nodes.sort_unstable();
-        nodes
+        let mut stations: Vec<u32> = within.iter().map(|neighbour| neighbour.station).collect();
+        stations.sort_unstable();
+        stations
     }
 
     /// Nodes that move about, turn and pause, against a search of all pairs at every step.
@@ -315,20 +308,24 @@ mod tests {
             for step in 0..200_u64 {
                 let now = Time::from_nanos(step * 700_000_000);
                 let turning = (step as usize * 7) % 300;
-                // From the middle of the test on there are faster nodes than any before.
+                // From the middle of the test on there are faster stations than any before.
                 let next = leg(now, legs[turning].position(now), if step > 100 { 20.0 } else { 5.0 });
                 legs[turning] = next;
                 neighbours.set_leg(turning, next);
-                for node in [turning, (step as usize * 13) % 300] {
-                    let here = legs[node].position(now);
+                for station in [turning, (step as usize * 13) % 300] {
+                    let here = legs[station].position(now);
                     let expected: Vec<u32> = (0..300_u32)
                         .filter(|&other| {
                             let there = legs[other as usize].position(now);
-                            other as usize != node
+                            other as usize != station
                                 && (there.x - here.x).powi(2) + (there.y - here.y).powi(2) <= 62_500.0
                         })
                         .collect();
-                    assert_eq!(found(&mut neighbours, node, now), expected, "{search:?}, step {step}, node {node}");
+                    assert_eq!(
+                        found(&mut neighbours, station, now),
+                        expected,
+                        "{search:?}, step {step}, station {station}"
+                    );
                 }
             }
         }

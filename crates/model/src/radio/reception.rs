@@ -167,7 +167,7 @@ impl Radio {
     /// Reads the radio's state into the processor's cache. The value has no meaning.
     #[inline]
     #[must_use]
-    pub const fn fetch(&self) -> u32 {
+    pub const fn prefetch(&self) -> u32 {
         self.locked
     }
 
@@ -183,14 +183,14 @@ impl Radio {
 
     /// A signal of this power begins; it ends at `end`.
     #[inline]
-    pub fn begin(
+    pub fn begin<C>(
         &mut self,
         transmission: u32,
         power: f64,
         now: Time,
         end: Time,
         receiver: &Receiver,
-        frame: &Frame,
+        frame: &Frame<C>,
     ) -> Begin {
         if receiver.reception == Reception::Ns2 {
             return self.begin_ns2(transmission, power, now, end, receiver);
@@ -347,7 +347,7 @@ impl Radio {
         bits.counted_until = bits.counted_until.max(now);
     }
 
-    fn lock(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame, receiver: &Receiver) {
+    fn lock<C>(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame<C>, receiver: &Receiver) {
         self.locked = transmission;
         self.locked_power = power;
         self.locked_end = end;

@@ -46,7 +46,7 @@ pub trait Routing {
 
     /// Reads the data that a packet which arrives soon will need, so that they are in the processor's cache. The value
     /// has no meaning.
-    fn fetch(&self, _packet: &Packet) -> u32 {
+    fn prefetch(&self, _packet: &Packet) -> u32 {
         0
     }
 
@@ -129,8 +129,8 @@ macro_rules! protocols {
                 match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
             }
             #[inline]
-            fn fetch(&self, packet: &Packet) -> u32 {
-                match self { $(Self::$variant(it) => it.fetch(packet),)+ }
+            fn prefetch(&self, packet: &Packet) -> u32 {
+                match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
             }
             fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }

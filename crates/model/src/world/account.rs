@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Event, World};
+use crate::channel::AnyChannel;
 use crate::packet::PacketId;
 use crate::routing::Routing;
 
@@ -25,9 +26,8 @@ pub struct Unaccounted {
 impl World {
     /// Compares the account with the packets in every place that can hold one.
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
-        let mut held: Vec<PacketId> = self.medium.held();
-        held.extend(self.macs.iter().filter_map(crate::mac::dcf::Dcf::held));
-        held.extend(self.upward.held());
+        let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();
+        held.extend(self.receive_path.held());
         for node in &self.nodes {
             held.extend(node.link.held());
             held.extend(node.routing.held());

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
 use super::flow::{Counts, Endpoints, Flow, Sampled};
-use super::{Event, FlowSpec, Node, Spec, Transport, WiredLink, World};
+use super::{Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
+use crate::address::InterfaceId;
+use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::Context;
-use crate::link::{Link, Upward, Wired};
-use crate::mac;
-use crate::mac::dcf::{Dcf, Timing};
+use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::FlowMeter;
 use crate::packet::NodeId;
-use crate::radio::medium::Medium;
 use crate::routing::{Connectivity, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
@@ -63,8 +62,6 @@ impl World {
     pub fn new(spec: &Spec) -> Result<Self, BuildError> {
         check_ends(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
-        let mac::Config::Dcf(mac) = &spec.mac;
-        let timing = Timing::new(mac);
         let count = spec.nodes.len();
         let mut queue = Queue::default();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
@@ -87,7 +84,6 @@ impl World {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 routing_wakeup: Wakeup::default(),
                 mobility,
-                wireless: node.wireless,
                 wires: Vec::new(),
                 flows: Vec::new(),
                 routing_protocol: node.routing.name(),
@@ -113,23 +109,29 @@ impl World {
         }
         let connectivity_interval =
             nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
-        let mut medium =
-            Medium::new(&spec.radio, spec.propagation.channel(), timing.preamble(), legs, spec.medium.search, &streams);
-        for number in (0..count).filter(|&number| !spec.nodes[number].wireless) {
-            medium.without_radio(NodeId(number as u32));
+        let mut stations = Vec::with_capacity(count);
+        let mut interfaces = Vec::with_capacity(count);
+        for (number, leg) in legs.into_iter().enumerate() {
+            let (node, interface) = (NodeId(number as u32), InterfaceId(number as u32));
+            let station = spec.nodes[number].wireless.then_some((ChannelId(0), stations.len() as u32));
+            interfaces.push(Interface { node, station });
+            if station.is_some() {
+                let (backoff, reception) = (streams.node(number, "backoff"), streams.node(number, "reception"));
+                stations.push(Station { interface, node, leg, backoff, reception });
+            }
         }
+        let plan =
+            Plan { radio: &spec.radio, propagation: &spec.propagation, mac: &spec.mac, search: spec.medium.search };
         let mut world = Self {
             cx: Context::default(),
             queue,
             end: Time::ZERO + spec.duration,
             seed: spec.seed,
             run: spec.run,
-            macs: (0..count).map(|n| Dcf::new(NodeId(n as u32), &timing, streams.node(n, "backoff"))).collect(),
-            mac_wakeups: vec![Wakeup::default(); count],
             nodes,
-            timing,
-            medium,
-            upward: Upward::new(spec.link.processing_delay),
+            interfaces,
+            channels: vec![AnyChannel::new(ChannelId(0), &plan, stations, &streams)],
+            receive_path: ReceivePath::new(spec.link.processing_delay),
             exact: spec.medium.exact,
             wires,
             flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
@@ -144,7 +146,6 @@ impl World {
             events: 0,
             queued_edges: 0,
             numbered_before: 0,
-            edges: 0,
             failure: None,
         };
         world.watch_losses();
@@ -173,8 +174,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, Cow::Borrowed("udp"), 0),
         Transport::Tcp { config, acking } => {
             let mut sender = TcpSender::new(config, stream("tcp"));
-            let mac::Config::Dcf(mac) = &spec.mac;
-            sender.set_link_rate(mac.rate);
+            sender.set_link_rate(spec.mac.rate());
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
             let name = Cow::Owned(config.congestion.name().to_owned());

@@ -45,7 +45,7 @@ impl World {
     /// The MAC or the address resolution of a node could not deliver this packet to a neighbour.
     pub(super) fn note_break(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
         if self.cx.losses.is_watching() {
-            let in_range = self.medium.reaches(node, next_hop, self.cx.now);
+            let in_range = self.reaches(node, next_hop);
             let broken = Break { at: self.cx.now, node, next_hop, in_range };
             self.cx.losses.on_break(&self.cx.packets[packet], broken);
         }

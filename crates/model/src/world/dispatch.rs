@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Order, Queue, Time, Wakeup};
+use hopyard_engine::{Queue, Time, Wakeup};
 
-use super::{Event, World};
-use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::frame::Frame;
+use super::{Event, Interface, World};
+use crate::address::InterfaceId;
+use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
+use crate::context::{Action, DropReason, RouteChange};
 use crate::ip::{self, Arrival};
-use crate::link::Upward;
-use crate::link::upward::Rising;
-use crate::mac::dcf::{Dcf, Timing};
+use crate::link::receive_path::Arriving;
+use crate::mac::Outgoing;
 use crate::mobility::Mobility;
 use crate::packet::{Body, NodeId, PacketId};
-use crate::radio::medium::{CACHED, Ears, TransmissionId, Walk};
-use crate::radio::reception::{Begin, End, Verdict};
+use crate::radio::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{Connectivity, Routing};
 
 impl World {
@@ -42,21 +41,19 @@ impl World {
     #[inline]
     pub(super) fn handle(&mut self, event: Event) {
         match event {
-            Event::Edge(transmission) => {
+            Event::Edge(channel, transmission) => {
                 self.queued_edges += 1;
-                return self.walk(transmission);
+                return self.walk(channel, transmission);
             }
-            Event::Mac(node) => {
-                let node = node as usize;
-                if !fired(&mut self.mac_wakeups[node], self.cx.now, &mut self.queue, event) {
+            Event::Mac(channel, station) => {
+                let (c, station) = (channel.index(), station as usize);
+                if !fired(self.channels[c].wakeup(station), self.cx.now, &mut self.queue, event) {
                     return;
                 }
-                if let Some(frame) = self.macs[node].on_timer(&self.timing, &mut self.cx) {
-                    self.transmit(frame);
-                }
+                let (channels, mut around) = self.split();
+                channels[c].on_timer(station, &mut around);
                 self.drain();
-                self.arm_mac(node);
-                return;
+                return self.channels[c].arm(station, self.cx.now, &mut self.queue);
             }
             Event::Routing(node) => {
                 let node = node as usize;
@@ -73,7 +70,7 @@ impl World {
                     self.arm_link(node);
                 }
             }
-            Event::Up => return self.bring_up(),
+            Event::Enter => return self.receive_in_line(),
             Event::Source(flow) => {
                 let flow = flow as usize;
                 if fired(&mut self.flows[flow].source_wakeup, self.cx.now, &mut self.queue, event) {
@@ -122,13 +119,14 @@ impl World {
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
-                Action::Arrived { node, packet, from } => self.arrived(node, packet, from),
+                Action::Arrived { interface, packet, from } => self.arrived(interface, packet, from),
                 Action::Receive { node, packet, from } => self.receive(node, packet, from),
-                Action::LinkFailed { node, packet, next_hop, reason } => {
+                Action::LinkFailed { interface, packet, to, reason } => {
                     self.cx.link_failure = reason;
+                    let [node, next_hop] = [interface, to].map(|it| self.interfaces[it.index()].node);
                     self.on_link_failed(node, packet, next_hop);
                 }
-                Action::MacReady { node } => self.serve_mac(node.index()),
+                Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
     }
@@ -140,7 +138,7 @@ impl World {
         if let Some(&(_, direction, wire)) = self.nodes[n].wires.iter().find(|(other, ..)| *other == next_hop) {
             self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
             self.arm_wire(wire);
-        } else if self.nodes[n].wireless {
+        } else if self.interfaces[n].station.is_some() {
             self.nodes[n].link.send(packet, next_hop, &mut self.cx);
             self.serve_mac(n);
             self.arm_link(n);
@@ -152,55 +150,36 @@ impl World {
         }
     }
 
-    /// Gives the MAC the next packet, if it can take one.
-    fn serve_mac(&mut self, node: usize) {
-        if self.nodes[node].wireless
-            && self.macs[node].is_ready()
-            && let Some((packet, next_hop)) = self.nodes[node].link.next_frame(self.cx.now)
-        {
-            let size = self.cx.packets[packet].size;
-            self.macs[node].accept(packet, size, next_hop, &self.timing, self.cx.now);
-            self.arm_mac(node);
-        }
+    /// Gives the MAC of an interface the next packet, if it can take one.
+    fn serve_mac(&mut self, interface: usize) {
+        let Interface { node, station: Some((channel, station)) } = self.interfaces[interface] else { return };
+        let Self { channels, nodes, cx, queue, .. } = self;
+        let link = &mut nodes[node.index()].link;
+        channels[channel.index()].serve(station as usize, cx, queue, |cx| {
+            let (packet, next_hop) = link.next_frame(cx.now)?;
+            Some(Outgoing { packet, size: cx.packets[packet].size, to: next_hop.into() })
+        });
     }
 
-    /// Starts the transmission of a frame.
-    fn transmit(&mut self, frame: Frame) {
-        let word = self.cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
-        self.cx.digest.fold(word ^ (frame.kind as u64) << 62 ^ u64::from(frame.bytes) << 32);
-        match self.medium.transmit(frame, self.cx.now, &mut self.queue) {
-            Some(transmission) if self.exact => {
-                for index in 0..self.medium.edges(transmission) {
-                    let (at, order) = self.medium.edge(transmission, index);
-                    self.queue.push_ordered(at, order, Event::Edge(transmission));
-                }
-            }
-            Some(transmission) => {
-                let (at, order) = self.medium.edge(transmission, 0);
-                self.queue.push_ordered(at, order, Event::Edge(transmission));
-            }
-            None => {
-                if let (true, Some(packet)) = (frame.receiver.is_broadcast(), frame.packet) {
-                    self.cx.hand_over(packet);
-                }
-            }
-        }
+    /// The channels, and what surrounds them.
+    #[inline]
+    fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event>) {
+        let around = Surroundings {
+            queue: &mut self.queue,
+            cx: &mut self.cx,
+            receive_path: &mut self.receive_path,
+            end: self.end,
+            exact: self.exact,
+        };
+        (&mut self.channels, around)
     }
 
     /// Processes the edges of a transmission, and of other transmissions in between, until another kind of event comes
     /// first.
-    fn walk(&mut self, mut transmission: TransmissionId) {
+    fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         loop {
-            let mut ears = MacEars {
-                queue: &mut self.queue,
-                macs: &mut self.macs,
-                wakeups: &mut self.mac_wakeups,
-                timing: &self.timing,
-                upward: &mut self.upward,
-                cx: &mut self.cx,
-                end: self.end,
-            };
-            let (at, order) = match self.medium.walk(transmission, self.exact, &mut ears) {
+            let (channels, mut around) = self.split();
+            let (at, order) = match channels[channel.index()].walk(transmission, &mut around) {
                 Walk::Next(..) if self.exact => return,
                 Walk::Next(at, order) => (at, order),
                 Walk::Interrupted => {
@@ -208,71 +187,70 @@ impl World {
                     if self.exact {
                         return;
                     }
-                    let (at, order) = self.medium.next_edge(transmission);
+                    let (at, order) = self.channels[channel.index()].next_edge(transmission);
                     if at <= self.end && self.queue.comes_first(at, order) {
                         self.cx.now = at;
                         continue;
                     }
                     (at, order)
                 }
-                Walk::Finished => {
-                    self.edges += self.medium.edges(transmission) as u64;
-                    if let Some(packet) = self.medium.finish(transmission) {
-                        self.cx.hand_over(packet);
-                    }
-                    return self.drain();
-                }
+                Walk::Finished => return self.drain(),
             };
+            let edge = Event::Edge(channel, transmission);
             if self.queue.is_empty() {
-                return self.queue.push_ordered(at, order, Event::Edge(transmission));
+                return self.queue.push_ordered(at, order, edge);
             }
             // Another event comes first. Often it is an edge of a transmission that began within the same microsecond.
             match self.queue.next_time() {
                 Some(time) if time <= self.end => {}
-                _ => return self.queue.push_ordered(at, order, Event::Edge(transmission)),
+                _ => return self.queue.push_ordered(at, order, edge),
             }
-            let (now, event) = self.queue.replace_first(at, order, Event::Edge(transmission));
+            let (now, event) = self.queue.replace_first(at, order, edge);
             self.cx.now = now;
             self.events += 1;
             match event {
-                Event::Edge(other) => {
+                Event::Edge(its, other) => {
                     self.queued_edges += 1;
-                    transmission = other;
+                    (channel, transmission) = (its, other);
                 }
                 other => return self.handle(other),
             }
         }
     }
 
-    /// The MAC received a packet from a neighbour.
-    fn arrived(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+    /// The MAC of an interface received a packet from a neighbour.
+    fn arrived(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
+            let [node, from] = [interface, from].map(|it| self.interfaces[it.index()].node);
             self.nodes[node.index()].link.on_arp(packet, from, &mut self.cx);
-            self.serve_mac(node.index());
+            self.serve_mac(interface.index());
             self.arm_link(node.index());
-        } else if self.upward.is_instant() {
+        } else if self.receive_path.is_instant() {
+            let [node, from] = [interface, from].map(|it| self.interfaces[it.index()].node);
             self.cx.act(Action::Receive { node, packet, from });
         } else {
-            line_up(&mut self.upward, &mut self.queue, node, packet, from, self.cx.now);
+            channel::enter(&mut self.receive_path, &mut self.queue, interface, packet, from, self.cx.now);
         }
     }
 
-    /// The first packet in the line reaches IP, and then those behind it, until another event comes first.
-    fn bring_up(&mut self) {
+    /// The first packet of the receive path reaches IP, and then those behind it, until another event comes first.
+    fn receive_in_line(&mut self) {
         loop {
             if self.nodes.len() > CACHED {
                 // As with the edges of a transmission, the state of all receivers of a broadcast is read at once.
-                let fetched = self.upward.coming().fold(0, |sum: u32, rising| {
-                    sum.wrapping_add(self.nodes[rising.node.index()].routing.fetch(&self.cx.packets[rising.packet]))
+                let read = self.receive_path.coming().fold(0, |sum: u32, arriving| {
+                    let node = self.interfaces[arriving.interface.index()].node;
+                    sum.wrapping_add(self.nodes[node.index()].routing.prefetch(&self.cx.packets[arriving.packet]))
                 });
-                std::hint::black_box(fetched);
+                std::hint::black_box(read);
             }
-            let Some(rising) = self.upward.pop() else { return };
-            self.receive(rising.node, rising.packet, rising.from);
+            let Some(arriving) = self.receive_path.pop() else { return };
+            let [node, from] = [arriving.interface, arriving.from].map(|it| self.interfaces[it.index()].node);
+            self.receive(node, arriving.packet, from);
             self.drain();
-            let Some(&Rising { at, order, .. }) = self.upward.front() else { return };
+            let Some(&Arriving { at, order, .. }) = self.receive_path.front() else { return };
             if at > self.end || !self.queue.comes_first(at, order) {
-                return self.queue.push_ordered(at, order, Event::Up);
+                return self.queue.push_ordered(at, order, Event::Enter);
             }
             self.cx.now = at;
             self.events += 1;
@@ -324,7 +302,9 @@ impl World {
 
     fn next_leg(&mut self, node: usize) {
         let leg = self.nodes[node].mobility.next_leg();
-        self.medium.set_leg(NodeId(node as u32), leg);
+        if let Some((channel, station)) = self.interfaces[node].station {
+            self.channels[channel.index()].set_leg(station as usize, leg);
+        }
         if leg.until < Time::NEVER {
             self.queue.push(leg.until, Event::Leg(node as u32));
         }
@@ -336,14 +316,12 @@ impl World {
             return;
         }
         let now = self.cx.now;
-        let mut neighbours: Vec<Vec<NodeId>> = (0..self.nodes.len())
-            .map(|n| {
-                let node = NodeId(n as u32);
-                if self.nodes[n].wireless { self.medium.in_range(node, now) } else { Vec::new() }
-            })
-            .collect();
-        for list in &mut neighbours {
-            list.retain(|other| self.nodes[other.index()].wireless);
+        let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
+        for interface in &self.interfaces {
+            if let Some((channel, station)) = interface.station {
+                let heard = self.channels[channel.index()].in_range(station as usize, now);
+                neighbours[interface.node.index()].extend(heard.iter().map(|it| self.interfaces[it.index()].node));
+            }
         }
         for (n, node) in self.nodes.iter().enumerate() {
             neighbours[n].extend(node.wires.iter().map(|&(other, ..)| other));
@@ -360,20 +338,22 @@ impl World {
         self.queue.push(now + self.connectivity_interval, Event::Connectivity);
     }
 
+    /// Whether a frame of a node can be decoded at another node when nothing disturbs it.
+    pub(super) fn reaches(&self, a: NodeId, b: NodeId) -> bool {
+        match (self.interfaces[a.index()].station, self.interfaces[b.index()].station) {
+            (Some((channel, a)), Some((other, b))) if channel == other => {
+                self.channels[channel.index()].reaches(a as usize, b as usize, self.cx.now)
+            }
+            _ => false,
+        }
+    }
+
     fn count_routing(&mut self, node: NodeId, packet: PacketId) {
         let packet = &self.cx.packets[packet];
         if packet.is_routing() {
             let node = &mut self.nodes[node.index()];
             node.routing_packets += 1;
             node.routing_bytes += u64::from(packet.size);
-        }
-    }
-
-    #[inline]
-    pub(super) fn arm_mac(&mut self, node: usize) {
-        let deadline = self.macs[node].deadline(&self.timing).max(self.cx.now);
-        if let Some(at) = self.mac_wakeups[node].set(deadline) {
-            self.queue.push(at, Event::Mac(node as u32));
         }
     }
 
@@ -396,93 +376,6 @@ impl World {
         if let Some(at) = it.wakeup.set(it.wire.deadline().max(self.cx.now)) {
             self.queue.push(at, Event::Wire(wire as u32));
         }
-    }
-}
-
-/// The MACs of all nodes, as the medium sees them.
-struct MacEars<'a> {
-    queue: &'a mut Queue<Event>,
-    macs: &'a mut [Dcf],
-    wakeups: &'a mut [Wakeup],
-    timing: &'a Timing,
-    upward: &'a mut Upward,
-    cx: &'a mut Context,
-    end: Time,
-}
-
-impl MacEars<'_> {
-    /// Whether there is work left to do. A single packet that only has to wait for the processing delay is added to the
-    /// line here, and needs no other work.
-    #[inline]
-    fn must_act(&mut self, now: Time) -> bool {
-        match self.cx.actions.front() {
-            None => false,
-            Some(&Action::Arrived { node, packet, from })
-                if self.cx.actions.len() == 1
-                    && !self.upward.is_instant()
-                    && !matches!(self.cx.packets[packet].body, Body::Arp(_)) =>
-            {
-                self.cx.actions.clear();
-                line_up(self.upward, self.queue, node, packet, from, now);
-                false
-            }
-            Some(_) => true,
-        }
-    }
-}
-
-impl Ears for MacEars<'_> {
-    #[inline]
-    fn comes_first(&self, at: Time, order: Order) -> bool {
-        at <= self.end && self.queue.comes_first(at, order)
-    }
-
-    #[inline]
-    fn fetch(&self, node: NodeId) -> u32 {
-        self.macs[node.index()].fetch()
-    }
-
-    #[inline]
-    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time) {
-        match begin {
-            Begin::Busy => self.macs[node.index()].on_busy(self.timing, now),
-            Begin::Ignored(end) => self.macs[node.index()].on_ignored(end, self.timing),
-            Begin::Nothing => {}
-        }
-    }
-
-    #[inline]
-    fn on_end(&mut self, node: NodeId, end: End, frame: &Frame, now: Time) -> bool {
-        let mac = &mut self.macs[node.index()];
-        match end.verdict {
-            Verdict::Decoded if frame.receiver == node || frame.receiver.is_broadcast() => {
-                self.cx.now = now;
-                mac.on_frame(frame, self.timing, self.cx);
-            }
-            Verdict::Decoded => mac.on_other_frame(frame, self.timing, now),
-            Verdict::Error => mac.on_error(self.timing, now),
-            Verdict::Missed => {}
-        }
-        if end.idle {
-            mac.on_idle(self.timing, now);
-        }
-        if mac.is_quiet() && frame.receiver != node {
-            return self.must_act(now);
-        }
-        let deadline = mac.deadline(self.timing).max(now);
-        if let Some(at) = self.wakeups[node.index()].set(deadline) {
-            self.queue.push(at, Event::Mac(node.0));
-        }
-        self.must_act(now)
-    }
-}
-
-/// Adds a packet to the line to IP.
-#[inline]
-fn line_up(upward: &mut Upward, queue: &mut Queue<Event>, node: NodeId, packet: PacketId, from: NodeId, now: Time) {
-    let order = queue.reserve(1);
-    if let Some(at) = upward.push(node, packet, from, now, order) {
-        queue.push_ordered(at, order, Event::Up);
     }
 }
 

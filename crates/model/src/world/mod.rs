@@ -21,14 +21,14 @@ pub use account::Unaccounted;
 pub use build::BuildError;
 pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
+use crate::channel::{AnyChannel, ChannelId, Scheduled};
 use crate::context::Context;
 use crate::link::wired::Direction;
-use crate::link::{Link, Upward, Wired};
-use crate::mac::dcf::{Dcf, Timing};
+use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
 use crate::observe::{DecisionRow, Outcome, SeriesRow};
 use crate::packet::{NodeId, PacketId};
-use crate::radio::medium::{Medium, TransmissionId};
+use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
 use flow::Flow;
 
@@ -36,13 +36,13 @@ use flow::Flow;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// The next edge of a transmission.
-    Edge(TransmissionId),
-    /// A node's MAC has a deadline.
-    Mac(u32),
+    Edge(ChannelId, TransmissionId),
+    /// A station's MAC has a deadline.
+    Mac(ChannelId, u32),
     /// A node's link has a deadline.
     Link(u32),
-    /// The first packet of the line to IP reaches IP.
-    Up,
+    /// The first packet of the receive path reaches IP.
+    Enter,
     /// A node's routing has a deadline.
     Routing(u32),
     /// A flow's source has a deadline: traffic, or TCP's timers.
@@ -63,6 +63,25 @@ enum Event {
     Measure,
 }
 
+impl From<Scheduled> for Event {
+    #[inline]
+    fn from(scheduled: Scheduled) -> Self {
+        match scheduled {
+            Scheduled::Edge(channel, transmission) => Self::Edge(channel, transmission),
+            Scheduled::Mac(channel, station) => Self::Mac(channel, station),
+            Scheduled::Enter => Self::Enter,
+        }
+    }
+}
+
+/// A place where a node is attached to a channel.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    node: NodeId,
+    /// The channel, and the interface's place among its stations; `None` without a radio.
+    station: Option<(ChannelId, u32)>,
+}
+
 /// A node's layers above the MAC. The fields that every received packet needs come first.
 #[derive(Debug)]
 #[repr(C)]
@@ -72,7 +91,6 @@ struct Node {
     link: Link,
     link_wakeup: Wakeup,
     mobility: mobility::Model,
-    wireless: bool,
     /// The wires at this node: the neighbour at the other end, the direction towards it, and the wire's index.
     wires: Vec<(NodeId, Direction, usize)>,
     /// The flows that start here.
@@ -100,11 +118,9 @@ pub struct World {
     seed: u64,
     run: u64,
     nodes: Vec<Node>,
-    macs: Vec<Dcf>,
-    mac_wakeups: Vec<Wakeup>,
-    timing: Timing,
-    medium: Medium,
-    upward: Upward,
+    interfaces: Vec<Interface>,
+    channels: Vec<AnyChannel>,
+    receive_path: ReceivePath,
     exact: bool,
     wires: Vec<WiredLink>,
     flows: Vec<Flow>,
@@ -116,14 +132,12 @@ pub struct World {
     sample_interval: Span,
     series: Vec<SeriesRow>,
     decisions: Vec<DecisionRow>,
-    /// Events taken from the queue, or from the line of packets on their way up.
+    /// Events taken from the queue, or from the receive path.
     events: u64,
     /// Of these, edges of transmissions.
     queued_edges: u64,
     /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
     numbered_before: u64,
-    /// Edges of the transmissions that have ended.
-    edges: u64,
     failure: Option<RuleFailure>,
 }
 

@@ -4,6 +4,7 @@ use hopyard_engine::Time;
 
 use super::World;
 use super::flow::Flow;
+use crate::channel::AnyChannel;
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
 use crate::packet::{NodeId, Packet, PacketKind};
@@ -32,11 +33,12 @@ impl World {
         for (packet, _) in self.nodes.iter().flat_map(|node| node.link.queue().iter()) {
             count(&self.cx.packets[packet], |left| &mut left.queued);
         }
+        let edges: u64 = self.channels.iter().map(AnyChannel::edges).sum();
         Outcome {
             digest: self.cx.digest.value(),
-            events: self.events - self.queued_edges + self.edges,
-            frames: self.medium.count(),
-            receptions: self.edges / 2,
+            events: self.events - self.queued_edges + edges,
+            frames: self.channels.iter().map(AnyChannel::frames).sum(),
+            receptions: edges / 2,
             packets: self.cx.ledger.originated,
             simulated: self.cx.now.seconds(),
             cancelled,
@@ -115,8 +117,11 @@ impl World {
 
     fn node_row(&self, number: usize) -> NodeRow {
         let node = &self.nodes[number];
-        let mac = &self.macs[number].counters;
-        let radio = &self.medium.radios()[number];
+        let station = self.interfaces[number].station.map(|(channel, station)| {
+            let it = self.channels[channel.index()].station(station as usize);
+            (*it.mac, it.radio.collisions(), it.radio.bit_errors())
+        });
+        let (mac, collisions, bit_errors) = station.unwrap_or_default();
         let queue = node.link.queue().statistics(self.cx.now);
         let id = NodeId(number as u32);
         let dropped = PacketKind::ALL
@@ -137,8 +142,8 @@ impl World {
             ack_failures: mac.ack_failures,
             given_up: mac.given_up,
             duplicates: mac.duplicates,
-            collisions: radio.collisions(),
-            bit_errors: radio.bit_errors(),
+            collisions,
+            bit_errors,
             queue_mean: queue.mean,
             queue_max: queue.max as u64,
             dropped,

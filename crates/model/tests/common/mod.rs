@@ -49,7 +49,7 @@ pub fn chain(nodes: usize, spacing: f64) -> Vec<(f64, f64)> {
 
 /// Changes the parameters of DCF.
 pub fn with_dcf(spec: &mut Spec, change: impl FnOnce(&mut mac::dcf::Params)) {
-    let mac::Config::Dcf(params) = &mut spec.mac;
+    let mac::Config::Dcf(params) = &mut spec.mac else { panic!("the scenario has another MAC") };
     change(params);
 }
 

@@ -39,7 +39,7 @@ fn sent(arp: &mut Arp, cx: &mut Context) -> Vec<(NodeId, &'static str)> {
 fn failed(cx: &mut Context) -> Vec<PacketId> {
     let packets = (cx.actions.drain(..))
         .map(|action| match action {
-            Action::LinkFailed { node: HERE, packet, .. } => packet,
+            Action::LinkFailed { interface, packet, .. } if interface == HERE.into() => packet,
             other => panic!("{other:?}"),
         })
         .collect::<Vec<_>>();

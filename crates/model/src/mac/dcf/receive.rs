@@ -2,25 +2,23 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{ACK_BYTES, CTS_BYTES, Dcf, Exchange, RTS_BYTES, Timing};
+use super::{ACK_BYTES, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, RTS_BYTES, Timing};
+use crate::address::InterfaceId;
 use crate::context::{Action, Context};
-use crate::frame::{Frame, FrameKind};
-use crate::packet::NodeId;
 
 impl Dcf {
-    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: [`Dcf::on_idle`] comes
-    /// next.
-    pub fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
+    /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: `on_idle` comes next.
+    pub(super) fn receive(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         // §9.2.3.4: a frame without error ends the EIFS.
         self.eifs_until = Time::ZERO;
-        if timing.params.hears_out && self.fails_by(frame.kind) {
+        if timing.params.hears_out && self.fails_by(frame.control.kind) {
             self.timeout = Time::NEVER;
             self.on_timeout(timing, cx);
         }
         if frame.receiver.is_broadcast() {
             return self.deliver(frame, cx);
         }
-        match frame.kind {
+        match frame.control.kind {
             FrameKind::Rts => self.on_rts(frame, timing, cx),
             FrameKind::Cts => self.on_cts(timing, cx),
             FrameKind::Data => self.on_data(frame, timing, cx),
@@ -30,13 +28,13 @@ impl Dcf {
 
     /// A frame for another station was decoded.
     #[inline]
-    pub fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
+    pub(super) fn overhear(&mut self, frame: &Frame, timing: &Timing, now: Time) {
         self.eifs_until = Time::ZERO;
         // §9.2.5.4: the NAV takes the larger value. An RTS alone may be taken back.
-        let end = now + frame.duration;
+        let end = now + frame.control.duration;
         if end > self.nav_end() {
             self.nav = end;
-            self.nav_guard = if frame.kind == FrameKind::Rts && timing.params.nav_reset {
+            self.nav_guard = if frame.control.kind == FrameKind::Rts && timing.params.nav_reset {
                 now + timing.params.sifs * 2 + timing.cts + timing.params.slot * 2
             } else {
                 Time::NEVER
@@ -66,7 +64,7 @@ impl Dcf {
         if self.exchange != Exchange::Idle || self.response.is_some() {
             return;
         }
-        let duration = frame.duration.saturating_sub(timing.params.sifs + timing.cts);
+        let duration = frame.control.duration.saturating_sub(timing.params.sifs + timing.cts);
         self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing));
         self.defer = Time::NEVER;
         self.proceed(timing, cx);
@@ -128,10 +126,13 @@ impl Dcf {
 
     /// §9.2.9: a retry that repeats the sender's last sequence number was received before.
     fn is_duplicate(&mut self, frame: &Frame) -> bool {
-        match self.heard.binary_search_by_key(&frame.transmitter, |&(node, _)| node) {
-            Ok(i) => std::mem::replace(&mut self.heard[i].1, frame.sequence) == frame.sequence && frame.retry,
+        match self.heard.binary_search_by_key(&frame.transmitter, |&(interface, _)| interface) {
+            Ok(i) => {
+                std::mem::replace(&mut self.heard[i].1, frame.control.sequence) == frame.control.sequence
+                    && frame.control.retry
+            }
             Err(i) => {
-                self.heard.insert(i, (frame.transmitter, frame.sequence));
+                self.heard.insert(i, (frame.transmitter, frame.control.sequence));
                 false
             }
         }
@@ -140,27 +141,25 @@ impl Dcf {
     fn deliver(&self, frame: &Frame, cx: &mut Context) {
         if let Some(packet) = frame.packet {
             let packet = cx.copy(packet);
-            cx.act(Action::Arrived { node: self.node, packet, from: frame.transmitter });
+            cx.act(Action::Arrived { interface: self.interface, packet, from: frame.transmitter });
         }
     }
 
-    pub(super) fn control(&self, kind: FrameKind, receiver: NodeId, duration: Span, timing: &Timing) -> Frame {
+    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
         let (bytes, airtime) = match kind {
             FrameKind::Rts => (RTS_BYTES, timing.rts),
             FrameKind::Cts => (CTS_BYTES, timing.cts),
             FrameKind::Data | FrameKind::Ack => (ACK_BYTES, timing.ack),
         };
         Frame {
-            kind,
-            transmitter: self.node,
+            transmitter: self.interface,
             receiver,
-            duration,
             airtime,
             bytes,
             rate: timing.params.basic_rate.bps() as u32,
-            sequence: 0,
-            retry: false,
             packet: None,
+            kept: true,
+            control: Control { kind, duration, sequence: 0, retry: false },
         }
     }
 }

@@ -7,9 +7,9 @@ use super::*;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
 
-const ME: NodeId = NodeId(0);
-const PEER: NodeId = NodeId(1);
-const OTHER: NodeId = NodeId(2);
+const ME: InterfaceId = InterfaceId(0);
+const PEER: InterfaceId = InterfaceId(1);
+const OTHER: InterfaceId = InterfaceId(2);
 
 /// Payload with which a unicast data frame has 500 bytes in the rfc profile: 2192 us at 2 Mb/s.
 const SIZE: u32 = 464;
@@ -41,15 +41,16 @@ impl Bench {
         change(&mut params);
         params.check().expect("possible parameters");
         let timing = Timing::new(&params);
-        let station = Dcf::new(ME, &timing, Streams::new(seed, 0).node(0, "backoff"));
+        let identity = Identity { interface: ME, node: NodeId(0), station: 0 };
+        let station = Dcf::new(identity, &timing, Streams::new(seed, 0).node(0, "backoff"));
         Self { station, timing, cx: Context::default(), sent: Vec::new() }
     }
 
     fn packet(&mut self) -> PacketId {
         self.cx.originate(Packet {
             created: self.cx.now,
-            source: ME,
-            destination: PEER,
+            source: NodeId(0),
+            destination: NodeId(1),
             flow: FlowId(0),
             size: SIZE,
             ttl: 9,
@@ -59,10 +60,11 @@ impl Bench {
     }
 
     /// Gives the station a packet at this time.
-    fn accept(&mut self, at: u64, to: NodeId) -> PacketId {
+    fn accept(&mut self, at: u64, to: InterfaceId) -> PacketId {
         self.to(at);
         let packet = self.packet();
-        self.station.accept(packet, SIZE, to, &self.timing, self.cx.now);
+        let outgoing = Outgoing { packet, size: SIZE, to };
+        self.station.accept(outgoing, &self.timing, &mut self.cx);
         packet
     }
 
@@ -139,34 +141,30 @@ impl Bench {
     }
 }
 
-fn control(kind: FrameKind, from: NodeId, to: NodeId, duration: u64) -> Frame {
+fn control(kind: FrameKind, from: InterfaceId, to: InterfaceId, duration: u64) -> Frame {
     let airtime = if kind == FrameKind::Rts { RTS } else { CTS };
     Frame {
-        kind,
         transmitter: from,
         receiver: to,
-        duration: Span::from_micros(duration),
         airtime: Span::from_micros(airtime),
         bytes: if kind == FrameKind::Rts { RTS_BYTES } else { CTS_BYTES },
         rate: 1_000_000,
-        sequence: 0,
-        retry: false,
         packet: None,
+        kept: true,
+        control: Control { kind, duration: Span::from_micros(duration), sequence: 0, retry: false },
     }
 }
 
-fn data(bench: &mut Bench, from: NodeId, to: NodeId, sequence: u16, retry: bool) -> Frame {
+fn data(bench: &mut Bench, from: InterfaceId, to: InterfaceId, sequence: u16, retry: bool) -> Frame {
     Frame {
-        kind: FrameKind::Data,
         transmitter: from,
         receiver: to,
-        duration: Span::from_micros(SIFS + ACK),
         airtime: Span::from_micros(DATA),
         bytes: 500,
         rate: 2_000_000,
-        sequence,
-        retry,
         packet: Some(bench.packet()),
+        kept: true,
+        control: Control { kind: FrameKind::Data, duration: Span::from_micros(SIFS + ACK), sequence, retry },
     }
 }
 
@@ -176,8 +174,8 @@ fn arrivals(actions: &[Action]) -> usize {
 
 fn failed(actions: &[Action]) -> Option<PacketId> {
     actions.iter().find_map(|action| match action {
-        Action::LinkFailed { packet, next_hop, .. } => {
-            assert_eq!(*next_hop, PEER);
+        Action::LinkFailed { packet, to, .. } => {
+            assert_eq!(*to, PEER);
             Some(*packet)
         }
         _ => None,
@@ -189,8 +187,8 @@ fn after_a_difs_of_silence_access_is_immediate() {
     let mut bench = Bench::new(RFC, 1, |_| {});
     bench.accept(1000, PEER);
     let (at, frame) = bench.next_frame();
-    assert_eq!((at, frame.kind, frame.retry), (1000, FrameKind::Data, false));
-    assert_eq!(frame.duration, Span::from_micros(SIFS + ACK));
+    assert_eq!((at, frame.control.kind, frame.control.retry), (1000, FrameKind::Data, false));
+    assert_eq!(frame.control.duration, Span::from_micros(SIFS + ACK));
     assert_eq!(frame.airtime, Span::from_micros(DATA));
     // §9.2.5.1: the DIFS counts from when the medium turned idle, not from when the packet came.
     let mut bench = Bench::new(RFC, 1, |_| {});
@@ -284,7 +282,7 @@ fn every_success_is_followed_by_a_backoff() {
             let (at, _) = bench.next_frame();
             let end = bench.hear(at + DATA + SIFS, &control(FrameKind::Ack, PEER, ME, 0));
             assert_eq!(bench.cx.ledger.handed_over, 1);
-            assert!(matches!(bench.actions()[..], [Action::MacReady { node: ME }]));
+            assert!(matches!(bench.actions()[..], [Action::MacReady { interface: ME }]));
             bench.accept(end, PEER);
             bench.slots(end, DIFS)
         })
@@ -397,8 +395,8 @@ fn an_rts_is_answered_only_with_an_idle_nav() {
     let mut bench = Bench::new(RFC, 1, |_| {});
     let end = bench.hear(1000, &rts);
     let (at, cts) = bench.next_frame();
-    assert_eq!((at, cts.kind, cts.receiver), (end + SIFS, FrameKind::Cts, PEER));
-    assert_eq!(cts.duration, Span::from_micros(2 * SIFS + DATA + ACK));
+    assert_eq!((at, cts.control.kind, cts.receiver), (end + SIFS, FrameKind::Cts, PEER));
+    assert_eq!(cts.control.duration, Span::from_micros(2 * SIFS + DATA + ACK));
     let mut bench = Bench::new(RFC, 1, |_| {});
     let nav = bench.hear(100, &control(FrameKind::Cts, PEER, OTHER, 4000));
     let end = bench.hear(nav + 10, &rts);
@@ -424,7 +422,10 @@ fn an_ack_is_sent_without_regard_to_medium_and_nav() {
     bench.to(end + 2);
     bench.station.on_busy(&bench.timing, us(end + 2));
     let (at, ack) = bench.next_frame();
-    assert_eq!((at, ack.kind, ack.receiver, ack.duration), (end + SIFS, FrameKind::Ack, PEER, Span::ZERO));
+    assert_eq!(
+        (at, ack.control.kind, ack.receiver, ack.control.duration),
+        (end + SIFS, FrameKind::Ack, PEER, Span::ZERO)
+    );
     assert_eq!(arrivals(&bench.actions()), 1);
 }
 
@@ -433,14 +434,14 @@ fn a_frame_announced_by_an_rts_runs_through_four_frames() {
     let mut bench = Bench::new(RFC, 1, |dcf| dcf.rts_threshold = Bytes::new(500));
     bench.accept(1000, PEER);
     let (at, rts) = bench.next_frame();
-    assert_eq!((at, rts.kind, rts.airtime), (1000, FrameKind::Rts, Span::from_micros(RTS)));
-    assert_eq!(rts.duration, Span::from_micros(3 * SIFS + CTS + DATA + ACK));
+    assert_eq!((at, rts.control.kind, rts.airtime), (1000, FrameKind::Rts, Span::from_micros(RTS)));
+    assert_eq!(rts.control.duration, Span::from_micros(3 * SIFS + CTS + DATA + ACK));
     let end = bench.hear(at + RTS + SIFS, &control(FrameKind::Cts, PEER, ME, 2 * SIFS + DATA + ACK));
     // The data follow in any case; only ns-2 looks whether the medium is idle.
     bench.to(end + 3);
     bench.station.on_busy(&bench.timing, us(end + 3));
     let (at, frame) = bench.next_frame();
-    assert_eq!((at, frame.kind), (end + SIFS, FrameKind::Data));
+    assert_eq!((at, frame.control.kind), (end + SIFS, FrameKind::Data));
     bench.station.on_idle(&bench.timing, us(at));
     bench.hear(at + DATA + SIFS, &control(FrameKind::Ack, PEER, ME, 0));
     assert_eq!(bench.cx.ledger.handed_over, 1);
@@ -454,7 +455,7 @@ fn a_frame_announced_by_an_rts_runs_through_four_frames() {
     bench.to(end + 500);
     assert!(bench.sent.is_empty());
     bench.station.on_idle(&bench.timing, us(end + 500));
-    assert_eq!(bench.next_frame().1.kind, FrameKind::Rts, "the exchange starts anew");
+    assert_eq!(bench.next_frame().1.control.kind, FrameKind::Rts, "the exchange starts anew");
 }
 
 /// Sends a packet that is never answered until it is given up; the frames, and the slots waited before each but the
@@ -469,7 +470,7 @@ fn unanswered(bench: &mut Bench, after: u64) -> (Vec<Frame>, Vec<u64>) {
         frames.push(frame);
         // Two microseconds of propagation, one each way.
         end = bench.serve();
-        let answer = if frame.kind == FrameKind::Rts { RTS + SIFS + CTS + 2 } else { DATA + SIFS + ACK + 2 };
+        let answer = if frame.control.kind == FrameKind::Rts { RTS + SIFS + CTS + 2 } else { DATA + SIFS + ACK + 2 };
         assert_eq!(end, at + answer);
         if bench.station.counters.given_up > 0 {
             return (frames, slots);
@@ -486,7 +487,10 @@ fn an_unanswered_frame_is_sent_seven_times_from_wider_and_wider_windows() {
         let (frames, slots) = unanswered(&mut bench, 1000);
         assert_eq!(frames.len(), 7);
         for (number, frame) in frames.iter().enumerate() {
-            assert_eq!((frame.kind, frame.retry, frame.sequence), (FrameKind::Data, number > 0, 0));
+            assert_eq!(
+                (frame.control.kind, frame.control.retry, frame.control.sequence),
+                (FrameKind::Data, number > 0, 0)
+            );
         }
         for (widest, slots) in widest.iter_mut().zip(slots) {
             *widest = slots.max(*widest);
@@ -511,7 +515,7 @@ fn an_rts_is_sent_seven_times() {
     let mut bench = Bench::new(RFC, 1, |dcf| dcf.rts_threshold = Bytes::new(0));
     let packet = bench.accept(1000, PEER);
     let (frames, _) = unanswered(&mut bench, 1000);
-    assert_eq!(frames.iter().filter(|frame| frame.kind == FrameKind::Rts).count(), 7);
+    assert_eq!(frames.iter().filter(|frame| frame.control.kind == FrameKind::Rts).count(), 7);
     assert_eq!(frames.len(), 7);
     assert_eq!(failed(&bench.actions()), Some(packet));
     assert_eq!(bench.station.counters.rts_failures, 7);
@@ -520,10 +524,10 @@ fn an_rts_is_sent_seven_times() {
 /// An RTS that is answered by a CTS, after which the data stay without an ACK.
 fn answered_by_cts_alone(bench: &mut Bench) {
     let (at, rts) = bench.next_frame();
-    assert_eq!(rts.kind, FrameKind::Rts);
+    assert_eq!(rts.control.kind, FrameKind::Rts);
     bench.hear(at + RTS + SIFS, &control(FrameKind::Cts, PEER, ME, 2 * SIFS + DATA + ACK));
     let (_, frame) = bench.next_frame();
-    assert_eq!(frame.kind, FrameKind::Data);
+    assert_eq!(frame.control.kind, FrameKind::Data);
     bench.serve();
 }
 
@@ -582,7 +586,7 @@ fn what_was_received_before_is_acknowledged_but_not_passed_on() {
         let frame = data(&mut bench, from, ME, sequence, retry);
         let end = bench.hear(time, &frame);
         assert_eq!(arrivals(&bench.actions()), usize::from(new), "{sequence} from {from}, retry {retry}");
-        assert_eq!(bench.next_frame().1.kind, FrameKind::Ack);
+        assert_eq!(bench.next_frame().1.control.kind, FrameKind::Ack);
         time = end + SIFS + ACK + 100;
         bench.to(time);
     }
@@ -593,21 +597,24 @@ fn what_was_received_before_is_acknowledged_but_not_passed_on() {
 #[test]
 fn a_broadcast_is_sent_once_at_the_basic_rate() {
     let mut bench = Bench::new(RFC, 1, |_| {});
-    let packet = bench.accept(1000, NodeId::BROADCAST);
+    let packet = bench.accept(1000, InterfaceId::BROADCAST);
     assert_eq!(bench.station.held(), Some(packet));
     let (at, frame) = bench.next_frame();
-    assert_eq!((at, frame.kind, frame.duration, frame.rate), (1000, FrameKind::Data, Span::ZERO, 1_000_000));
+    assert_eq!(
+        (at, frame.control.kind, frame.control.duration, frame.rate),
+        (1000, FrameKind::Data, Span::ZERO, 1_000_000)
+    );
     assert_eq!(frame.airtime, Span::from_micros(192 + 500 * 8));
     assert_eq!(bench.station.held(), None, "on the air it belongs to the medium");
     let end = bench.serve();
     assert_eq!(end, at + 192 + 500 * 8);
     assert!(matches!(bench.actions()[..], [Action::MacReady { .. }]));
-    bench.accept(end, NodeId::BROADCAST);
+    bench.accept(end, InterfaceId::BROADCAST);
     assert!(bench.slots(end, DIFS) <= 31);
     assert_eq!((bench.station.counters.broadcasts, bench.station.counters.ack_failures), (2, 0));
     // A broadcast received goes up, and is not acknowledged.
     let mut bench = Bench::new(RFC, 1, |_| {});
-    let frame = data(&mut bench, PEER, NodeId::BROADCAST, 3, false);
+    let frame = data(&mut bench, PEER, InterfaceId::BROADCAST, 3, false);
     let end = bench.hear(1000, &frame);
     assert_eq!(arrivals(&bench.actions()), 1);
     bench.to(end + 1000);
@@ -668,9 +675,9 @@ fn anything_but_the_answer_is_a_failure_and_is_processed() {
     assert_eq!(bench.station.counters.ack_failures, 1);
     assert_eq!(arrivals(&bench.actions()), 1);
     let (at, ack) = bench.next_frame();
-    assert_eq!((at, ack.kind, ack.receiver), (end + SIFS, FrameKind::Ack, OTHER));
+    assert_eq!((at, ack.control.kind, ack.receiver), (end + SIFS, FrameKind::Ack, OTHER));
     let (_, again) = bench.next_frame();
-    assert!(again.retry && again.receiver == PEER);
+    assert!(again.control.retry && again.receiver == PEER);
 }
 
 #[test]

@@ -1,36 +1,40 @@
 //! The medium among a handful of radios: who hears what, when, how strongly.
 
+use hopyard_engine::Streams;
 use hopyard_engine::units::Distance;
 
 use super::*;
-use crate::frame::FrameKind;
+use crate::address::{InterfaceId, NodeId};
 use crate::params::{Params as _, RFC};
 use crate::radio::Sensitivity;
 use crate::radio::propagation::Config;
 
-fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium {
+fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {
         receive: Sensitivity::Range(Distance::new(sense.min(250.0))),
         sense: Sensitivity::Range(Distance::new(sense)),
         ..Params::of_profile(RFC)
     };
     let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
-    let legs = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position { x, y })).collect();
-    Medium::new(&params, channel, Span::from_micros(192), legs, search, &Streams::new(1, 0))
+    Medium::new(&params, channel, Span::from_micros(192), still(places, search), Streams::new(1, 0).stream("shadowing"))
 }
 
-fn frame(from: u32, packet: Option<PacketId>, to: NodeId) -> Frame {
+fn still(places: &[(f64, f64)], search: Search) -> Places {
+    let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position { x, y })).collect();
+    let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
+    Places { names: (0..legs.len() as u32).collect(), legs, search, reception }
+}
+
+fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
     Frame {
-        kind: FrameKind::Data,
-        transmitter: NodeId(from),
+        transmitter: InterfaceId(from),
         receiver: to,
-        duration: Span::ZERO,
         airtime: Span::from_micros(500),
         bytes: 38,
         rate: 1_000_000,
-        sequence: 0,
-        retry: false,
         packet,
+        kept: !to.is_broadcast(),
+        control: (),
     }
 }
 
@@ -39,34 +43,41 @@ fn frame(from: u32, packet: Option<PacketId>, to: NodeId) -> Frame {
 #[derive(Default)]
 struct Recorder {
     goes_on: bool,
+    receives: bool,
     seen: Vec<(u32, bool, u64)>,
 }
 
-impl Ears for Recorder {
+impl Listener<()> for Recorder {
     fn comes_first(&self, _: Time, _: Order) -> bool {
         self.goes_on
     }
 
-    fn on_begin(&mut self, node: NodeId, begin: Begin, now: Time) {
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) {
         assert_eq!(begin, Begin::Busy);
-        self.seen.push((node.0, true, now.nanos()));
+        self.seen.push((station as u32, true, now.nanos()));
     }
 
-    fn on_end(&mut self, node: NodeId, end: End, _: &Frame, now: Time) -> bool {
+    fn on_end(&mut self, station: usize, end: End, _: &Frame<()>, now: Time) -> bool {
         assert!(end.idle);
-        self.seen.push((node.0, false, now.nanos()));
+        self.seen.push((station as u32, false, now.nanos()));
         false
+    }
+
+    fn take_received(&mut self) -> bool {
+        self.receives
     }
 }
 
 /// Who hears a frame of `from`, and after how many nanoseconds.
-fn hearers(medium: &mut Medium, from: u32, now: Time) -> Vec<(u32, u64)> {
+fn hearers(medium: &mut Medium<()>, from: u32, now: Time) -> Vec<(u32, u64)> {
     let mut queue: Queue<u8> = Queue::default();
-    let Some(id) = medium.transmit(frame(from, None, NodeId(0)), now, &mut queue) else { return Vec::new() };
-    let mut ears = Recorder { goes_on: true, ..Recorder::default() };
-    assert_eq!(medium.walk(id, false, &mut ears), Walk::Finished);
+    let Some(id) = medium.transmit(from as usize, frame(from, None, InterfaceId(0)), now, &mut queue) else {
+        return Vec::new();
+    };
+    let mut listener = Recorder { goes_on: true, ..Recorder::default() };
+    assert_eq!(medium.walk(id, false, &mut listener), Walk::Finished);
     medium.finish(id);
-    ears.seen.iter().filter(|(_, begins, _)| *begins).map(|&(node, _, at)| (node, at - now.nanos())).collect()
+    listener.seen.iter().filter(|(_, begins, _)| *begins).map(|&(node, _, at)| (node, at - now.nanos())).collect()
 }
 
 #[test]
@@ -77,9 +88,9 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
         let mut queue: Queue<u8> = Queue::default();
         let before = queue.reserve(1);
         let start = Time::from_nanos(1_000_000);
-        let id = medium.transmit(frame(0, None, NodeId(2)), start, &mut queue).expect("somebody hears");
+        let id = medium.transmit(0, frame(0, None, InterfaceId(2)), start, &mut queue).expect("somebody hears");
         let after = queue.reserve(1);
-        let mut ears = Recorder { goes_on, ..Recorder::default() };
+        let mut listener = Recorder { goes_on, ..Recorder::default() };
         let mut last = before;
         let mut walks = 0;
         loop {
@@ -87,7 +98,7 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
             assert!(order > last && order < after, "edges have their places in the order of scheduling");
             last = order;
             walks += 1;
-            match medium.walk(id, exact, &mut ears) {
+            match medium.walk(id, exact, &mut listener) {
                 Walk::Next(at, order) => assert_eq!((at, order), medium.next_edge(id)),
                 Walk::Interrupted => panic!("nobody asked to stop"),
                 Walk::Finished => break,
@@ -97,7 +108,7 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
         // 90 m, 300 m and 549 m at 3e8 m/s, as in ns-2; node 3 is out of range.
         let begins = [(2, true, 1_000_300), (1, true, 1_001_000), (4, true, 1_001_830)];
         let ends = begins.map(|(node, _, at)| (node, false, at + 500_000));
-        assert_eq!(ears.seen, [begins, ends].concat());
+        assert_eq!(listener.seen, [begins, ends].concat());
         assert_eq!((medium.edges(id), medium.count()), (6, 1));
     }
 }
@@ -119,7 +130,7 @@ fn no_way_over_another_station_is_shorter() {
 #[test]
 fn range_and_threshold_agree() {
     let mut medium = medium(&[(0.0, 0.0), (250.0, 0.0), (250.1, 0.0), (0.0, 550.0), (0.0, 550.2)], 550.0, Search::Auto);
-    assert_eq!(medium.in_range(NodeId(0), Time::ZERO), [NodeId(1)]);
+    assert_eq!(medium.in_range(0, Time::ZERO), [1]);
     let mut heard: Vec<u32> = hearers(&mut medium, 0, Time::ZERO).into_iter().map(|(node, _)| node).collect();
     heard.sort_unstable();
     assert_eq!(heard, [1, 2, 3]);
@@ -129,7 +140,7 @@ fn range_and_threshold_agree() {
 fn nobody_hears_a_node_that_is_alone() {
     let mut medium = medium(&[(0.0, 0.0), (5000.0, 0.0)], 550.0, Search::Auto);
     let mut queue: Queue<u8> = Queue::default();
-    assert!(medium.transmit(frame(0, None, NodeId::BROADCAST), Time::ZERO, &mut queue).is_none());
+    assert!(medium.transmit(0, frame(0, None, InterfaceId::BROADCAST), Time::ZERO, &mut queue).is_none());
     assert_eq!((medium.count(), medium.in_air, medium.held()), (1, 0, Vec::new()));
 }
 
@@ -148,14 +159,14 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
     });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
     let mut queue: Queue<u8> = Queue::default();
-    for (to, owned) in [(NodeId::BROADCAST, true), (NodeId(1), false)] {
-        let id = medium.transmit(frame(0, Some(packet), to), Time::ZERO, &mut queue).expect("somebody hears");
-        let mut ears = Recorder::default();
-        while medium.walk(id, false, &mut ears) != Walk::Finished {
+    for (to, owned) in [(InterfaceId::BROADCAST, true), (InterfaceId(1), false)] {
+        let id = medium.transmit(0, frame(0, Some(packet), to), Time::ZERO, &mut queue).expect("somebody hears");
+        let mut listener = Recorder::default();
+        while medium.walk(id, false, &mut listener) != Walk::Finished {
             assert_eq!(medium.held(), if owned { vec![packet] } else { Vec::new() });
         }
-        assert_eq!(ears.seen.len(), 4);
-        assert_eq!(medium.finish(id), owned.then_some(packet));
+        assert_eq!(listener.seen.len(), 4);
+        assert_eq!(medium.finish(id), if owned { Ended::HandedOver(packet) } else { Ended::Nothing });
         assert!(medium.held().is_empty());
     }
 }
@@ -169,15 +180,15 @@ fn what_is_kept_of_still_nodes_is_forgotten_when_one_moves() {
     // Node 2 comes nearer at 10 m/s for ten seconds, then stands still.
     let until = Time::from_nanos(10_000_000_000);
     let going = Leg { start, from: Position { x: 600.0, y: 0.0 }, velocity: (-10.0, 0.0), until };
-    medium.set_leg(NodeId(2), going);
+    medium.set_leg(2, going);
     assert_eq!(hearers(&mut medium, 0, Time::from_nanos(4_000_000_000)), [(1, 1000)]);
     assert_eq!(hearers(&mut medium, 0, Time::from_nanos(6_000_000_000)), [(1, 1000), (2, 1800)]);
-    medium.set_leg(NodeId(2), Leg::still(until, Position { x: 500.0, y: 0.0 }));
+    medium.set_leg(2, Leg::still(until, Position { x: 500.0, y: 0.0 }));
     for _ in 0..2 {
         assert_eq!(hearers(&mut medium, 0, until), [(1, 1000), (2, 1667)]);
         assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1667)]);
     }
-    assert_eq!(medium.position(NodeId(2), until), Position { x: 500.0, y: 0.0 });
+    assert_eq!(medium.position(2, until), Position { x: 500.0, y: 0.0 });
 }
 
 #[test]
@@ -199,17 +210,34 @@ fn no_signal_is_followed_beyond_the_horizon() {
     let params =
         Params { sense: Sensitivity::Threshold("-150 dBm".parse().expect("a power")), ..Params::of_profile(RFC) };
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
-    let legs = [0.0, 20_000.0, 60_000.0].map(|x| Leg::still(Time::ZERO, Position { x, y: 0.0 })).into();
-    let mut medium = Medium::new(&params, channel, Span::from_micros(192), legs, Search::Auto, &Streams::new(1, 0));
+    let places = still(&[(0.0, 0.0), (20_000.0, 0.0), (60_000.0, 0.0)], Search::Auto);
+    let shadowing = Streams::new(1, 0).stream("shadowing");
+    let mut medium = Medium::new(&params, channel, Span::from_micros(192), places, shadowing);
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 
 #[test]
-fn a_node_without_a_radio_hears_nothing() {
-    for search in [Search::Array, Search::Grid] {
-        let mut medium = medium(&[(0.0, 0.0), (50.0, 0.0), (100.0, 0.0)], 550.0, search);
-        medium.without_radio(NodeId(1));
-        assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(2, 334)]);
-        assert_eq!(medium.in_range(NodeId(2), Time::ZERO), [NodeId(0)]);
+fn a_packet_that_the_medium_owns_is_received_or_not() {
+    let mut pool = crate::packet::PacketPool::default();
+    let packet = pool.insert(crate::packet::Packet {
+        created: Time::ZERO,
+        source: NodeId(0),
+        destination: NodeId(1),
+        flow: crate::packet::FlowId::NONE,
+        size: 28,
+        ttl: 1,
+        hops: 0,
+        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
+    });
+    let mut queue: Queue<u8> = Queue::default();
+    for receives in [true, false] {
+        let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0)], 550.0, Search::Auto);
+        let frame = Frame { kept: false, ..frame(0, Some(packet), InterfaceId(1)) };
+        let id = medium.transmit(0, frame, Time::ZERO, &mut queue).expect("somebody hears");
+        let mut listener = Recorder { goes_on: true, receives, ..Recorder::default() };
+        assert_eq!(medium.walk(id, false, &mut listener), Walk::Finished);
+        assert_eq!(medium.held(), [packet]);
+        let ended = if receives { Ended::HandedOver(packet) } else { Ended::NotReceived(packet) };
+        assert_eq!(medium.finish(id), ended);
     }
 }

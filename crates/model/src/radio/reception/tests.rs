@@ -4,8 +4,7 @@ use hopyard_engine::{Rng, Streams};
 use proptest::prelude::*;
 
 use super::*;
-use crate::frame::FrameKind;
-use crate::packet::NodeId;
+use crate::address::InterfaceId;
 
 /// The weakest power that can be decoded.
 const LEAST: f64 = 1e-10;
@@ -39,16 +38,14 @@ impl Bench {
 
     fn begin(&mut self, id: u32, power: f64, at: u64) -> Begin {
         let frame = Frame {
-            kind: FrameKind::Data,
-            transmitter: NodeId(id),
-            receiver: NodeId(99),
-            duration: Span::ZERO,
+            transmitter: InterfaceId(id),
+            receiver: InterfaceId(99),
             airtime: Span::from_micros(AIRTIME),
             bytes: 101,
             rate: self.rate,
-            sequence: 0,
-            retry: false,
             packet: None,
+            kept: true,
+            control: (),
         };
         self.radio.begin(id, power, us(at), us(at + AIRTIME), &self.receiver, &frame)
     }

@@ -452,10 +452,10 @@ impl Routing for Aodv {
     }
 
     #[inline]
-    fn fetch(&self, packet: &Packet) -> u32 {
+    fn prefetch(&self, packet: &Packet) -> u32 {
         match &packet.body {
             Body::Routing(message) => match message.get::<AodvMessage>() {
-                Some(AodvMessage::Request(request)) => self.heard.fetch(request.originator),
+                Some(AodvMessage::Request(request)) => self.heard.prefetch(request.originator),
                 _ => self.node.0,
             },
             _ => self.node.0,

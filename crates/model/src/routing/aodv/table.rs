@@ -260,7 +260,7 @@ impl Requests {
     /// Reads where an originator's requests are noted into the cache; the value means nothing.
     #[inline]
     #[must_use]
-    pub fn fetch(&self, originator: NodeId) -> u32 {
+    pub fn prefetch(&self, originator: NodeId) -> u32 {
         self.places.get(self.first_place(originator)).map_or(0, |heard| heard.highest)
     }
 

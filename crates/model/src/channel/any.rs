@@ -1,0 +1,130 @@
+//! A channel of any kind: one variant for each MAC of the registry.
+
+use hopyard_engine::{Order, Queue, Streams, Time, Wakeup};
+
+use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
+use crate::address::InterfaceId;
+use crate::context::Context;
+use crate::mac::{self, Outgoing};
+use crate::mobility::{Leg, Position};
+use crate::packet::PacketId;
+use crate::radio::medium::{TransmissionId, Walk};
+
+macro_rules! any_channel {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        /// A channel of any kind.
+        #[derive(Debug)]
+        pub enum AnyChannel {
+            $(#[doc = $summary] $variant(Box<Channel<mac::$module::$variant>>),)+
+        }
+
+        impl AnyChannel {
+            /// A silent channel.
+            #[must_use]
+            pub fn new(id: ChannelId, plan: &Plan<'_>, stations: Vec<Station>, streams: &Streams) -> Self {
+                match plan.mac {
+                    $(mac::Config::$variant(params) =>
+                        Self::$variant(Box::new(Channel::new(id, plan, params, stations, streams))),)+
+                }
+            }
+        }
+
+        /// Calls a function of the channel, whatever its kind.
+        macro_rules! each {
+            ($any:expr, $channel:ident => $call:expr) => {
+                match $any { $(AnyChannel::$variant($channel) => $call,)+ }
+            };
+        }
+    };
+}
+mac::macs!(any_channel);
+
+impl AnyChannel {
+    /// See [`Channel::serve`].
+    #[inline]
+    pub fn serve<E: From<Scheduled> + Copy>(
+        &mut self,
+        station: usize,
+        cx: &mut Context,
+        queue: &mut Queue<E>,
+        next_frame: impl FnOnce(&mut Context) -> Option<Outgoing>,
+    ) {
+        each!(self, channel => channel.serve(station, cx, queue, next_frame));
+    }
+
+    /// See [`Channel::on_timer`].
+    #[inline]
+    pub fn on_timer<E: From<Scheduled> + Copy>(&mut self, station: usize, around: &mut Surroundings<'_, E>) {
+        each!(self, channel => channel.on_timer(station, around));
+    }
+
+    /// See [`Channel::wakeup`].
+    #[inline]
+    pub fn wakeup(&mut self, station: usize) -> &mut Wakeup {
+        each!(self, channel => channel.wakeup(station))
+    }
+
+    /// See [`Channel::arm`].
+    #[inline]
+    pub fn arm<E: From<Scheduled> + Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
+        each!(self, channel => channel.arm(station, now, queue));
+    }
+
+    /// See [`Channel::walk`].
+    #[inline]
+    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: &mut Surroundings<'_, E>) -> Walk {
+        each!(self, channel => channel.walk(id, around))
+    }
+
+    /// See [`Channel::next_edge`].
+    #[must_use]
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+        each!(self, channel => channel.next_edge(id))
+    }
+
+    /// See [`Channel::set_leg`].
+    pub fn set_leg(&mut self, station: usize, leg: Leg) {
+        each!(self, channel => channel.set_leg(station, leg));
+    }
+
+    /// See [`Channel::position`].
+    #[must_use]
+    pub fn position(&self, station: usize, now: Time) -> Position {
+        each!(self, channel => channel.position(station, now))
+    }
+
+    /// See [`Channel::reaches`].
+    #[must_use]
+    pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
+        each!(self, channel => channel.reaches(a, b, now))
+    }
+
+    /// See [`Channel::in_range`].
+    pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
+        each!(self, channel => channel.in_range(station, now))
+    }
+
+    /// See [`Channel::station`].
+    #[must_use]
+    pub fn station(&self, station: usize) -> StationView<'_> {
+        each!(self, channel => channel.station(station))
+    }
+
+    /// See [`Channel::frames`].
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        each!(self, channel => channel.frames())
+    }
+
+    /// See [`Channel::edges`].
+    #[must_use]
+    pub fn edges(&self) -> u64 {
+        each!(self, channel => channel.edges())
+    }
+
+    /// See [`Channel::held`].
+    #[must_use]
+    pub fn held(&self) -> Vec<PacketId> {
+        each!(self, channel => channel.held())
+    }
+}

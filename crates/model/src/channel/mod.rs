@@ -1,0 +1,395 @@
+//! A channel: the medium that its stations share, and the MAC of each station.
+//!
+//! A station is an interface with a radio on the channel. The channel's functions are generic over the kind of MAC, so
+//! that no call on the way of a frame goes through a pointer; [`AnyChannel`] has one `match` an event.
+
+mod any;
+
+use hopyard_engine::{Order, Queue, Rng, Streams, Time, Wakeup};
+
+pub use any::AnyChannel;
+
+use crate::address::{InterfaceId, NodeId};
+use crate::context::{Action, Context, DropReason};
+use crate::frame::Frame;
+use crate::link::ReceivePath;
+use crate::mac::{Control, Counters, Identity, Mac, Outgoing};
+use crate::mobility::{Leg, Position};
+use crate::packet::{Body, PacketId};
+use crate::radio::medium::{Ended, Listener, Medium, Places, TransmissionId, Walk};
+use crate::radio::neighbours::Search;
+use crate::radio::propagation;
+use crate::radio::reception::{Begin, End, Radio, Verdict};
+use crate::{mac, radio};
+
+/// A channel's place in the array of all channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelId(pub u16);
+
+impl ChannelId {
+    /// The channel's place in arrays over all channels.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a channel schedules.
+#[derive(Clone, Copy, Debug)]
+pub enum Scheduled {
+    /// The next edge of a transmission.
+    Edge(ChannelId, TransmissionId),
+    /// The deadline of a station's MAC.
+    Mac(ChannelId, u32),
+    /// The first packet of the receive path reaches IP.
+    Enter,
+}
+
+/// What surrounds a channel: the queue, the context, and the way up to IP.
+#[derive(Debug)]
+pub struct Surroundings<'a, E> {
+    /// The event queue.
+    pub queue: &'a mut Queue<E>,
+    /// Packets, actions and the time.
+    pub cx: &'a mut Context,
+    /// The line of packets on their way up to IP.
+    pub receive_path: &'a mut ReceivePath,
+    /// When the run ends.
+    pub end: Time,
+    /// Whether each edge has an event of its own.
+    pub exact: bool,
+}
+
+/// A station that a channel is made with.
+#[derive(Debug)]
+pub struct Station {
+    /// Its interface.
+    pub interface: InterfaceId,
+    /// Its node.
+    pub node: NodeId,
+    /// Its node's first leg.
+    pub leg: Leg,
+    /// The draws of its MAC.
+    pub backoff: Rng,
+    /// The draws of its receiver.
+    pub reception: Rng,
+}
+
+/// What all stations of a channel have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Every radio.
+    pub radio: &'a radio::Params,
+    /// Path loss.
+    pub propagation: &'a propagation::Config,
+    /// Medium access.
+    pub mac: &'a mac::Config,
+    /// How the simulator searches for stations near another.
+    pub search: Search,
+}
+
+/// A station as the tables of results show it.
+#[derive(Clone, Copy, Debug)]
+pub struct StationView<'a> {
+    /// Counters of its MAC.
+    pub mac: &'a Counters,
+    /// Its radio.
+    pub radio: &'a Radio,
+}
+
+/// The stations of a channel, each with a MAC of type `M`.
+#[derive(Debug)]
+pub struct Channel<M: Mac> {
+    id: ChannelId,
+    medium: Medium<M::Control>,
+    macs: Vec<M>,
+    wakeups: Vec<Wakeup>,
+    interfaces: Vec<InterfaceId>,
+    nodes: Vec<NodeId>,
+    shared: M::Shared,
+    /// Edges of the transmissions that have ended.
+    edges: u64,
+}
+
+impl<M: Mac> Channel<M> {
+    /// A silent channel.
+    #[must_use]
+    pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
+        let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
+        let shared = M::share(params, &nodes);
+        let count = stations.len();
+        let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (place, station) in stations.into_iter().enumerate() {
+            legs.push(station.leg);
+            reception.push(station.reception);
+            interfaces.push(station.interface);
+            let identity = Identity { interface: station.interface, node: station.node, station: place };
+            macs.push(M::new(identity, &shared, station.backoff));
+        }
+        let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
+        let places = Places { legs, names, search: plan.search, reception };
+        // The first channel keeps the name that the stream had when there was one channel only.
+        let shadowing = match id.0 {
+            0 => streams.stream("shadowing"),
+            number => streams.stream(&format!("channel/{number}/shadowing")),
+        };
+        let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
+        Self { id, medium, macs, wakeups: vec![Wakeup::default(); count], interfaces, nodes, shared, edges: 0 }
+    }
+
+    /// Gives a station's MAC the next packet of its link, if the MAC can take one.
+    #[inline]
+    pub fn serve<E: From<Scheduled> + Copy>(
+        &mut self,
+        station: usize,
+        cx: &mut Context,
+        queue: &mut Queue<E>,
+        next_frame: impl FnOnce(&mut Context) -> Option<Outgoing>,
+    ) {
+        if self.macs[station].is_ready()
+            && let Some(outgoing) = next_frame(cx)
+        {
+            self.macs[station].accept(outgoing, &self.shared, cx);
+            self.arm(station, cx.now, queue);
+        }
+    }
+
+    /// The deadline of a station's MAC is reached. The caller carries out the actions, and calls [`Channel::arm`] then.
+    #[inline]
+    pub fn on_timer<E: From<Scheduled> + Copy>(&mut self, station: usize, around: &mut Surroundings<'_, E>) {
+        if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
+            self.transmit(station, frame, around);
+        }
+    }
+
+    /// The wake-up of a station's MAC.
+    #[inline]
+    pub fn wakeup(&mut self, station: usize) -> &mut Wakeup {
+        &mut self.wakeups[station]
+    }
+
+    /// Sets the wake-up of a station's MAC.
+    #[inline]
+    pub fn arm<E: From<Scheduled> + Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
+        let deadline = self.macs[station].deadline(&self.shared).max(now);
+        if let Some(at) = self.wakeups[station].set(deadline) {
+            queue.push(at, Scheduled::Mac(self.id, station as u32).into());
+        }
+    }
+
+    /// Starts the transmission of a frame.
+    fn transmit<E: From<Scheduled> + Copy>(
+        &mut self,
+        station: usize,
+        frame: Frame<M::Control>,
+        around: &mut Surroundings<'_, E>,
+    ) {
+        let Surroundings { queue, cx, exact, .. } = around;
+        let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
+        cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
+        match self.medium.transmit(station, frame, cx.now, queue) {
+            Some(transmission) => {
+                let edges = if *exact { self.medium.edges(transmission) } else { 1 };
+                for index in 0..edges {
+                    let (at, order) = self.medium.edge(transmission, index);
+                    queue.push_ordered(at, order, Scheduled::Edge(self.id, transmission).into());
+                }
+            }
+            None => {
+                if let Some(packet) = frame.packet.filter(|_| !frame.kept) {
+                    if frame.receiver.is_broadcast() {
+                        cx.hand_over(packet);
+                    } else {
+                        cx.drop_packet(self.nodes[station], packet, DropReason::NotReceived);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
+    /// first.
+    #[inline]
+    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: &mut Surroundings<'_, E>) -> Walk {
+        let exact = around.exact;
+        let mut listener = Macs {
+            around,
+            channel: self.id,
+            macs: &mut self.macs,
+            wakeups: &mut self.wakeups,
+            interfaces: &self.interfaces,
+            shared: &self.shared,
+            received: false,
+        };
+        let walk = self.medium.walk(id, exact, &mut listener);
+        if walk == Walk::Finished {
+            self.edges += self.medium.edges(id) as u64;
+            match self.medium.finish(id) {
+                Ended::Nothing => {}
+                Ended::HandedOver(packet) => around.cx.hand_over(packet),
+                Ended::NotReceived(packet) => {
+                    let transmitter = self.nodes[self.medium.transmitter(id)];
+                    around.cx.drop_packet(transmitter, packet, DropReason::NotReceived);
+                }
+            }
+        }
+        walk
+    }
+
+    /// When, and in which order, the next edge of a transmission happens. There must be one.
+    #[must_use]
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+        self.medium.next_edge(id)
+    }
+
+    /// A station begins its next leg.
+    pub fn set_leg(&mut self, station: usize, leg: Leg) {
+        self.medium.set_leg(station, leg);
+    }
+
+    /// Where a station is.
+    #[must_use]
+    pub fn position(&self, station: usize, now: Time) -> Position {
+        self.medium.position(station, now)
+    }
+
+    /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
+    #[must_use]
+    pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
+        self.medium.reaches(a, b, now)
+    }
+
+    /// The interfaces that can decode a frame of a station when nothing disturbs it.
+    pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
+        self.medium.in_range(station, now).into_iter().map(|station| self.interfaces[station]).collect()
+    }
+
+    /// A station as the tables of results show it.
+    #[must_use]
+    pub fn station(&self, station: usize) -> StationView<'_> {
+        StationView { mac: self.macs[station].counters(), radio: &self.medium.radios()[station] }
+    }
+
+    /// The number of transmissions so far.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.medium.count()
+    }
+
+    /// The number of edges of the transmissions that have ended.
+    #[must_use]
+    pub const fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// The packets that the MACs and the medium hold.
+    #[must_use]
+    pub fn held(&self) -> Vec<PacketId> {
+        let mut held = self.medium.held();
+        held.extend(self.macs.iter().filter_map(M::held));
+        held
+    }
+}
+
+/// The MACs of all stations, as the medium sees them.
+struct Macs<'a, 'b, M: Mac, E> {
+    around: &'a mut Surroundings<'b, E>,
+    channel: ChannelId,
+    macs: &'a mut [M],
+    wakeups: &'a mut [Wakeup],
+    interfaces: &'a [InterfaceId],
+    shared: &'a M::Shared,
+    received: bool,
+}
+
+impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, '_, M, E> {
+    /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
+    /// receive path here, and needs no other work.
+    #[inline]
+    fn must_act(&mut self, now: Time) -> bool {
+        let Surroundings { queue, cx, receive_path, .. } = &mut *self.around;
+        match cx.actions.front() {
+            None => false,
+            Some(&Action::Arrived { interface, packet, from })
+                if cx.actions.len() == 1
+                    && !receive_path.is_instant()
+                    && !matches!(cx.packets[packet].body, Body::Arp(_)) =>
+            {
+                cx.actions.clear();
+                enter(receive_path, queue, interface, packet, from, now);
+                false
+            }
+            Some(_) => true,
+        }
+    }
+}
+
+impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, '_, M, E> {
+    #[inline]
+    fn comes_first(&self, at: Time, order: Order) -> bool {
+        at <= self.around.end && self.around.queue.comes_first(at, order)
+    }
+
+    #[inline]
+    fn prefetch(&self, station: usize) -> u32 {
+        self.macs[station].prefetch()
+    }
+
+    #[inline]
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) {
+        match begin {
+            Begin::Busy => self.macs[station].on_busy(self.shared, now),
+            Begin::Ignored(end) => self.macs[station].on_ignored(end, self.shared),
+            Begin::Nothing => {}
+        }
+    }
+
+    #[inline]
+    fn on_end(&mut self, station: usize, end: End, frame: &Frame<M::Control>, now: Time) -> bool {
+        let mac = &mut self.macs[station];
+        let mine = frame.receiver == self.interfaces[station];
+        match end.verdict {
+            Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
+                self.around.cx.now = now;
+                self.received = true;
+                mac.on_frame(frame, self.shared, self.around.cx);
+            }
+            Verdict::Decoded => mac.on_other_frame(frame, self.shared, now),
+            Verdict::Error => mac.on_error(self.shared, now),
+            Verdict::Missed => {}
+        }
+        if end.idle {
+            mac.on_idle(self.shared, now);
+        }
+        if !mac.is_quiet() || mine {
+            let deadline = mac.deadline(self.shared).max(now);
+            if let Some(at) = self.wakeups[station].set(deadline) {
+                self.around.queue.push(at, Scheduled::Mac(self.channel, station as u32).into());
+            }
+        }
+        self.must_act(now)
+    }
+
+    #[inline]
+    fn take_received(&mut self) -> bool {
+        self.received
+    }
+}
+
+/// Adds a packet to the receive path.
+#[inline]
+pub fn enter<E: From<Scheduled> + Copy>(
+    path: &mut ReceivePath,
+    queue: &mut Queue<E>,
+    interface: InterfaceId,
+    packet: PacketId,
+    from: InterfaceId,
+    now: Time,
+) {
+    let order = queue.reserve(1);
+    if let Some(at) = path.push(interface, packet, from, now, order) {
+        queue.push_ordered(at, order, Scheduled::Enter.into());
+    }
+}

@@ -1,0 +1,40 @@
+//! The frames of the distributed coordination function.
+
+use hopyard_engine::Span;
+
+use crate::mac;
+
+/// The kinds of frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FrameKind {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// A frame that carries a packet.
+    Data,
+    /// Acknowledgement of a data frame.
+    Ack,
+}
+
+/// What a frame of the DCF has in addition to the fields of every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// What kind of frame it is.
+    pub kind: FrameKind,
+    /// The duration field: how long the exchange continues after this frame (IEEE 802.11 §9.2.5.4).
+    pub duration: Span,
+    /// The transmitter's sequence number of a data frame.
+    pub sequence: u16,
+    /// Whether the frame was sent before.
+    pub retry: bool,
+}
+
+impl mac::Control for Control {
+    fn kind(&self) -> u8 {
+        self.kind as u8
+    }
+}
+
+/// A frame of the DCF.
+pub type Frame = crate::frame::Frame<Control>;
