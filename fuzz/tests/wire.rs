@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 
 use bolero::check;
-use hopyard_model::wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, tcp, udp};
+use hopyard_wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, tcp, udp};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);

@@ -20,5 +20,4 @@ pub mod radio;
 pub mod routing;
 pub mod traffic;
 pub mod transport;
-pub mod wire;
 pub mod world;

@@ -110,7 +110,15 @@ fn one_file_and_one_registry_entry_add_a_model() {
         fs::remove_dir_all(&fixture).expect("an old copy can go");
     }
     // With all members, dependencies have the same features as in the workspace, whose builds of them are then used.
-    let crates = ["crates/engine", "crates/model", "crates/scenario", "crates/py", "bench/core", "validation/hopyard"];
+    let crates = [
+        "crates/engine",
+        "crates/wire",
+        "crates/model",
+        "crates/scenario",
+        "crates/py",
+        "bench/core",
+        "validation/hopyard",
+    ];
     for member in crates.map(Path::new) {
         copy(&root.join(member).join("src"), &fixture.join(member).join("src"));
         let manifest = member.join("Cargo.toml");

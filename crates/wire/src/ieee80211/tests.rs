@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::testing::{bytes, hardware_address, hex};
+use crate::testing::{bytes, hardware_address, hex};
 
 fn emitted(header: &Header, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();

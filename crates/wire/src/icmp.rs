@@ -113,8 +113,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::testing::{bytes, hex};
-    use crate::wire::{ipv4, udp};
+    use crate::testing::{bytes, hex};
+    use crate::{ipv4, udp};
 
     #[test]
     fn the_unreachable_port_of_linux() {

@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::testing::{address, bytes, hardware_address, hex};
+    use crate::testing::{address, bytes, hardware_address, hex};
 
     #[test]
     fn the_request_of_linux() {

@@ -179,7 +179,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::testing::{address, bytes, hex};
+    use crate::testing::{address, bytes, hex};
 
     fn header() -> impl Strategy<Value = Header> {
         let flags = (any::<bool>(), any::<bool>(), 0..0x2000_u16);

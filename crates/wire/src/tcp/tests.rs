@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::testing::{address, bytes, hex};
+use crate::testing::{address, bytes, hex};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);

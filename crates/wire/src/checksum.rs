@@ -56,7 +56,7 @@ pub fn frame_check_sequence(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::testing::hex;
+    use crate::testing::hex;
 
     #[test]
     fn the_example_of_rfc_1071() {

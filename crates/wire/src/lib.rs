@@ -1,8 +1,8 @@
 //! Byte formats of packets, for captures of the simulated network and for live traffic.
 //!
-//! The simulator passes typed headers ([`crate::packet`]) and no bytes; a run does not use this module. Each format is
-//! a simple struct with `parse` and `emit`. It is independent of the protocol models: the writer of a capture converts
-//! the headers. Parsing checks lengths, versions and checksums. It accepts everything that a correct peer may send. No
+//! The simulator passes typed headers and no bytes; a run does not use this crate. Each format is a simple struct with
+//! `parse` and `emit`. The crate knows nothing of the protocol models: the writer of a capture converts their headers.
+//! Parsing checks lengths, versions and checksums. It accepts everything that a correct peer may send. No
 //! bytes make it panic.
 //!
 //! Validated by round trips of arbitrary values, by bytes that Linux 6 sent, and by the examples of the RFCs.

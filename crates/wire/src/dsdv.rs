@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::testing::{address, bytes, hex};
+    use crate::testing::{address, bytes, hex};
 
     #[test]
     fn an_update_is_laid_out_as_said() {
