@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 
 use bolero::check;
-use hopyard_wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, tcp, udp};
+use hopyard_wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, radiotap, tcp, udp};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);
@@ -37,6 +37,11 @@ fn with_checksum(bytes: &[u8], place: usize, sum: checksum::Checksum) -> Option<
 fn check_ipv4(bytes: &[u8]) {
     check_again(bytes, ipv4::Header::parse, |header, payload, out| header.emit(payload, out));
     let _ = ipv4::Header::parse_quoted(bytes);
+    let mut tunnelled = Vec::new();
+    if ipv4::encapsulate(bytes, A, B, 64, &mut tunnelled).is_ok() {
+        let (outer, inner) = ipv4::Header::parse(&tunnelled).expect("it was just written");
+        assert_eq!((outer.protocol, inner), (ipv4::Protocol::IP_IN_IP, &bytes[..inner.len()]));
+    }
 }
 
 fn check_transport(bytes: &[u8]) {
@@ -80,6 +85,11 @@ fn link_formats() {
         check_again(bytes, ieee80211::Header::parse, emit);
         let sequence = checksum::frame_check_sequence(bytes).to_le_bytes();
         check_again(&[bytes, &sequence].concat(), ieee80211::Header::parse, emit);
+        check_again(bytes, radiotap::Header::parse, |header, frame, out| {
+            header.emit(out);
+            out.extend_from_slice(frame);
+            Ok(())
+        });
         check_again(bytes, ieee80211::EtherType::parse, |kind, rest, out| {
             kind.emit(out);
             out.extend_from_slice(rest);

@@ -17,6 +17,8 @@ pub mod dsdv;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;
+pub mod pcapng;
+pub mod radiotap;
 pub mod tcp;
 pub mod udp;
 
@@ -130,6 +132,15 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
+    fn u32_le(&mut self) -> Result<u32, WireError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Passes over padding up to a multiple of `size`, counted from the start.
+    fn align(&mut self, size: usize) -> Result<(), WireError> {
+        self.take(self.taken.next_multiple_of(size) - self.taken).map(drop)
+    }
+
     fn address(&mut self) -> Result<Ipv4Addr, WireError> {
         self.array::<4>().map(Ipv4Addr::from)
     }
@@ -154,6 +165,7 @@ trait Write {
     fn u16(&mut self, value: u16);
     fn u16_le(&mut self, value: u16);
     fn u32(&mut self, value: u32);
+    fn u32_le(&mut self, value: u32);
     fn address(&mut self, address: Ipv4Addr);
 }
 
@@ -172,6 +184,10 @@ impl Write for Vec<u8> {
 
     fn u32(&mut self, value: u32) {
         self.extend_from_slice(&value.to_be_bytes());
+    }
+
+    fn u32_le(&mut self, value: u32) {
+        self.extend_from_slice(&value.to_le_bytes());
     }
 
     fn address(&mut self, address: Ipv4Addr) {
