@@ -6,9 +6,11 @@
 
 use std::any::Any;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use hopyard_engine::{Handle, Slab, Time};
+use hopyard_wire::WireError;
 
 pub use crate::address::NodeId;
 
@@ -90,6 +92,10 @@ pub struct Quote {
     pub destination: NodeId,
     /// Its sequence number.
     pub seq: u64,
+    /// Its total length on the wire, in bytes.
+    pub length: u16,
+    /// The hops that it could still take where it was quoted.
+    pub ttl: u8,
 }
 
 /// The header of a UDP datagram.
@@ -120,6 +126,17 @@ pub struct TcpHeader {
     pub flags: TcpFlags,
     /// Whether the payload was sent before: known to the simulator, not on the wire.
     pub retransmission: bool,
+}
+
+impl TcpHeader {
+    /// The total length of the IP packet on the wire, in bytes, of a segment other than a SYN. Options fill whole words:
+    /// two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
+    #[must_use]
+    pub const fn length(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() as u32 };
+        IP_HEADER + TCP_HEADER + timestamps + sack + self.len
+    }
 }
 
 /// The control bits that the simulator uses.
@@ -212,6 +229,31 @@ pub struct RoutingMessage(Arc<dyn Message>);
 pub trait Message: Any + fmt::Debug + Send + Sync {
     /// A short name for counters and traces, such as "RREQ".
     fn kind(&self) -> &'static str;
+
+    /// Appends the bytes of the message as the protocol's specification lays them out, without the headers of IP and
+    /// UDP, and returns what carries them. A run needs no bytes; captures do.
+    ///
+    /// # Errors
+    /// If a value has no encoding.
+    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError>;
+}
+
+/// What the bytes of a message depend on besides the message.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The node that sends the message.
+    pub source: NodeId,
+    /// The address of a node.
+    pub address: &'a dyn Fn(NodeId) -> Ipv4Addr,
+}
+
+/// What carries the messages of a routing protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// UDP, from this port to the same port.
+    Udp(u16),
+    /// IP, as this protocol.
+    Ip(u8),
 }
 
 impl RoutingMessage {
@@ -232,6 +274,14 @@ impl RoutingMessage {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.0.kind()
+    }
+
+    /// Appends the bytes of the message, and returns what carries them (see [`Message::encode`]).
+    ///
+    /// # Errors
+    /// If a value has no encoding.
+    pub fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.0.encode(place, out)
     }
 }
 
@@ -259,9 +309,15 @@ impl Packet {
     #[must_use]
     pub const fn quote(&self) -> Option<Quote> {
         match &self.body {
-            Body::Tcp(header) if header.len > 0 => {
-                Some(Quote { flow: self.flow, source: self.source, destination: self.destination, seq: header.seq })
-            }
+            Body::Tcp(header) if header.len > 0 => Some(Quote {
+                flow: self.flow,
+                source: self.source,
+                destination: self.destination,
+                seq: header.seq,
+                // Parameters keep a segment within an IP packet.
+                length: header.length() as u16,
+                ttl: self.ttl,
+            }),
             _ => None,
         }
     }
@@ -385,12 +441,20 @@ mod tests {
             fn kind(&self) -> &'static str {
                 "HELLO"
             }
+            fn encode(&self, _: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+                out.push(1);
+                Ok(Carrier::Udp(1021))
+            }
         }
         #[derive(Debug)]
         struct Other;
         impl Message for Other {
             fn kind(&self) -> &'static str {
                 "OTHER"
+            }
+            fn encode(&self, _: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+                out.push(1);
+                Ok(Carrier::Udp(1021))
             }
         }
         let message = RoutingMessage::new(Hello(3));

@@ -37,7 +37,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 const CRATES: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("wire", &[]),
-    ("model", &["hopyard_engine"]),
+    ("model", &["hopyard_engine", "hopyard_wire"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
     ("py", &["hopyard_engine", "hopyard_model", "hopyard_scenario"]),
 ];

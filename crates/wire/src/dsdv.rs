@@ -7,10 +7,10 @@
 //! |---|---|
 //! | 0–3 | destination |
 //! | 4–7 | sequence number, even if set by the destination, odd if set by a node that detected a broken link |
-//! | 8–9 | metric in hops; 65535 for no route |
+//! | 8–9 | metric in hops; what the network has agreed on as infinity (by default 250), or more, for no route |
 //! | 10–11 | zero; ignored on reception |
 //!
-//! The length of the datagram gives the number of entries. Full dumps and incremental updates have the same format.
+//! UDP carries an update on a port for experiments (RFC 4727 §6). The length of the datagram gives the number of entries. Full dumps and incremental updates have the same format.
 
 use std::net::Ipv4Addr;
 
@@ -25,13 +25,11 @@ pub struct Entry {
     pub destination: Ipv4Addr,
     /// The sequence number.
     pub sequence: u32,
-    /// Hops, or [`Entry::UNREACHABLE`].
+    /// Hops, or infinity.
     pub metric: u16,
 }
 
 impl Entry {
-    /// The metric of a broken route.
-    pub const UNREACHABLE: u16 = u16::MAX;
     /// Bytes of an entry.
     pub const LEN: usize = 12;
 }
@@ -83,12 +81,12 @@ mod tests {
         let update = Update {
             entries: vec![
                 Entry { destination, sequence: 258, metric: 3 },
-                Entry { destination: Ipv4Addr::new(10, 0, 0, 7), sequence: 13, metric: Entry::UNREACHABLE },
+                Entry { destination: Ipv4Addr::new(10, 0, 0, 7), sequence: 13, metric: 250 },
             ],
         };
         let mut out = Vec::new();
         update.emit(&mut out);
-        assert_eq!(out, hex("0a000009 00000102 0003 0000  0a000007 0000000d ffff 0000"));
+        assert_eq!(out, hex("0a000009 00000102 0003 0000  0a000007 0000000d 00fa 0000"));
         assert_eq!(Update::parse(&out[..23]), Err(WireError::Truncated { format: "DSDV", expected: 24, found: 23 }));
     }
 

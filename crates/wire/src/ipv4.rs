@@ -147,12 +147,26 @@ impl Header {
     /// # Errors
     /// If options, offset or payload are too long for the format.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
-        let limit = |unit, limit, found| {
-            if found > limit { Err(WireError::TooLong { format: FORMAT, unit, limit, found }) } else { Ok(()) }
-        };
+        self.emit_header(self.len() + payload.len(), out)?;
+        out.extend_from_slice(payload);
+        Ok(())
+    }
+
+    /// Appends the first bytes of a datagram whose total length is `total`, for the quote of an error. The header is
+    /// that of the whole datagram; `start` is where its payload begins.
+    ///
+    /// # Errors
+    /// If options or offset are too long for the format, or `start` for `total`.
+    pub fn emit_quoted(&self, start: &[u8], total: u16, out: &mut Vec<u8>) -> Result<(), WireError> {
+        limit("bytes of a quoted datagram", usize::from(total), self.len() + start.len())?;
+        self.emit_header(usize::from(total), out)?;
+        out.extend_from_slice(start);
+        Ok(())
+    }
+
+    fn emit_header(&self, total: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
         limit("bytes of options", 40, self.options.len())?;
         limit("units of offset", 0x1fff, usize::from(self.fragment_offset))?;
-        let total = self.len() + payload.len();
         limit("bytes", 0xffff, total)?;
         let start = out.len();
         out.u8(0x40 | (self.len() / 4) as u8);
@@ -169,9 +183,12 @@ impl Header {
         out.resize(start + self.len(), 0);
         let sum = checksum::internet(&out[start..]);
         out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
-        out.extend_from_slice(payload);
         Ok(())
     }
+}
+
+fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError> {
+    if found > limit { Err(WireError::TooLong { format: FORMAT, unit, limit, found }) } else { Ok(()) }
 }
 
 /// Appends a datagram in another datagram: IP in IP (RFC 2003). The outer header runs from the entry of the tunnel to

@@ -20,6 +20,8 @@ pub struct Header {
 impl Header {
     /// The port of AODV (RFC 3561 §10).
     pub const AODV: u16 = 654;
+    /// A port for experiments (RFC 4727 §6). Updates of DSDV have it, because no port is assigned to them.
+    pub const EXPERIMENT: u16 = 1021;
 
     /// The header and the payload of a datagram from `source` to `destination`. A checksum of zero means that there is
     /// none.

@@ -200,8 +200,10 @@ impl DelayLine {
 /// Packets for this room's tests.
 #[cfg(test)]
 mod test_packets {
+    use hopyard_wire::WireError;
+
     use super::*;
-    use crate::packet::{ArpMessage, Body, FlowId, Message, Packet, RoutingMessage, UdpHeader};
+    use crate::packet::{ArpMessage, Body, Carrier, FlowId, Message, Packet, Place, RoutingMessage, UdpHeader};
 
     #[derive(Debug)]
     struct Hello;
@@ -209,6 +211,10 @@ mod test_packets {
     impl Message for Hello {
         fn kind(&self) -> &'static str {
             "HELLO"
+        }
+
+        fn encode(&self, _: &Place<'_>, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+            Ok(Carrier::Udp(1021))
         }
     }
 

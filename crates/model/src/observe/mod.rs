@@ -2,6 +2,7 @@
 //!
 //! Observation does not change a run: it draws no random number and requests no action.
 
+pub mod capture;
 mod flow;
 mod results;
 

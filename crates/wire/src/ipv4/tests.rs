@@ -57,6 +57,14 @@ fn impossible_headers_are_refused() {
     assert_eq!(Header::parse(&sound[..30]).expect_err("cut").to_string(), "IPv4: expected 31 bytes or more, found 30");
     let (_, quoted) = Header::parse_quoted(&sound[..28]).expect("cut, but quoted");
     assert_eq!(quoted, &sound[20..28]);
+    let mut start = Vec::new();
+    let (header, payload) = Header::parse(&sound).expect("sound");
+    header.emit_quoted(&payload[..8], 31, &mut start).expect("short enough");
+    assert_eq!(start, sound[..28]);
+    assert_eq!(
+        header.emit_quoted(&payload[..8], 27, &mut Vec::new()).expect_err("more than all").to_string(),
+        "IPv4: expected at most 27 bytes of a quoted datagram, found 28"
+    );
     let long = Header::new(Protocol::UDP, Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST, 1);
     assert!(matches!(long.emit(&[0; 65_516], &mut Vec::new()), Err(WireError::TooLong { found: 65_536, .. })));
 }

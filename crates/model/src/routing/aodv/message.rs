@@ -1,8 +1,15 @@
 //! AODV's messages (RFC 3561 §5).
+//!
+//! The routers pass these values; [`AodvMessage::on_the_wire`] gives the same as RFC 3561 lays it out. ns-2's messages
+//! are captured in that form too, although ns-2 counts other sizes: no UDP header, and four bytes more in a request and
+//! a reply, for the time in them.
+
+use std::net::Ipv4Addr;
 
 use hopyard_engine::{Span, Time};
+use hopyard_wire::{WireError, aodv, udp};
 
-use crate::packet::{Message, NodeId};
+use crate::packet::{Carrier, Message, NodeId, Place};
 
 /// A message of AODV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +26,8 @@ pub enum AodvMessage {
     Hello {
         /// The sender's sequence number.
         sequence: u32,
+        /// How long the route to the sender is valid.
+        lifetime: Span,
     },
 }
 
@@ -83,6 +92,59 @@ impl RouteError {
     }
 }
 
+/// A lifetime on the wire: whole milliseconds.
+fn milliseconds(span: Span) -> u32 {
+    u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX)
+}
+
+impl AodvMessage {
+    /// The message with addresses and without what only the simulator knows, the time in ns-2's messages. A HELLO is a
+    /// reply about `source`, its sender (RFC 3561 §6.9).
+    #[must_use]
+    pub fn on_the_wire(&self, source: NodeId, address: &dyn Fn(NodeId) -> Ipv4Addr) -> aodv::Message {
+        match self {
+            Self::Request(it) => aodv::Message::RouteRequest(aodv::RouteRequest {
+                join: false,
+                repair: false,
+                gratuitous: it.gratuitous,
+                destination_only: it.destination_only,
+                unknown_sequence: it.unknown_sequence,
+                hop_count: it.hops,
+                id: it.id,
+                destination: address(it.destination),
+                destination_sequence: it.destination_sequence,
+                originator: address(it.originator),
+                originator_sequence: it.originator_sequence,
+            }),
+            Self::Reply(it) => aodv::Message::RouteReply(aodv::RouteReply {
+                repair: false,
+                acknowledge: it.ack_required,
+                prefix_size: 0,
+                hop_count: it.hops,
+                destination: address(it.destination),
+                destination_sequence: it.destination_sequence,
+                originator: address(it.originator),
+                lifetime: milliseconds(it.lifetime),
+            }),
+            Self::Error(it) => aodv::Message::RouteError(aodv::RouteError {
+                no_delete: it.no_delete,
+                unreachable: it.unreachable.iter().map(|&(node, sequence)| (address(node), sequence)).collect(),
+            }),
+            Self::ReplyAck => aodv::Message::RouteReplyAck,
+            Self::Hello { sequence, lifetime } => aodv::Message::RouteReply(aodv::RouteReply {
+                repair: false,
+                acknowledge: false,
+                prefix_size: 0,
+                hop_count: 0,
+                destination: address(source),
+                destination_sequence: *sequence,
+                originator: address(source),
+                lifetime: milliseconds(*lifetime),
+            }),
+        }
+    }
+}
+
 impl Message for AodvMessage {
     fn kind(&self) -> &'static str {
         match self {
@@ -92,6 +154,11 @@ impl Message for AodvMessage {
             Self::ReplyAck => "RREP-ACK",
             Self::Hello { .. } => "HELLO",
         }
+    }
+
+    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.on_the_wire(place.source, place.address).emit(out)?;
+        Ok(Carrier::Udp(udp::Header::AODV))
     }
 }
 

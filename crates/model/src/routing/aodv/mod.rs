@@ -212,13 +212,7 @@ impl Aodv {
 
     /// Sends a new message to a neighbour, or to all.
     fn send(&mut self, message: AodvMessage, to: NodeId, ttl: u8, delay: Span, cx: &mut Context) {
-        let size = self.params.header.count() as u32
-            + match &message {
-                AodvMessage::Request(_) => self.params.rreq_size.count() as u32,
-                AodvMessage::Reply(_) | AodvMessage::Hello { .. } => self.params.rrep_size.count() as u32,
-                AodvMessage::Error(error) => error.size(),
-                AodvMessage::ReplyAck => 2,
-            };
+        let size = self.params.packet_size(&message);
         let packet = cx.originate_routing(self.node, to, ttl, size, RoutingMessage::new(message));
         self.dispatch(packet, to, delay, cx);
     }

@@ -353,7 +353,9 @@ impl Aodv {
 
     pub(super) fn ns2_on_timer(&mut self, cx: &mut Context) {
         if self.hello_at <= cx.now {
-            self.send(AodvMessage::Hello { sequence: self.sequence }, NodeId::BROADCAST, 1, Span::ZERO, cx);
+            let lifetime = self.params.hello_interval * (1 + u64::from(self.params.allowed_hello_loss));
+            let hello = AodvMessage::Hello { sequence: self.sequence, lifetime };
+            self.send(hello, NodeId::BROADCAST, 1, Span::ZERO, cx);
             let jitter = self.params.hello_jitter.seconds();
             let interval = self.params.hello_interval.seconds() + self.rng.uniform_in(-jitter, jitter);
             self.hello_at = cx.now + Span::from_secs_f64(interval);

@@ -7,6 +7,7 @@ use hopyard_engine::units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::message::AodvMessage;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
 
@@ -343,6 +344,18 @@ impl params::Params for Params {
 }
 
 impl Params {
+    /// The bytes of a packet with this message, with its headers.
+    #[must_use]
+    pub fn packet_size(&self, message: &AodvMessage) -> u32 {
+        let body = match message {
+            AodvMessage::Request(_) => self.rreq_size.count() as u32,
+            AodvMessage::Reply(_) | AodvMessage::Hello { .. } => self.rrep_size.count() as u32,
+            AodvMessage::Error(error) => error.size(),
+            AodvMessage::ReplyAck => 2,
+        };
+        self.header.count() as u32 + body
+    }
+
     /// Whether the link layer's failures count.
     #[must_use]
     pub fn by_link_layer(&self) -> bool {

@@ -32,10 +32,11 @@ mod tests;
 use std::collections::VecDeque;
 
 use hopyard_engine::{Rng, Span, Time};
+use hopyard_wire::{WireError, dsdv, udp};
 
 use super::Routing;
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, Message, NodeId, PacketId, RoutingMessage};
+use crate::packet::{Body, Carrier, Message, NodeId, PacketId, Place, RoutingMessage};
 pub use params::{Params, Rules};
 use table::{Entry, Table};
 
@@ -62,6 +63,16 @@ pub struct Update {
 impl Message for Update {
     fn kind(&self) -> &'static str {
         "DSDV"
+    }
+
+    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        let entries = self.advertisements.iter().map(|it| dsdv::Entry {
+            destination: (place.address)(it.destination),
+            sequence: it.sequence,
+            metric: u16::from(it.metric),
+        });
+        dsdv::Update { entries: entries.collect() }.emit(out);
+        Ok(Carrier::Udp(udp::Header::EXPERIMENT))
     }
 }
 
@@ -162,8 +173,7 @@ impl Dsdv {
     }
 
     fn send_update(&mut self, update: Update, cx: &mut Context) {
-        let size = self.params.header.count() as u32
-            + self.params.entry_size.count() as u32 * update.advertisements.len() as u32;
+        let size = self.params.packet_size(&update);
         let (node, next_hop) = (self.node, NodeId::BROADCAST);
         let packet = cx.originate_routing(node, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
         let at = cx.now + self.params.broadcast_jitter.mul_f64(self.rng.uniform());

@@ -5,6 +5,7 @@ use hopyard_engine::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Update;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
 
@@ -140,5 +141,13 @@ impl params::Params for Params {
             }
         }
         Ok(())
+    }
+}
+
+impl Params {
+    /// The bytes of a packet with this update, with its headers.
+    #[must_use]
+    pub fn packet_size(&self, update: &Update) -> u32 {
+        self.header.count() as u32 + self.entry_size.count() as u32 * update.advertisements.len() as u32
     }
 }

@@ -1,10 +1,13 @@
 //! Conversations between DSDV routers.
 
+use std::net::Ipv4Addr;
+
 use hopyard_engine::Span;
+use hopyard_wire::dsdv;
 
 use super::{Advertisement, Params, Update};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, NodeId, RoutingMessage, TcpHeader};
+use crate::packet::{Body, Carrier, Message, NodeId, Place, RoutingMessage, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::tests::network::Network;
 use crate::routing::tests::{datagram, sends};
@@ -318,4 +321,29 @@ fn a_packet_that_comes_back_to_its_source_is_a_loop() {
     let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
     router.route(packet, &mut cx);
     assert_eq!(cx.drops.get(NodeId(0), crate::packet::PacketKind::Data, DropReason::RoutingLoop), 1);
+}
+
+#[test]
+fn an_update_has_the_bytes_that_are_counted_for_it() {
+    let advertisements: Vec<_> = (0..40)
+        .map(|number| Advertisement { destination: NodeId(number), metric: 250 - number as u8, sequence: 7 * number })
+        .collect();
+    for count in [0, 1, 40] {
+        let update = Update { full: count == 40, advertisements: advertisements[..count].to_vec() };
+        let address = |node: NodeId| Ipv4Addr::from_bits(node.0);
+        let mut bytes = Vec::new();
+        let carrier = update.encode(&Place { source: NodeId(3), address: &address }, &mut bytes);
+        assert_eq!(carrier, Ok(Carrier::Udp(1021)));
+        let read = dsdv::Update::parse(&bytes).expect("whole entries");
+        let entries = read.entries.iter().map(|it| Advertisement {
+            destination: NodeId(it.destination.to_bits()),
+            metric: it.metric as u8,
+            sequence: it.sequence,
+        });
+        assert_eq!(entries.collect::<Vec<_>>(), update.advertisements);
+        // IP and UDP add 28 bytes. ns-2 counts no UDP header.
+        let size = bytes.len() as u32 + 28;
+        let counted = [RFC, NS2].map(|profile| Params::of_profile(profile).packet_size(&update));
+        assert_eq!(counted, [size, size - 8]);
+    }
 }

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 
 use hopyard_engine::wakeup::Fired;
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{
-    Body, FlowId, NodeId, Packet, PacketId, PacketKind, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
+    Body, FlowId, NodeId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use crate::routing::{Config, Model, Routing};
 
@@ -169,7 +170,15 @@ impl Network {
 
     /// Sends an ICMP error now.
     pub fn send_error(&mut self, source: u32, destination: u32) {
-        let quote = Quote { flow: FlowId(0), source: NodeId(destination), destination: NodeId(source), seq: 0 };
+        let (source_of_quoted, its_destination) = (NodeId(destination), NodeId(source));
+        let quote = Quote {
+            flow: FlowId(0),
+            source: source_of_quoted,
+            destination: its_destination,
+            seq: 0,
+            length: 552,
+            ttl: 64,
+        };
         let packet = self.originate(source, destination, UNREACHABLE, Body::Icmp(quote));
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
     }
@@ -319,6 +328,8 @@ impl Network {
         it.busy = true;
         let fails = !next_hop.is_broadcast() && !self.linked(node, next_hop);
         if let Body::Routing(message) = &self.cx.packets[packet].body {
+            let place = Place { source: self.cx.packets[packet].source, address: &|node| Ipv4Addr::from_bits(node.0) };
+            message.encode(&place, &mut Vec::new()).expect("every message that is sent has an encoding");
             let millis = self.cx.now.nanos() / 1_000_000;
             let mut line = format!("{millis} {}", self.speech(node, next_hop, message));
             let it = &self.cx.packets[packet];

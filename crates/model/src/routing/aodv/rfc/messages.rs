@@ -23,7 +23,7 @@ impl Aodv {
                 self.rfc_on_error(error, from, cx);
                 cx.deliver(packet);
             }
-            AodvMessage::Hello { sequence } => {
+            AodvMessage::Hello { sequence, .. } => {
                 self.rfc_on_hello(*sequence, from, cx);
                 cx.deliver(packet);
             }

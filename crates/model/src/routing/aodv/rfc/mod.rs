@@ -303,7 +303,9 @@ impl Aodv {
             return;
         }
         let delay = self.jitter();
-        self.send(AodvMessage::Hello { sequence: self.sequence }, NodeId::BROADCAST, 1, delay, cx);
+        let lifetime = self.params.hello_interval * u64::from(self.params.allowed_hello_loss);
+        let hello = AodvMessage::Hello { sequence: self.sequence, lifetime };
+        self.send(hello, NodeId::BROADCAST, 1, delay, cx);
         self.hello_at = cx.now + interval;
     }
 

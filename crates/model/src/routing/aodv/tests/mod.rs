@@ -1,5 +1,6 @@
 //! Conversations between AODV routers.
 
+mod bytes;
 mod drops;
 mod notices;
 mod ns2;
@@ -8,7 +9,7 @@ mod upkeep;
 
 use hopyard_engine::{Span, Time};
 
-use super::{AodvMessage, Params, Reply, Request, RouteError};
+use super::{AodvMessage, LinkDetection, Params, Reply, Request, RouteError};
 use crate::context::DropReason;
 use crate::packet::{NodeId, RoutingMessage};
 use crate::params::{NS2, Params as _, RFC};
@@ -40,7 +41,7 @@ fn describe(message: &RoutingMessage) -> String {
             format!("RERR {} [{}]", list.join(" "), flag(*no_delete, "N"))
         }
         AodvMessage::ReplyAck => "RREP-ACK".to_owned(),
-        AodvMessage::Hello { sequence } => format!("HELLO {sequence}"),
+        AodvMessage::Hello { sequence, .. } => format!("HELLO {sequence}"),
     }
 }
 

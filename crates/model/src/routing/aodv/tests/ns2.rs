@@ -209,7 +209,7 @@ fn a_packet_without_a_route_in_transit_is_reported_to_all() {
 
 #[test]
 fn hello_messages_when_they_are_compiled_in() {
-    let params = Params { link_detection: super::super::LinkDetection::Hello, ..plain() };
+    let params = Params { link_detection: LinkDetection::Hello, ..plain() };
     let mut net = chain(3, &params);
     net.run_until(10_000);
     for node in 0..3 {

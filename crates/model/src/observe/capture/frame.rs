@@ -1,0 +1,190 @@
+//! Frames of the DCF as 802.11 frames of an ad hoc network, and what a radio knows of them.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::{Frequency, Power, Rate};
+use hopyard_wire::ieee80211::{Addresses, Data, EtherType, Header};
+use hopyard_wire::radiotap::{self as tap, Channel};
+use hopyard_wire::{HardwareAddress, WireError};
+
+/// A frame in the values of the standard.
+///
+/// A data frame has 36 bytes more than its packet: 24 of the MAC header, 8 of LLC and SNAP, 4 of the check sequence.
+/// The profile `rfc` counts the same. The profile `ns2` counts 34; the capture has the real 36.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What the frame is.
+    pub kind: FrameKind<'a>,
+    /// The duration field: how long the exchange continues after this frame.
+    pub duration: Span,
+    /// The station that sends it. A CTS and an ACK do not contain it.
+    pub transmitter: HardwareAddress,
+    /// The station that it is for.
+    pub receiver: HardwareAddress,
+    /// Whether it is captured with a wrong check sequence, as a receiver has it after a collision.
+    pub damaged: bool,
+}
+
+/// The kinds of frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind<'a> {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Acknowledgement.
+    Ack,
+    /// A frame that carries a packet.
+    Data {
+        /// The protocol of the packet.
+        protocol: EtherType,
+        /// The bytes of the packet.
+        packet: &'a [u8],
+        /// The transmitter's sequence number, modulo 4096.
+        sequence: u16,
+        /// Whether the frame was sent before.
+        retry: bool,
+        /// The identifier of the ad hoc network.
+        bssid: HardwareAddress,
+    },
+}
+
+/// The longest duration that the field can express, in microseconds (IEEE 802.11 §9.2.4.2).
+const LONGEST: u64 = 0x7fff;
+
+impl Frame<'_> {
+    /// The usual identifier of the ad hoc network on a channel with this number: a locally administered address that no
+    /// station has.
+    #[must_use]
+    pub const fn network(channel: u32) -> HardwareAddress {
+        let [a, b, c, d] = channel.to_be_bytes();
+        HardwareAddress([0x06, 0, a, b, c, d])
+    }
+
+    /// Appends the frame's bytes with its check sequence.
+    ///
+    /// # Errors
+    /// If a control frame were to carry a packet; so none with these kinds.
+    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let (receiver, transmitter) = (self.receiver, self.transmitter);
+        // A fraction of a microsecond counts as a whole one (IEEE 802.11 §9.2.5.1).
+        let duration = self.duration.nanos().div_ceil(1000).min(LONGEST) as u16;
+        match self.kind {
+            FrameKind::Rts => Header::Rts { duration, receiver, transmitter }.emit(&[], out)?,
+            FrameKind::Cts => Header::Cts { duration, receiver }.emit(&[], out)?,
+            FrameKind::Ack => Header::Ack { duration, receiver }.emit(&[], out)?,
+            FrameKind::Data { protocol, packet, sequence, retry, bssid } => {
+                let header = Header::Data(Data {
+                    duration,
+                    addresses: Addresses::AdHoc { destination: receiver, source: transmitter, bssid },
+                    sequence: sequence & 0x0fff,
+                    fragment: 0,
+                    more_fragments: false,
+                    retry,
+                    power_management: false,
+                    more_data: false,
+                });
+                let mut body = Vec::with_capacity(8 + packet.len());
+                protocol.emit(&mut body);
+                body.extend_from_slice(packet);
+                header.emit(&body, out)?;
+            }
+        }
+        if self.damaged
+            && let Some(check_sequence) = out.last_chunk_mut::<4>()
+        {
+            *check_sequence = check_sequence.map(|byte| !byte);
+        }
+        Ok(())
+    }
+}
+
+/// The radiotap header of a frame: its rate, the channel's frequency, and the power that was received; the transmitter
+/// receives none.
+#[must_use]
+pub fn radiotap(rate: Rate, frequency: Frequency, signal: Option<Power>, damaged: bool) -> tap::Header {
+    let megahertz = (frequency.hertz() / 1e6).round() as u16;
+    let band = match megahertz {
+        2400..2500 => Channel::BAND_2GHZ,
+        4900..5900 => Channel::BAND_5GHZ,
+        _ => 0,
+    };
+    tap::Header {
+        has_check_sequence: true,
+        bad_check_sequence: damaged,
+        rate: u32::try_from(rate.bps()).ok().and_then(tap::Header::rate_of),
+        // All rates of the DCF are those of 802.11b.
+        channel: Some(Channel { frequency: megahertz, flags: Channel::CCK | band }),
+        signal: signal.map(|power| power.dbm().round() as i8),
+        ..tap::Header::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::station_of;
+    use super::*;
+
+    fn emitted(frame: &Frame<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        frame.emit(&mut bytes).expect("it has an encoding");
+        bytes
+    }
+
+    const RTS: Frame<'_> = Frame {
+        kind: FrameKind::Rts,
+        duration: Span::from_nanos(1_000_001),
+        transmitter: station_of(0),
+        receiver: station_of(1),
+        damaged: false,
+    };
+
+    #[test]
+    fn control_frames_have_the_sizes_of_the_dcf() {
+        let bytes = emitted(&RTS);
+        assert_eq!(bytes.len(), 20);
+        let (header, _) = Header::parse(&bytes).expect("sound");
+        assert_eq!(header, Header::Rts { duration: 1001, receiver: station_of(1), transmitter: station_of(0) });
+        for kind in [FrameKind::Cts, FrameKind::Ack] {
+            assert_eq!(emitted(&Frame { kind, ..RTS }).len(), 14);
+        }
+    }
+
+    #[test]
+    fn a_data_frame_adds_36_bytes() {
+        let packet = [7; 50];
+        let bssid = Frame::network(2);
+        let kind = FrameKind::Data { protocol: EtherType::IPV4, packet: &packet, sequence: 5000, retry: true, bssid };
+        let bytes = emitted(&Frame { kind, duration: Span::from_secs(1), ..RTS });
+        assert_eq!(bytes.len(), 36 + packet.len());
+        let (Header::Data(data), body) = Header::parse(&bytes).expect("sound") else { panic!("it carries data") };
+        assert_eq!((data.duration, data.sequence, data.retry), (0x7fff, 904, true));
+        let addresses = Addresses::AdHoc { destination: station_of(1), source: station_of(0), bssid };
+        assert_eq!(data.addresses, addresses);
+        assert_eq!(EtherType::parse(body), Ok((EtherType::IPV4, &packet[..])));
+    }
+
+    #[test]
+    fn a_damaged_frame_fails_its_check() {
+        let sound = emitted(&RTS);
+        let damaged = emitted(&Frame { damaged: true, ..RTS });
+        assert_eq!(damaged.len(), sound.len());
+        assert!(Header::parse(&sound).is_ok());
+        assert!(matches!(Header::parse(&damaged), Err(WireError::Checksum { .. })));
+    }
+
+    #[test]
+    fn a_radio_knows_rate_frequency_and_power() {
+        let header = |rate, frequency, dbm: Option<f64>| {
+            radiotap(Rate::from_bps(rate), Frequency::new(frequency), dbm.map(Power::from_dbm), false)
+        };
+        let at_2_ghz = header(5_500_000, 2412e6, Some(-81.6));
+        assert_eq!((at_2_ghz.rate, at_2_ghz.signal), (Some(11), Some(-82)));
+        let flags = Channel::CCK | Channel::BAND_2GHZ;
+        assert_eq!(at_2_ghz.channel, Some(Channel { frequency: 2412, flags }));
+        let wavelan = header(2_000_000, 914e6, None);
+        assert_eq!((wavelan.channel, wavelan.signal), (Some(Channel { frequency: 914, flags: Channel::CCK }), None));
+        // A station next to the transmitter, and one that receives nothing.
+        assert_eq!([200.0, -500.0].map(|dbm| header(1, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
+        assert!(radiotap(Rate::from_bps(1_000_000), Frequency::new(914e6), None, true).bad_check_sequence);
+    }
+}

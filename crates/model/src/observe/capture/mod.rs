@@ -1,0 +1,236 @@
+//! Packets and frames as bytes, for captures.
+//!
+//! The simulator passes typed headers and lengths. [`packet`] gives the bytes that a real node would send for them: a
+//! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`frame`] puts them into an 802.11 frame.
+//!
+//! - A node's number gives its addresses, and a flow's number its port, which is the same at both ends. [`Names`] holds
+//!   these rules; [`address_of`], [`station_of`] and [`port_of`] are the usual ones.
+//! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
+//! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
+//! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits.
+//!
+//! # Sizes
+//!
+//! With the profile `rfc` the bytes are as many as [`Packet::size`], except of a SYN: its options for the segment size
+//! and for window scaling (four bytes each) are on the wire, but the simulator does not count them. The profile `ns2`
+//! counts as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in
+//! AODV's requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header
+//! in segments that DSDV routes. [`size_note`] says so for a packet, as a comment in the capture.
+
+mod frame;
+
+use std::net::Ipv4Addr;
+
+use hopyard_wire::ieee80211::EtherType;
+use hopyard_wire::ipv4::{self, Protocol};
+use hopyard_wire::{HardwareAddress, WireError, arp, icmp, tcp, udp};
+
+pub use frame::{Frame, FrameKind, radiotap};
+
+use crate::packet::{ArpMessage, Body, Carrier, FlowId, NodeId, Packet, Place, Quote, TcpHeader, UdpHeader};
+use crate::transport::tcp as tcp_model;
+
+/// By which names the nodes and flows are known in a capture.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The IP address of a node; not asked for the broadcast address.
+    pub address: &'a dyn Fn(NodeId) -> Ipv4Addr,
+    /// The link address by which a node answers ARP; not asked for the broadcast address.
+    pub station: &'a dyn Fn(NodeId) -> HardwareAddress,
+    /// A flow.
+    pub flow: &'a dyn Fn(FlowId) -> Flow,
+}
+
+/// What a capture needs to know of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The port of both ends.
+    pub port: u16,
+    /// The payload of a full segment in bytes; zero for UDP.
+    pub segment_size: u16,
+    /// Whether the ends permit selective acknowledgements.
+    pub sack: bool,
+    /// By how many bits windows are shifted (RFC 7323 §2).
+    pub window_scale: u8,
+}
+
+impl Flow {
+    /// A flow of UDP datagrams.
+    #[must_use]
+    pub const fn udp(id: FlowId) -> Self {
+        Self { port: port_of(id), segment_size: 0, sack: false, window_scale: 0 }
+    }
+
+    /// A TCP connection. `sack` says whether its receiver reports blocks. Windows of more than 65,535 bytes are scaled,
+    /// if both ends open the connection: otherwise no scale can be agreed on, and larger windows appear as 65,535.
+    #[must_use]
+    pub fn tcp(id: FlowId, params: &tcp_model::Params, sack: bool) -> Self {
+        let mut window_scale = 0;
+        if params.connect == tcp_model::Connect::ThreeWay {
+            // RFC 7323 §2.3 allows at most 14.
+            while window_scale < 14 && params.window_bytes() >> window_scale > 0xffff {
+                window_scale += 1;
+            }
+        }
+        // Parameters keep a segment within an IP packet.
+        Self { port: port_of(id), segment_size: params.mss() as u16, sack, window_scale }
+    }
+}
+
+/// The usual IP address of a node: node 0 has 10.0.0.1, node 254 has 10.0.0.255. All nodes are in 10.0.0.0/8.
+///
+/// # Panics
+/// If the network 10.0.0.0/8 has no address left for the node.
+#[must_use]
+pub const fn address_of(node: NodeId) -> Ipv4Addr {
+    assert!(node.0 < 0x00ff_fffe, "10.0.0.0/8 has no more addresses");
+    Ipv4Addr::from_bits(0x0a00_0001 + node.0)
+}
+
+/// The usual link address of an interface with this number: interface 0 has 02:00:00:00:00:01, a locally administered
+/// address.
+#[must_use]
+pub const fn station_of(number: u32) -> HardwareAddress {
+    let [_, _, _, a, b, c, d, e] = (number as u64 + 1).to_be_bytes();
+    HardwareAddress([0x02, a, b, c, d, e])
+}
+
+/// The usual port of a flow, from 61440 on. Analysers of packets assign no protocol to these ports. Flow 4096 has the
+/// port of flow 0 again.
+#[must_use]
+pub const fn port_of(flow: FlowId) -> u16 {
+    0xf000 | (flow.0 & 0x0fff) as u16
+}
+
+/// Appends the bytes of a packet: an IPv4 packet, or an ARP message, as the returned type says.
+///
+/// # Errors
+/// If the packet is too long for its format.
+pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<EtherType, WireError> {
+    let (source, destination) = (names.ip(packet.source), names.ip(packet.destination));
+    let mut body = Vec::new();
+    let protocol = match &packet.body {
+        Body::Arp(message) => {
+            names.arp(packet, *message).emit(out);
+            return Ok(EtherType::ARP);
+        }
+        Body::Tcp(header) => {
+            let payload = vec![0; header.len as usize];
+            segment(header, &(names.flow)(packet.flow)).emit(&payload, source, destination, &mut body)?;
+            Protocol::TCP
+        }
+        Body::Udp(header) => {
+            let port = (names.flow)(packet.flow).port;
+            datagram(port, &numbered(header), source, destination, &mut body)?
+        }
+        Body::Routing(message) => {
+            let mut bytes = Vec::new();
+            let place = Place { source: packet.source, address: &|node| names.ip(node) };
+            match message.encode(&place, &mut bytes)? {
+                Carrier::Udp(port) => datagram(port, &bytes, source, destination, &mut body)?,
+                Carrier::Ip(number) => {
+                    body = bytes;
+                    Protocol(number)
+                }
+            }
+        }
+        Body::Icmp(quote) => {
+            let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
+            message.emit(&names.quoted(quote)?, &mut body);
+            Protocol::ICMP
+        }
+    };
+    ip(protocol, source, destination, packet.ttl).emit(&body, out)?;
+    Ok(EtherType::IPV4)
+}
+
+/// A comment for a packet whose bytes are more or fewer than the simulator counts for it (see [the module](self)).
+#[must_use]
+pub fn size_note(packet: &Packet, bytes: usize) -> Option<String> {
+    (packet.size as usize != bytes).then(|| format!("simulated with {} bytes, captured with {bytes}", packet.size))
+}
+
+fn ip(protocol: Protocol, source: Ipv4Addr, destination: Ipv4Addr, ttl: u8) -> ipv4::Header {
+    ipv4::Header { dont_fragment: true, ..ipv4::Header::new(protocol, source, destination, ttl) }
+}
+
+fn datagram(
+    port: u16,
+    payload: &[u8],
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    out: &mut Vec<u8>,
+) -> Result<Protocol, WireError> {
+    udp::Header { source_port: port, destination_port: port }.emit(payload, source, destination, out)?;
+    Ok(Protocol::UDP)
+}
+
+/// The payload of a datagram of an application.
+fn numbered(header: &UdpHeader) -> Vec<u8> {
+    let mut payload = vec![0; header.len as usize];
+    if let Some(number) = payload.first_chunk_mut() {
+        *number = header.sequence.to_be_bytes();
+    }
+    payload
+}
+
+/// The header of a segment on the wire.
+fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
+    let syn = header.flags.syn;
+    let flags = [(syn, tcp::Flags::SYN), (header.flags.ack, tcp::Flags::ACK), (header.flags.fin, tcp::Flags::FIN)];
+    let flags = flags.into_iter().filter(|(set, _)| *set).fold(tcp::Flags::default(), |all, (_, flag)| all | flag);
+    // The window of a SYN is never scaled (RFC 7323 §2.2).
+    let window = header.window >> if syn { 0 } else { flow.window_scale };
+    // Options reduce the payload of a segment below what the option says (RFC 9293 §3.7.1).
+    let mss = flow.segment_size.saturating_add(if header.timestamps.is_some() { 12 } else { 0 });
+    tcp::Header {
+        source_port: flow.port,
+        destination_port: flow.port,
+        seq: header.seq as u32,
+        ack: if header.flags.ack { header.ack as u32 } else { 0 },
+        flags,
+        window: u16::try_from(window).unwrap_or(u16::MAX),
+        urgent: 0,
+        options: tcp::Options {
+            mss: syn.then_some(mss),
+            window_scale: (syn && flow.window_scale > 0).then_some(flow.window_scale),
+            sack_permitted: syn && flow.sack,
+            timestamps: header.timestamps,
+            sack: header.sack.iter().map(|(start, end)| (start as u32, end as u32)).collect(),
+        },
+    }
+}
+
+impl Names<'_> {
+    fn ip(&self, node: NodeId) -> Ipv4Addr {
+        if node.is_broadcast() { Ipv4Addr::BROADCAST } else { (self.address)(node) }
+    }
+
+    fn arp(&self, packet: &Packet, message: ArpMessage) -> arp::Message {
+        let (operation, target, target_hardware) = match message {
+            // The asker does not know the target's link address.
+            ArpMessage::Request { target } => (arp::Operation::Request, target, HardwareAddress([0; 6])),
+            ArpMessage::Reply => (arp::Operation::Reply, packet.destination, (self.station)(packet.destination)),
+        };
+        arp::Message {
+            operation,
+            sender_hardware: (self.station)(packet.source),
+            sender: self.ip(packet.source),
+            target_hardware,
+            target: self.ip(target),
+        }
+    }
+
+    /// The IP header and the first eight bytes of a quoted segment (RFC 792).
+    fn quoted(&self, quote: &Quote) -> Result<Vec<u8>, WireError> {
+        let header = ip(Protocol::TCP, self.ip(quote.source), self.ip(quote.destination), quote.ttl);
+        let port = (self.flow)(quote.flow).port.to_be_bytes();
+        let start = [&port[..], &port, &(quote.seq as u32).to_be_bytes()].concat();
+        let mut bytes = Vec::new();
+        header.emit_quoted(&start, quote.length, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
