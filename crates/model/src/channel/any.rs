@@ -1,6 +1,6 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Order, Queue, Streams, Time, Wakeup};
+use hopyard_engine::{Order, Queue, Streams, Time};
 
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
@@ -52,16 +52,10 @@ impl AnyChannel {
         each!(self, channel => channel.serve(station, cx, queue, next_frame));
     }
 
-    /// See [`Channel::on_timer`].
+    /// See [`Channel::on_wakeup`].
     #[inline]
-    pub fn on_timer<E: From<Scheduled> + Copy>(&mut self, station: usize, around: &mut Surroundings<'_, E>) {
-        each!(self, channel => channel.on_timer(station, around));
-    }
-
-    /// See [`Channel::wakeup`].
-    #[inline]
-    pub fn wakeup(&mut self, station: usize) -> &mut Wakeup {
-        each!(self, channel => channel.wakeup(station))
+    pub fn on_wakeup<E: From<Scheduled> + Copy>(&mut self, station: usize, around: Surroundings<'_, E>) -> bool {
+        each!(self, channel => channel.on_wakeup(station, around))
     }
 
     /// See [`Channel::arm`].
@@ -72,7 +66,7 @@ impl AnyChannel {
 
     /// See [`Channel::walk`].
     #[inline]
-    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: &mut Surroundings<'_, E>) -> Walk {
+    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: Surroundings<'_, E>) -> Walk {
         each!(self, channel => channel.walk(id, around))
     }
 

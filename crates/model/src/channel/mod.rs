@@ -5,6 +5,7 @@
 
 mod any;
 
+use hopyard_engine::wakeup::Fired;
 use hopyard_engine::{Order, Queue, Rng, Streams, Time, Wakeup};
 
 pub use any::AnyChannel;
@@ -156,18 +157,23 @@ impl<M: Mac> Channel<M> {
         }
     }
 
-    /// The deadline of a station's MAC is reached. The caller carries out the actions, and calls [`Channel::arm`] then.
+    /// The wake-up of a station's MAC. If the result is true, the deadline was reached: the caller carries out the
+    /// actions, and then calls [`Channel::arm`].
     #[inline]
-    pub fn on_timer<E: From<Scheduled> + Copy>(&mut self, station: usize, around: &mut Surroundings<'_, E>) {
-        if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
-            self.transmit(station, frame, around);
+    pub fn on_wakeup<E: From<Scheduled> + Copy>(&mut self, station: usize, around: Surroundings<'_, E>) -> bool {
+        match self.wakeups[station].fire(around.cx.now) {
+            Fired::Due => {
+                if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
+                    self.transmit(station, frame, around);
+                }
+                true
+            }
+            Fired::Early(at) => {
+                around.queue.push(at, Scheduled::Mac(self.id, station as u32).into());
+                false
+            }
+            Fired::Stale => false,
         }
-    }
-
-    /// The wake-up of a station's MAC.
-    #[inline]
-    pub fn wakeup(&mut self, station: usize) -> &mut Wakeup {
-        &mut self.wakeups[station]
     }
 
     /// Sets the wake-up of a station's MAC.
@@ -184,14 +190,14 @@ impl<M: Mac> Channel<M> {
         &mut self,
         station: usize,
         frame: Frame<M::Control>,
-        around: &mut Surroundings<'_, E>,
+        around: Surroundings<'_, E>,
     ) {
         let Surroundings { queue, cx, exact, .. } = around;
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
         match self.medium.transmit(station, frame, cx.now, queue) {
             Some(transmission) => {
-                let edges = if *exact { self.medium.edges(transmission) } else { 1 };
+                let edges = if exact { self.medium.edges(transmission) } else { 1 };
                 for index in 0..edges {
                     let (at, order) = self.medium.edge(transmission, index);
                     queue.push_ordered(at, order, Scheduled::Edge(self.id, transmission).into());
@@ -212,10 +218,13 @@ impl<M: Mac> Channel<M> {
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
     /// first.
     #[inline]
-    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: &mut Surroundings<'_, E>) -> Walk {
-        let exact = around.exact;
+    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: Surroundings<'_, E>) -> Walk {
+        let Surroundings { queue, cx, receive_path, end, exact } = around;
         let mut listener = Macs {
-            around,
+            queue,
+            cx,
+            receive_path,
+            end,
             channel: self.id,
             macs: &mut self.macs,
             wakeups: &mut self.wakeups,
@@ -228,10 +237,10 @@ impl<M: Mac> Channel<M> {
             self.edges += self.medium.edges(id) as u64;
             match self.medium.finish(id) {
                 Ended::Nothing => {}
-                Ended::HandedOver(packet) => around.cx.hand_over(packet),
+                Ended::HandedOver(packet) => cx.hand_over(packet),
                 Ended::NotReceived(packet) => {
                     let transmitter = self.nodes[self.medium.transmitter(id)];
-                    around.cx.drop_packet(transmitter, packet, DropReason::NotReceived);
+                    cx.drop_packet(transmitter, packet, DropReason::NotReceived);
                 }
             }
         }
@@ -294,8 +303,11 @@ impl<M: Mac> Channel<M> {
 }
 
 /// The MACs of all stations, as the medium sees them.
-struct Macs<'a, 'b, M: Mac, E> {
-    around: &'a mut Surroundings<'b, E>,
+struct Macs<'a, M: Mac, E> {
+    queue: &'a mut Queue<E>,
+    cx: &'a mut Context,
+    receive_path: &'a mut ReceivePath,
+    end: Time,
     channel: ChannelId,
     macs: &'a mut [M],
     wakeups: &'a mut [Wakeup],
@@ -304,12 +316,12 @@ struct Macs<'a, 'b, M: Mac, E> {
     received: bool,
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, '_, M, E> {
+impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, M, E> {
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
     #[inline]
     fn must_act(&mut self, now: Time) -> bool {
-        let Surroundings { queue, cx, receive_path, .. } = &mut *self.around;
+        let Self { queue, cx, receive_path, .. } = self;
         match cx.actions.front() {
             None => false,
             Some(&Action::Arrived { interface, packet, from })
@@ -326,10 +338,10 @@ impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, '_, M, E> {
     }
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, '_, M, E> {
+impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, M, E> {
     #[inline]
     fn comes_first(&self, at: Time, order: Order) -> bool {
-        at <= self.around.end && self.around.queue.comes_first(at, order)
+        at <= self.end && self.queue.comes_first(at, order)
     }
 
     #[inline]
@@ -352,9 +364,9 @@ impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, '_, M,
         let mine = frame.receiver == self.interfaces[station];
         match end.verdict {
             Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
-                self.around.cx.now = now;
+                self.cx.now = now;
                 self.received = true;
-                mac.on_frame(frame, self.shared, self.around.cx);
+                mac.on_frame(frame, self.shared, self.cx);
             }
             Verdict::Decoded => mac.on_other_frame(frame, self.shared, now),
             Verdict::Error => mac.on_error(self.shared, now),
@@ -366,7 +378,7 @@ impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, '_, M,
         if !mac.is_quiet() || mine {
             let deadline = mac.deadline(self.shared).max(now);
             if let Some(at) = self.wakeups[station].set(deadline) {
-                self.around.queue.push(at, Scheduled::Mac(self.channel, station as u32).into());
+                self.queue.push(at, Scheduled::Mac(self.channel, station as u32).into());
             }
         }
         self.must_act(now)

@@ -46,14 +46,12 @@ impl World {
                 return self.walk(channel, transmission);
             }
             Event::Mac(channel, station) => {
-                let (c, station) = (channel.index(), station as usize);
-                if !fired(self.channels[c].wakeup(station), self.cx.now, &mut self.queue, event) {
-                    return;
+                let (channels, around) = self.split();
+                if channels[channel.index()].on_wakeup(station as usize, around) {
+                    self.drain();
+                    self.channels[channel.index()].arm(station as usize, self.cx.now, &mut self.queue);
                 }
-                let (channels, mut around) = self.split();
-                channels[c].on_timer(station, &mut around);
-                self.drain();
-                return self.channels[c].arm(station, self.cx.now, &mut self.queue);
+                return;
             }
             Event::Routing(node) => {
                 let node = node as usize;
@@ -178,8 +176,8 @@ impl World {
     /// first.
     fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         loop {
-            let (channels, mut around) = self.split();
-            let (at, order) = match channels[channel.index()].walk(transmission, &mut around) {
+            let (channels, around) = self.split();
+            let (at, order) = match channels[channel.index()].walk(transmission, around) {
                 Walk::Next(..) if self.exact => return,
                 Walk::Next(at, order) => (at, order),
                 Walk::Interrupted => {
