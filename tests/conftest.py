@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pytest
 from hopyard.results import Results
+from hopyard.scenario import Scenario
+from short import SHORT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
 def _no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Removes COLUMNS, which shells and pytest-xdist set: Hopyard would take it for the width."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Path:
+    """A scenario file with short runs."""
+    path = tmp_path / "short.toml"
+    path.write_text(Scenario(SHORT).to_toml())
+    return path
 
 
 def _table(rows: list[dict[str, object]]) -> pa.Table:

@@ -18,37 +18,14 @@ import hopyard
 import kills
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
 from hopyard.cli import main
 from hopyard.database import StoreError
 from hopyard.folder import Folder, FolderError
 from hopyard.plan import plan
 from hopyard.store import Store
-
-SHORT = {
-    "name": "short",
-    "duration": "2 s",
-    "nodes": {"count": 3, "spacing": "200 m"},
-    "radio": {"receive": "250 m", "sense": "550 m"},
-    "flow": [{"from": 0, "to": 2}],
-}
-TCPS = {"flow.tcp": ["newreno", "vegas"]}
-
-
-@pytest.fixture
-def short(tmp_path: Path) -> Path:
-    path = tmp_path / "short.toml"
-    path.write_text(Scenario(SHORT).to_toml())
-    return path
-
-
-def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
-def process(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    return kills.start([sys.executable, "-m", "hopyard", *map(str, arguments)], **options)
+from short import SHORT, TCPS, command, process
 
 
 def test_a_folder_gives_back_what_was_measured(tmp_path: Path) -> None:

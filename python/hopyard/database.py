@@ -73,7 +73,8 @@ class Database:
         if new and not self.write:
             raise StoreError(f"{self.folder} holds no results: there is no {NAME}")
         if self.write:
-            self._connection = sqlite3.connect(self.path, isolation_level=None)
+            # Who reads a large store without a log lets the writer wait until it has read it.
+            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
             # Readers and the writer do not wait for one another.
             self._connection.execute("PRAGMA journal_mode = WAL")
             # A run that is committed is on the disk, not only on its way there.
@@ -100,6 +101,9 @@ class Database:
         if self.write and not self._has_builds():
             # The file was made before runs had the identity of the build: that of these is unknown.
             self._connection.execute("ALTER TABLE runs ADD COLUMN build TEXT NOT NULL DEFAULT ''")
+        self._read_columns()
+
+    def _read_columns(self) -> None:
         for name in ROWS:
             if (text := self.meta(f"columns of {name}")) is not None:
                 self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
@@ -140,6 +144,23 @@ class Database:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read until the block ends is of one moment, whatever is added meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        with self._named():
+            self._connection.execute("BEGIN")
+        try:
+            # The first run may have been added since the file was opened.
+            with self._named():
+                self._read_columns()
+            yield
+        finally:
+            with self._named():
+                self._connection.execute("COMMIT")
 
     def meta(self, key: str) -> str | None:
         """A note of the store's."""

@@ -24,7 +24,7 @@ from hopyard.store import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.store import StoredCase
+    from hopyard.reading import Maker, StoredCase
 
 
 def of_batch(
@@ -59,32 +59,51 @@ def of_batch(
     )
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a folder held at one moment."""
+
+    results: Results
+    #: What is known of each run, in the order of cases and runs.
+    runs: list[dict[str, object]]
+    makers: list[Maker]
+
+
 def of_store(store: Store) -> Results:
     """What a store holds at the moment."""
-    stored = store.cases()
+    return _part(store).results
+
+
+def _part(store: Store) -> Part:
+    with store.snapshot():
+        stored = store.cases()
+        runs = store.runs()
+        makers = store.makers()
+        found = {name: store.table(name) for name in ROWS}
+        complete = store.complete
+    # A file of series that a run names stays while the run's process lives.
+    found["series"] = _series(store, runs)
     known = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in stored]
     by_number = {case.number: case for case in stored}
-    runs = store.runs()
     empty = _empty()
-    version = next((maker.version for maker in store.makers()), _core.__version__)
-    found = {name: store.table(name) for name in ROWS}
-    found["series"] = _series(store, runs)
+    version = next((maker.version for maker in makers), _core.__version__)
     failures = [
         _failure(by_number[int(str(run["case"]))], int(str(run["run"])), str(run["error"]))
         for run in runs
         if run["state"] == "failed"
     ]
-    return Results(
+    results = Results(
         **{
             name: tables.with_origin(
                 empty[name] if found[name] is None else found[name], known, version
             )
             for name in tables.TABLES
         },
-        complete=store.complete,
+        complete=complete,
         failures=tuple(failures),
         origin=_Folder(store.folder),
     )
+    return Part(results, runs, makers)
 
 
 def load(folders: Sequence[Path]) -> Results:
@@ -94,8 +113,8 @@ def load(folders: Sequence[Path]) -> Results:
     parts = []
     for folder in folders:
         with Store(folder) as store:
-            parts.append(of_store(store))
-    return parts[0] if len(parts) == 1 else _merged(parts, folders)
+            parts.append(_part(store))
+    return parts[0].results if len(parts) == 1 else _merged(parts, folders)
 
 
 def _empty() -> dict[str, pa.Table]:
@@ -129,17 +148,15 @@ def _failure(case: Planned | StoredCase, run: int, error: str) -> Failure:
     return Failure(case.scenario, case.file, case.settings, case.config, case.seed, run, error)
 
 
-def _merged(parts: Sequence[Results], folders: Sequence[Path]) -> Results:
+def _merged(parts: Sequence[Part], folders: Sequence[Path]) -> Results:
     cases: list[Case] = []
     digests: dict[tuple[str, int, int], tuple[str, Path]] = {}
     rows: dict[str, list[pa.Table]] = {name: [] for name in tables.TABLES}
-    versions = dict.fromkeys(part.version for part in parts if part.cases)
+    versions = dict.fromkeys(part.results.version for part in parts if part.results.cases)
     builds: dict[str, Path] = {}
     for part, folder in zip(parts, folders, strict=True):
-        with Store(folder) as store:
-            runs = store.runs()
-            for maker in store.makers():
-                builds.setdefault(maker.name, folder)
+        for maker in part.makers:
+            builds.setdefault(maker.name, folder)
         if len(builds) > 1:
             made = ", ".join(f"{where} by {name}" for name, where in builds.items())
             raise StoreError(
@@ -147,13 +164,13 @@ def _merged(parts: Sequence[Results], folders: Sequence[Path]) -> Results:
                 f"differ: {made}"
             )
         number = {}
-        for case in part.cases:
+        for case in part.results.cases:
             same = [each for each in cases if replace(each, number=0) == replace(case, number=0)]
             if not same:
                 cases.append(replace(case, number=len(cases)))
             number[case.number] = (same or cases[-1:])[0].number
         keep: dict[tuple[int, int], bool] = {}
-        for run in runs:
+        for run in part.runs:
             key = str(run["config"]), int(str(run["seed"])), int(str(run["run"]))
             mine = str(run["digest"]), folder
             other = digests.setdefault(key, mine)
@@ -164,7 +181,7 @@ def _merged(parts: Sequence[Results], folders: Sequence[Path]) -> Results:
                 )
             keep[int(str(run["case"])), key[2]] = other[1] == folder
         for name in tables.TABLES:
-            table = tables.restrict(_bare(getattr(part, name), part), keep)
+            table = tables.restrict(_bare(getattr(part.results, name), part.results), keep)
             renumbered = [number[each] for each in tables.numbers(table, "case").tolist()]
             table = table.set_column(0, "case", pa.array(renumbered, pa.uint32()))
             rows[name].append(table)
@@ -174,8 +191,8 @@ def _merged(parts: Sequence[Results], folders: Sequence[Path]) -> Results:
             name: tables.with_origin(tables.ordered(each), cases, version)
             for name, each in rows.items()
         },
-        complete=all(part.complete for part in parts),
-        failures=tuple(failure for part in parts for failure in part.failures),
+        complete=all(part.results.complete for part in parts),
+        failures=tuple(failure for part in parts for failure in part.results.failures),
         origin=_Folders(tuple(map(_Folder, folders))),
     )
 

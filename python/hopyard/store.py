@@ -17,13 +17,13 @@ import sys
 import time
 import uuid
 import zlib
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.database import ROWS, Database, StoreError
+from hopyard.database import ROWS, StoreError
+from hopyard.reading import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,56 +35,13 @@ if TYPE_CHECKING:
 SERIES = "series"
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A run that is in the store."""
-
-    version: str
-    platform: str
-    state: str
-    quantities: frozenset[str]
-    interval: str
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """What has made runs that are in the store."""
-
-    version: str
-    #: The identity of the build; empty where the run was stored before there was one.
-    build: str
-    platform: str
-    runs: int
-
-    @property
-    def name(self) -> str:
-        """The version with the build."""
-        return f"{self.version} (build {self.build or 'unknown'})"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCase:
-    """A case that is in the store."""
-
-    number: int
-    scenario: str
-    file: str | None
-    settings: dict[str, str]
-    config: str
-    seed: int
-    #: How many runs were asked for.
-    runs: int
-    series: tuple[str, ...]
-    interval: str
-
-
 def here() -> str:
     """This platform, as the store calls it."""
     return f"{platform.system()} {platform.machine()}"
 
 
-class Store(Database):
-    """An open store.
+class Store(Reader):
+    """An open store, to which runs are added.
 
     Raises:
         StoreError: when the file cannot be opened, is no store, or cannot be written.
@@ -96,35 +53,7 @@ class Store(Database):
             files = json.loads(self.meta("files") or "[]")
         self.note(files=json.dumps(list(dict.fromkeys([*files, *names]))))
 
-    @property
-    def complete(self) -> bool:
-        """Whether all runs of the last call were finished."""
-        with self._named():
-            return self.meta("complete") == "yes"
-
     # What is to be run.
-
-    def cases(self) -> list[StoredCase]:
-        """The cases, in the order of the comparison."""
-        with self._named():
-            found = self._connection.execute(
-                "SELECT number, scenario, file, settings, config, seed, runs, series, interval"
-                " FROM cases ORDER BY number"
-            ).fetchall()
-        return [
-            StoredCase(
-                number,
-                scenario,
-                file,
-                dict(json.loads(settings)),
-                config,
-                seed,
-                runs,
-                tuple(json.loads(series)),
-                interval,
-            )
-            for number, scenario, file, settings, config, seed, runs, series, interval in found
-        ]
 
     def register(self, cases: Sequence[Planned]) -> None:
         """Notes what is to be run, with all that makes it again."""
@@ -200,35 +129,6 @@ class Store(Database):
         )
 
     # Runs.
-
-    def kept(self, config: str, seed: int) -> dict[int, Kept]:
-        """The runs of a configuration and seed, by number; one whose series are gone is "lost"."""
-        with self._named():
-            found = self._connection.execute(
-                "SELECT run, version, platform, state, quantities, interval, series FROM runs"
-                " WHERE config = ? AND seed = ?",
-                (config, seed),
-            ).fetchall()
-        return {
-            run: Kept(
-                version,
-                platform,
-                state if series is None or (self.folder / series).exists() else "lost",
-                frozenset(json.loads(quantities)),
-                interval,
-            )
-            for run, version, platform, state, quantities, interval, series in found
-        }
-
-    def makers(self) -> list[Maker]:
-        """The builds and platforms that made the runs; first the one that has made most."""
-        build = "build" if self._has_builds() else "''"
-        with self._named():
-            found = self._connection.execute(
-                f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"
-                " ORDER BY count(*) DESC"
-            ).fetchall()
-        return [Maker(*each) for each in found]
 
     def add(
         self,
@@ -374,59 +274,6 @@ class Store(Database):
         self._connection.execute(f"CREATE INDEX {name}_of_run ON {name} (config, seed, run)")
         self._set(f"columns of {name}", json.dumps(wanted))
         self._tables[name] = wanted
-
-    # Reading.
-
-    def table(self, name: str) -> pa.Table | None:
-        """The rows of all cases, in the order of cases and runs; none if no run has been added."""
-        from hopyard.tables import from_rows
-
-        if name not in self._tables:
-            return None
-        own = "".join(f', r."{column}"' for column, _ in self._tables[name])
-        with self._named():
-            found = self._connection.execute(
-                f"SELECT c.number, r.run{own} FROM cases c JOIN {name} r"
-                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
-            ).fetchall()
-        return from_rows(found, self._tables[name], ("case", "run"))
-
-    def runs(self) -> list[dict[str, object]]:
-        """What is known of each run, in the order of cases and runs."""
-        with self._named(), closing(self._connection.cursor()) as cursor:
-            cursor.execute(
-                "SELECT c.number AS 'case', r.* FROM cases c JOIN runs r"
-                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run"
-            )
-            names = [part[0] for part in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-
-    def scenarios(self) -> dict[str, str]:
-        """The complete scenario behind each configuration hash."""
-        with self._named():
-            found = self._connection.execute("SELECT config, toml FROM configurations")
-            return dict(found.fetchall())
-
-    def inputs(self, config: str) -> tuple[dict[str, bytes], dict[str, str]]:
-        """The movement files of a configuration by name, and the source of its rules by module."""
-        with self._named():
-            row = self._connection.execute(
-                "SELECT files, rules FROM configurations WHERE config = ?", (config,)
-            ).fetchone()
-            files, rules = (json.loads(part) for part in row)
-            contents = {}
-            for name, file_hash in files.items():
-                (content,) = self._connection.execute(
-                    "SELECT content FROM files WHERE hash = ?", (file_hash,)
-                ).fetchone()
-                contents[name] = zlib.decompress(content)
-            sources = {}
-            for source_hash in rules.values():
-                module, source = self._connection.execute(
-                    "SELECT module, source FROM rules WHERE hash = ?", (source_hash,)
-                ).fetchone()
-                sources[module] = source
-        return contents, sources
 
     def sweep(self) -> None:
         """Removes files of series that no run names: the process that wrote them was killed."""

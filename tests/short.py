@@ -1,0 +1,30 @@
+"""A scenario of short runs, and the command as tests call it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import kills
+from click.testing import CliRunner, Result
+from hopyard.cli import main
+
+if TYPE_CHECKING:
+    import subprocess
+
+SHORT = {
+    "name": "short",
+    "duration": "2 s",
+    "nodes": {"count": 3, "spacing": "200 m"},
+    "radio": {"receive": "250 m", "sense": "550 m"},
+    "flow": [{"from": 0, "to": 2}],
+}
+TCPS = {"flow.tcp": ["newreno", "vegas"]}
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def process(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    return kills.start([sys.executable, "-m", "hopyard", *map(str, arguments)], **options)
