@@ -6,7 +6,7 @@ import atexit
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from hopyard import _core, tables
 from hopyard.database import NAME, ROWS, StoreError
+from hopyard.merging import Part, completed, documents, merged
 from hopyard.plan import Planned, numbers
 from hopyard.results import Case, Failure, Results
 from hopyard.scenario import Scenario
@@ -24,7 +25,7 @@ from hopyard.store import Store
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.reading import Maker, StoredCase
+    from hopyard.reading import StoredCase
 
 
 def of_batch(
@@ -33,10 +34,13 @@ def of_batch(
     parts: Sequence[Sequence[pa.Table]],
 ) -> Results:
     """The results of runs that were kept in memory."""
-    known = [
-        Case(number, each.scenario, each.settings, each.config, each.seed)
-        for number, each in enumerate(cases)
-    ]
+    known = completed(
+        [
+            Case(number, each.scenario, each.settings, each.config, each.seed)
+            for number, each in enumerate(cases)
+        ],
+        lambda case: json.loads(cases[case.number].core.to_json(defaults=True)),
+    )
     empty = _empty()
     merged = {
         name: tables.ordered([empty[name], *(part[place] for part in parts)])
@@ -59,62 +63,59 @@ def of_batch(
     )
 
 
-@dataclass(frozen=True)
-class Part:
-    """What a folder held at one moment."""
-
-    results: Results
-    #: What is known of each run, in the order of cases and runs.
-    runs: list[dict[str, object]]
-    makers: list[Maker]
-
-
 def of_store(store: Store) -> Results:
     """What a store holds at the moment."""
-    return _part(store).results
-
-
-def _part(store: Store) -> Part:
-    with store.snapshot():
-        stored = store.cases()
-        runs = store.runs()
-        makers = store.makers()
-        found = {name: store.table(name) for name in ROWS}
-        complete = store.complete
-    # A file of series that a run names stays while the run's process lives.
-    found["series"] = _series(store, runs)
-    known = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in stored]
-    by_number = {case.number: case for case in stored}
-    empty = _empty()
-    version = next((maker.version for maker in makers), _core.__version__)
-    failures = [
-        _failure(by_number[int(str(run["case"]))], int(str(run["run"])), str(run["error"]))
-        for run in runs
-        if run["state"] == "failed"
-    ]
-    results = Results(
-        **{
-            name: tables.with_origin(
-                empty[name] if found[name] is None else found[name], known, version
-            )
-            for name in tables.TABLES
-        },
-        complete=complete,
-        failures=tuple(failures),
-        origin=_Folder(store.folder),
-    )
-    return Part(results, runs, makers)
+    return _results([part_of(store)])
 
 
 def load(folders: Sequence[Path]) -> Results:
-    """The results of folders, as one."""
+    """The results of folders, as one; a folder that is given twice is read once."""
     if not folders:
         raise ValueError("there is no folder to read")
-    parts = []
+    different: dict[Path, Path] = {}
     for folder in folders:
+        different.setdefault(folder.resolve(), folder)
+    parts = []
+    for folder in different.values():
         with Store(folder) as store:
-            parts.append(_part(store))
-    return parts[0].results if len(parts) == 1 else _merged(parts, folders)
+            parts.append(part_of(store))
+    return _results(parts)
+
+
+def part_of(store: Store) -> Part:
+    """What a store holds at the moment."""
+    with store.snapshot():
+        cases = store.cases()
+        runs = store.runs()
+        makers = store.makers()
+        rows = {name: store.table(name) for name in ROWS}
+        complete = store.complete
+    # A file of series that a run names stays while the run's process lives.
+    rows["series"] = _series(store, runs)
+    empty = _empty()
+    whole = {name: empty[name] if rows[name] is None else rows[name] for name in tables.TABLES}
+    return Part(store.folder, cases, runs, makers, whole, complete)
+
+
+def _results(parts: Sequence[Part]) -> Results:
+    if len(parts) == 1:
+        (part,) = parts
+        by_number = {case.number: case for case in part.cases}
+        cases = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in part.cases]
+        rows = part.rows
+        failed = [(by_number[run["case"]], run) for run in part.runs if run["state"] == "failed"]
+    else:
+        all_parts = merged(parts)
+        cases, rows, failed = all_parts.cases, all_parts.rows, all_parts.failed
+    folders = [part.folder for part in parts]
+    known = completed(cases, documents(folders))
+    version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
+    return Results(
+        **{name: tables.with_origin(rows[name], known, version) for name in tables.TABLES},
+        complete=all(part.complete for part in parts),
+        failures=tuple(_failure(case, run["run"], run["error"]) for case, run in failed),
+        origin=_Folders(tuple(folders)),
+    )
 
 
 def _empty() -> dict[str, pa.Table]:
@@ -148,62 +149,6 @@ def _failure(case: Planned | StoredCase, run: int, error: str) -> Failure:
     return Failure(case.scenario, case.file, case.settings, case.config, case.seed, run, error)
 
 
-def _merged(parts: Sequence[Part], folders: Sequence[Path]) -> Results:
-    cases: list[Case] = []
-    digests: dict[tuple[str, int, int], tuple[str, Path]] = {}
-    rows: dict[str, list[pa.Table]] = {name: [] for name in tables.TABLES}
-    versions = dict.fromkeys(part.results.version for part in parts if part.results.cases)
-    builds: dict[str, Path] = {}
-    for part, folder in zip(parts, folders, strict=True):
-        for maker in part.makers:
-            builds.setdefault(maker.name, folder)
-        if len(builds) > 1:
-            made = ", ".join(f"{where} by {name}" for name, where in builds.items())
-            raise StoreError(
-                f"the folders were made by different builds of Hopyard, and their results may "
-                f"differ: {made}"
-            )
-        number = {}
-        for case in part.results.cases:
-            same = [each for each in cases if replace(each, number=0) == replace(case, number=0)]
-            if not same:
-                cases.append(replace(case, number=len(cases)))
-            number[case.number] = (same or cases[-1:])[0].number
-        keep: dict[tuple[int, int], bool] = {}
-        for run in part.runs:
-            key = str(run["config"]), int(str(run["seed"])), int(str(run["run"]))
-            mine = str(run["digest"]), folder
-            other = digests.setdefault(key, mine)
-            if run["state"] == "done" and other[0] != mine[0]:
-                raise StoreError(
-                    f"{other[1]} and {folder} have different results of run {key[2]} of "
-                    f"configuration {key[0]}, seed {key[1]}"
-                )
-            keep[int(str(run["case"])), key[2]] = other[1] == folder
-        for name in tables.TABLES:
-            table = tables.restrict(_bare(getattr(part.results, name), part.results), keep)
-            renumbered = [number[each] for each in tables.numbers(table, "case").tolist()]
-            table = table.set_column(0, "case", pa.array(renumbered, pa.uint32()))
-            rows[name].append(table)
-    version = next(iter(versions), _core.__version__)
-    return Results(
-        **{
-            name: tables.with_origin(tables.ordered(each), cases, version)
-            for name, each in rows.items()
-        },
-        complete=all(part.results.complete for part in parts),
-        failures=tuple(failure for part in parts for failure in part.results.failures),
-        origin=_Folders(tuple(map(_Folder, folders))),
-    )
-
-
-def _bare(table: pa.Table, results: Results) -> pa.Table:
-    """The table without what `with_origin` has added, but for the numbers of case and run."""
-    added = {"scenario", *results.settings, "seed", "config", "version"}
-    names = [name for name in table.column_names if name not in added | {"case", "run"}]
-    return table.select(["case", "run", *names])
-
-
 @dataclass(frozen=True)
 class _Batch:
     """Results that were made in this process."""
@@ -221,31 +166,16 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class _Folder:
-    """Results that were read from a folder."""
-
-    folder: Path
-
-    def scenario(self, case: Case) -> Scenario:
-        with Store(self.folder) as store:
-            return stored_scenario(store, case.config, case.seed, case.scenario)
-
-    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
-        del force
-        return tables.write(results, folder, format, ())
-
-
-@dataclass(frozen=True)
 class _Folders:
-    """Results that were read from several folders."""
+    """Results that were read from folders."""
 
-    parts: tuple[_Folder, ...]
+    folders: tuple[Path, ...]
 
     def scenario(self, case: Case) -> Scenario:
-        for part in self.parts:
-            with Store(part.folder) as store:
-                if case.config in store.scenarios():
-                    return part.scenario(case)
+        for folder in self.folders:
+            with Store(folder) as store:
+                if store.scenario(case.config) is not None:
+                    return stored_scenario(store, case.config, case.seed, case.scenario)
         raise ValueError(f"the scenario of {case} is not known")
 
     def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
@@ -271,9 +201,8 @@ def _save(
         }
         new = [each for each in records if (each.case, each.run) in wanted]
         if new:
-            keep = {(each.case, each.run): (each.case, each.run) in wanted for each in records}
             folder.store.add(
-                cases, new, {name: tables.restrict(table, keep) for name, table in rows.items()}
+                cases, new, {name: tables.restrict(table, wanted) for name, table in rows.items()}
             )
         done = all(not case.runs for case in folder.missing(cases))
         folder.store.note(complete="yes" if done else "no")
@@ -310,7 +239,9 @@ def stored_scenario(store: Store, config: str, seed: int, name: str) -> Scenario
     Raises:
         ScenarioError: when it cannot be read, as when a rule of it is not to be found.
     """
-    text = store.scenarios()[config]
+    text = store.scenario(config)
+    if text is None:
+        raise StoreError(f"{store.path}: there is no configuration {config}")
     files, rules = store.inputs(config)
     base = Path(tempfile.mkdtemp(prefix="hopyard-"))
     atexit.register(shutil.rmtree, base, ignore_errors=True)

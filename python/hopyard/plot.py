@@ -118,8 +118,9 @@ def comparison(results: Results, measure: str = "goodput", x: str | None = None)
 def _settings(results: Results, case: Case, x: str | None) -> dict[str, str]:
     """A case's compared keys with its values, its scenario among them, and `x` if it has that."""
     settings = {"scenario": case.scenario, **case.settings}
-    if x is not None and x not in settings:
+    if x is not None and not settings.get(x):
         value = results.setting(case, x)
+        settings.pop(x, None)
         if value is not None:
             settings[x] = value
     return settings

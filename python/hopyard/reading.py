@@ -149,11 +149,13 @@ class Reader(Database):
             names = [part[0] for part in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def scenarios(self) -> dict[str, str]:
-        """The complete scenario behind each configuration hash."""
+    def scenario(self, config: str) -> str | None:
+        """The complete scenario behind a configuration hash."""
         with self._named():
-            found = self._connection.execute("SELECT config, toml FROM configurations")
-            return dict(found.fetchall())
+            row = self._connection.execute(
+                "SELECT toml FROM configurations WHERE config = ?", (config,)
+            ).fetchone()
+        return None if row is None else str(row[0])
 
     def inputs(self, config: str) -> tuple[dict[str, bytes], dict[str, str]]:
         """The movement files of a configuration by name, and the source of its rules by module."""

@@ -126,7 +126,7 @@ class Results:
         The key need not be a compared key: `results.setting(case, "nodes.count")`.
         """
         case = self.own(case)
-        if key in case.settings:
+        if case.settings.get(key):
             return case.settings[key]
         if self.origin is None:
             return None

@@ -306,9 +306,7 @@ class Scenario(Section):
 
         That of a key in a list of tables, such as `flow.tcp`, is the value that all of them share.
         """
-        found = _values(self._complete, _steps(key))
-        texts = {value if isinstance(value, str) else json.dumps(value) for value in found}
-        return texts.pop() if len(texts) == 1 else None
+        return value_of(self._complete, key)
 
     def copy(self) -> Scenario:
         """An independent scenario with the same keys."""
@@ -356,6 +354,13 @@ class Scenario(Section):
             _put(document, path, value)
         text = _json(document)
         self._adopt(_core.Scenario.from_json(text, self._base), json.loads(text), self._base)
+
+
+def value_of(complete: Mapping[str, Any], key: str) -> str | None:
+    """The value of a key of a complete scenario as text; none where it has no single value."""
+    found = _values(complete, _steps(key))
+    texts = {value if isinstance(value, str) else json.dumps(value) for value in found}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def _values(where: Any, path: Sequence[_Step]) -> list[Any]:

@@ -152,8 +152,8 @@ class Store(Reader):
                     raise
                 raise StoreError(error.errno or 0, error.strerror or "", error.filename) from error
             for one in records:
-                keep = {(each.case, each.run): each is one for each in records}
-                self.add(cases, [one], {name: restrict(t, keep) for name, t in tables.items()})
+                mine = {(one.case, one.run)}
+                self.add(cases, [one], {name: restrict(t, mine) for name, t in tables.items()})
 
     def _add(
         self,
