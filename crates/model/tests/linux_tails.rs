@@ -60,6 +60,7 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
         window: 4000,
         nagle: false,
         recovery: recovery::Choice::Rack,
+        echo_copies: tcp::EchoCopies::Last,
         min_rto: Span::from_millis(200),
         fast_retransmit_restarts_timer: true,
         ..tcp::Params::of_profile("rfc")

@@ -26,7 +26,7 @@ mod tests;
 
 pub use self::core::{Core, Judged};
 pub(crate) use self::core::{is_earlier, milliseconds};
-pub use self::params::{Close, Connect, Estimation, IdleRestart, Params, Reader, RecoveryExit};
+pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit};
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::rtt::Estimator;
 pub use self::scoreboard::{Acked, Board, Segment};

@@ -41,6 +41,19 @@ pub enum Reader {
     Steady,
 }
 
+/// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later than the
+/// segment whose timestamp it echoes now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EchoCopies {
+    /// All (RFC 7323 §4.3 (2) and appendix D; ns-2).
+    All,
+    /// Those that reach the last acknowledgement, as a copy of the last segment does (Linux, FreeBSD).
+    Last,
+    /// None: they lie before the window (RFC 7323 §5.3 R2).
+    None,
+}
+
 /// How the retransmission timeout is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -136,6 +149,10 @@ pub struct Params {
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
     pub timestamps: bool,
+    /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later: "all"
+    /// (RFC 7323 §4.3 and appendix D), "last" (those that reach the last acknowledgement: Linux, FreeBSD) or "none"
+    /// (RFC 7323 §5.3). Both: all (`update_ts`).
+    pub echo_copies: EchoCopies,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
     /// The timeout before the first sample. rfc: 1 s (RFC 6298 §2.1); ns2: 3 s (`rtxcur_init_`).
@@ -206,6 +223,7 @@ impl params::Params for Params {
             sample_partial_acks: true,
             max_burst: 0,
             timestamps: true,
+            echo_copies: EchoCopies::All,
             estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
             min_rto: Span::from_secs(1),

@@ -4,7 +4,7 @@ use hopyard_engine::{Span, Time};
 
 use super::buffer::Buffer;
 use super::core::{is_earlier, milliseconds};
-use super::params::{Connect, Params};
+use super::params::{Connect, EchoCopies, Params};
 use super::{Connection, header_bytes};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Verdict};
@@ -140,14 +140,20 @@ impl TcpReceiver {
         }
     }
 
-    /// TS.Recent (RFC 7323 §4.3): it never goes back, and belongs to the segment at the left edge of the window. A
-    /// segment from before the window is not acceptable and leaves it alone (§5.3 R2), so that the sender can
-    /// distinguish a spurious retransmission from the original.
+    /// TS.Recent: it belongs to the segment at the left edge of the window, and never goes back (RFC 7323 §4.3 (2)). A
+    /// retransmission after a lost acknowledgement sets it too. Otherwise the acknowledgement of the retransmission
+    /// would echo the time of the original, and the sender would take a round-trip sample as long as an outage. RFC
+    /// 7323 contradicts itself here: §4.3 and appendix D say so, but §5.3 R2 rejects a segment before the window first.
     fn note_timestamp(&mut self, header: &TcpHeader) {
         let Some((value, _)) = header.timestamps else { return };
-        let end = header.seq + u64::from(header.len) + u64::from(header.flags.syn) + u64::from(header.flags.fin);
-        let acceptable = end > self.next || (end == header.seq && header.seq == self.next);
-        if acceptable && self.echo.is_none_or(|recent| !is_earlier(value, recent)) && header.seq <= self.last_ack {
+        let (start, last) = (header.seq, self.last_ack);
+        let end = start + u64::from(header.len) + u64::from(header.flags.syn) + u64::from(header.flags.fin);
+        let may_set = match self.params.echo_copies {
+            EchoCopies::All => true,
+            EchoCopies::Last => last <= end,
+            EchoCopies::None => end > self.next || (end == start && start == self.next),
+        };
+        if may_set && start <= last && self.echo.is_none_or(|recent| !is_earlier(value, recent)) {
             self.echo = Some(value);
         }
     }
