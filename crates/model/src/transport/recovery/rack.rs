@@ -92,11 +92,12 @@ impl Rack {
         }
     }
 
-    /// §6.2 steps 1 to 3 for one newly delivered segment.
+    /// §6.2 steps 1 to 3 for one newly delivered segment, without `RACK.rtt`. Returns when the segment was sent, if that
+    /// is known.
     ///
     /// `fack` is `RACK.fack` before the acknowledgement, because segments reported by one acknowledgement may have
     /// arrived in any order. `echo` is the timestamp that it echoes, if the timestamp can belong to the segment.
-    fn deliver(&mut self, segment: &Segment, fack: u64, core: &mut Core, echo: Option<u32>) {
+    fn deliver(&mut self, segment: &Segment, fack: u64, core: &mut Core, echo: Option<u32>) -> Option<Time> {
         let again = segment.transmissions > 1;
         let rtt = core.now.since(segment.sent);
         self.fack = self.fack.max(segment.end());
@@ -106,16 +107,16 @@ impl Rack {
             // fast for the second.
             let older = echo.is_some_and(|echo| is_earlier(echo, milliseconds(segment.sent)));
             if older || core.min_rtt.is_some_and(|min| rtt < min) {
-                return;
+                return None;
             }
         } else {
             core.note_round_trip(rtt);
             self.measured = true;
         }
-        self.rtt = rtt;
         if self.newest.is_none_or(|newest| (segment.sent, segment.end()) > newest) {
             self.newest = Some((segment.sent, segment.end()));
         }
+        Some(segment.sent)
     }
 
     /// §6.2 step 4: the time by which a segment may be overtaken.
@@ -269,13 +270,13 @@ fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
 impl LossRecovery for Rack {
     fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
         self.judge_probe(core, control, header);
-        let fack = self.fack;
+        let (fack, mut latest) = (self.fack, None);
         let mut index = 0;
         while let Some(&segment) = core.board.get(index)
             && segment.end() <= header.ack
         {
             if !segment.sacked {
-                self.deliver(&segment, fack, core, header.timestamps.map(|(_, echo)| echo));
+                latest = latest.max(self.deliver(&segment, fack, core, header.timestamps.map(|(_, echo)| echo)));
             }
             index += 1;
         }
@@ -287,10 +288,15 @@ impl LossRecovery for Rack {
                 // TS.Recent does not change while there is a gap (RFC 7323 §4.3), so the echo gives no information
                 // about the segments that SACK reports.
                 if !segment.sacked {
-                    self.deliver(&segment, fack, core, None);
+                    latest = latest.max(self.deliver(&segment, fack, core, None));
                 }
                 index += 1;
             }
+        }
+        // §6.2 step 2 goes through the segments in ascending order of transmission time, so the most recently sent one
+        // gives `RACK.rtt`.
+        if let Some(sent) = latest {
+            self.rtt = core.now.since(sent);
         }
     }
 

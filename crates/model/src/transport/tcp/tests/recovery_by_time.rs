@@ -234,6 +234,39 @@ fn an_overtaken_segment_has_its_part_in_the_allowance() {
     assert_eq!(talk.sender.deadline(), sent + Span::from_millis(45));
 }
 
+/// RFC 8985 §6.2 step 2: if an acknowledgement delivers several segments, the most recently sent gives `RACK.rtt`, not
+/// the one with the highest sequence number. Here this is the retransmission of segment 1. The reports of 5 to 11 are
+/// lost.
+#[test]
+fn a_retransmission_that_was_sent_last_gives_the_round_trip() {
+    for timestamps in [false, true] {
+        let params = Params { recovery: Choice::Rack, timestamps, ..params(RFC) };
+        let (mut talk, _) = Talk::with(&params, "sack", RFC);
+        // The receiver's answers at these times, with the timestamps that it echoes.
+        let answer = |talk: &mut Talk, millis: u64, ack: u64, echo: u32, blocks: &[(u64, u64)]| {
+            let seq = |segment: u64| talk.origin + segment * SEGMENT;
+            let header = TcpHeader {
+                ack: seq(ack),
+                window: 1 << 20,
+                timestamps: timestamps.then_some((0, echo)),
+                sack: SackBlocks::new(seq(ack), blocks.iter().map(|&(from, to)| (seq(from), seq(to)))),
+                flags: TcpFlags { ack: true, ..TcpFlags::default() },
+                ..TcpHeader::default()
+            };
+            talk.now = Time::ZERO + Span::from_millis(millis);
+            talk.receive(header)
+        };
+        assert_eq!(answer(&mut talk, 200, 1, 100, &[]), "10 11");
+        assert_eq!(answer(&mut talk, 270, 1, 100, &[(2, 3)]), "12");
+        assert_eq!(answer(&mut talk, 280, 1, 100, &[(2, 4)]), "13");
+        assert_eq!(answer(&mut talk, 290, 1, 100, &[(2, 5)]), "r1");
+        // 12 and 13 are lost. They were sent before the retransmission, more than its round trip of 100 ms ago. Segment
+        // 11 took 190 ms.
+        let sent = answer(&mut talk, 390, 12, 290, &[]);
+        assert!(sent.starts_with("r12 r13"), "timestamps {timestamps}: {sent}");
+    }
+}
+
 /// What the sender sends on each of 19 acknowledgements after the loss of the first of 20 segments: new data, a
 /// retransmission, or nothing.
 fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
