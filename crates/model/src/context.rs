@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use hopyard_engine::{Digest, Time};
 
 pub use self::losses::{Break, LossLog, Lost};
-use crate::address::InterfaceId;
-use crate::packet::{Body, FlowId, NodeId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::packet::{Body, FlowId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// Why a packet was lost. Every lost packet has one of these reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,9 +97,9 @@ impl DropReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteChange {
     /// Where the route leads.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The next hop and the number of hops, or nothing when the route is lost.
-    pub route: Option<(NodeId, u8)>,
+    pub route: Option<(Address, u8)>,
 }
 
 /// An action that a handler requests.
@@ -118,8 +118,8 @@ pub enum Action {
         node: NodeId,
         /// What.
         packet: PacketId,
-        /// The neighbour, or [`NodeId::BROADCAST`].
-        next_hop: NodeId,
+        /// The neighbour, or [`Address::BROADCAST`].
+        next_hop: Address,
     },
     /// As `Send`, after a delay (such as a broadcast jitter).
     SendLater {
@@ -127,8 +127,8 @@ pub enum Action {
         node: NodeId,
         /// What.
         packet: PacketId,
-        /// The neighbour, or [`NodeId::BROADCAST`].
-        next_hop: NodeId,
+        /// The neighbour, or [`Address::BROADCAST`].
+        next_hop: Address,
         /// When.
         at: Time,
     },
@@ -137,7 +137,7 @@ pub enum Action {
         /// Where.
         node: NodeId,
         /// The next hop.
-        next_hop: NodeId,
+        next_hop: Address,
     },
     /// A segment cannot be forwarded. Its source is told, if it uses such notices.
     Unreachable {
@@ -165,11 +165,11 @@ pub enum Action {
     /// A packet goes up to IP from the link, or from a wire.
     Receive {
         /// Where.
-        node: NodeId,
+        interface: InterfaceId,
         /// What.
         packet: PacketId,
-        /// The neighbour that sent it.
-        from: NodeId,
+        /// The neighbour's interface that sent it.
+        from: InterfaceId,
     },
     /// Address resolution or the MAC could not deliver a packet to a neighbour, and gives it back.
     LinkFailed {
@@ -233,6 +233,31 @@ impl DropCounts {
     }
 }
 
+/// Which node has an address. The first interface of each node has the node's number as its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owners {
+    nodes: u32,
+    further: Vec<NodeId>,
+}
+
+impl Owners {
+    /// So many nodes, each with one interface, and the nodes of the further interfaces in order.
+    #[must_use]
+    pub const fn new(nodes: u32, further: Vec<NodeId>) -> Self {
+        Self { nodes, further }
+    }
+
+    /// The node that has an address. Of the broadcast address, no node.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, address: Address) -> NodeId {
+        match address.0.checked_sub(self.nodes) {
+            Some(place) => self.further.get(place as usize).copied().unwrap_or(NodeId(address.0)),
+            None => NodeId(address.0),
+        }
+    }
+}
+
 /// The part of the world that a handler sees.
 #[derive(Debug, Default)]
 pub struct Context {
@@ -240,6 +265,8 @@ pub struct Context {
     pub now: Time,
     /// Every packet that exists.
     pub packets: PacketPool,
+    /// The nodes that have the addresses beyond those of first interfaces, and the number of first interfaces.
+    pub owners: Owners,
     /// The actions that handlers have requested, first in, first out.
     pub actions: VecDeque<Action>,
     /// Why the link returned the packet that routing is handling. This is the reason of the drop if routing does not
@@ -258,6 +285,13 @@ pub struct Context {
 }
 
 impl Context {
+    /// Whether an address is one of a node's.
+    #[inline]
+    #[must_use]
+    pub fn is_local(&self, node: NodeId, address: Address) -> bool {
+        self.owners.of(address) == node
+    }
+
     /// Requests an action.
     #[inline]
     pub fn act(&mut self, action: Action) {
@@ -283,8 +317,8 @@ impl Context {
     /// Makes a packet with a routing message. `size` includes the IP and UDP headers, which the caller has added.
     pub fn originate_routing(
         &mut self,
-        source: NodeId,
-        destination: NodeId,
+        source: Address,
+        destination: Address,
         ttl: u8,
         size: u32,
         message: RoutingMessage,
@@ -349,8 +383,8 @@ mod tests {
         let mut cx = Context::default();
         let packet = Packet {
             created: Time::ZERO,
-            source: NodeId(0),
-            destination: NodeId(1),
+            source: Address(0),
+            destination: Address(1),
             flow: FlowId(0),
             size: 100,
             ttl: 32,

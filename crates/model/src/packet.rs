@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::WireError;
 
-pub use crate::address::NodeId;
+use crate::address::Address;
 
 /// The number of a flow, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,9 +50,9 @@ pub struct Packet {
     /// When the packet was originated; a retransmission is a new packet.
     pub created: Time,
     /// Source address.
-    pub source: NodeId,
+    pub source: Address,
     /// Destination address.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The flow it belongs to, or [`FlowId::NONE`].
     pub flow: FlowId,
     /// Size in bytes with all headers from IP up.
@@ -87,9 +87,9 @@ pub struct Quote {
     /// The flow, which addresses and ports name on the wire.
     pub flow: FlowId,
     /// The source of the segment.
-    pub source: NodeId,
+    pub source: Address,
     /// The destination of the segment.
-    pub destination: NodeId,
+    pub destination: Address,
     /// Its sequence number.
     pub seq: u64,
     /// Its total length on the wire, in bytes.
@@ -215,7 +215,7 @@ pub enum ArpMessage {
     /// Who has `target`?
     Request {
         /// The address asked for.
-        target: NodeId,
+        target: Address,
     },
     /// The sender of this packet has the requested address.
     Reply,
@@ -242,9 +242,9 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     /// The node that sends the message.
-    pub source: NodeId,
+    pub source: Address,
     /// The address of a node.
-    pub address: &'a dyn Fn(NodeId) -> Ipv4Addr,
+    pub address: &'a dyn Fn(Address) -> Ipv4Addr,
 }
 
 /// What carries the messages of a routing protocol.

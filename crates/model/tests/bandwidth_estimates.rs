@@ -4,9 +4,9 @@
 mod common;
 
 use hopyard_engine::Span;
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::observe::Outcome;
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Quantity, Spec, WireSpec};
 

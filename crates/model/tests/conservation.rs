@@ -4,10 +4,10 @@ mod common;
 
 use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, random_waypoint};
 use hopyard_model::observe::Outcome;
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::routing;

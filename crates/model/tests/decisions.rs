@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Rng, Span};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::{DecisionRow, Outcome};
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
 use hopyard_model::transport::congestion::welcome::{self, Welcome};

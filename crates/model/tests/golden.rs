@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::link::{Limit, RoutingPackets};
 use hopyard_model::mobility::movement_file::{Movements, Reading};
 use hopyard_model::mobility::{self, random_waypoint, waypoints};
 use hopyard_model::observe::Outcome;
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::routing::static_routes::{self, Others};

@@ -10,9 +10,9 @@ mod common;
 
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, WireSpec};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hopyard_engine::{Span, Streams};
+use hopyard_model::address::NodeId;
 use hopyard_model::mobility::movement_file;
-use hopyard_model::packet::NodeId;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::{mac, routing};
 use serde_json::Value;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hopyard_engine::{Span, Streams, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};

@@ -4,7 +4,8 @@
 use hopyard_engine::Time;
 
 use super::DropReason;
-use crate::packet::{Body, NodeId, Packet, PacketKind};
+use crate::address::{Address, NodeId};
+use crate::packet::{Body, Packet, PacketKind};
 
 /// The MAC or the address resolution of a node could not deliver a packet to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct Break {
     /// The node.
     pub node: NodeId,
     /// The neighbour.
-    pub next_hop: NodeId,
+    pub next_hop: Address,
     /// Whether the neighbour could have decoded the frames without interference.
     pub in_range: bool,
 }
@@ -151,8 +152,8 @@ mod tests {
         let header = TcpHeader { seq, ack, len, flags, ..TcpHeader::default() };
         cx.originate(Packet {
             created: cx.now,
-            source: NodeId(0),
-            destination: NodeId(9),
+            source: Address(0),
+            destination: Address(9),
             flow: FlowId(flow),
             size: 40 + len,
             ttl: 32,
@@ -196,7 +197,7 @@ mod tests {
         let note = |cx: &mut Context, millis, node, flow, in_range| {
             cx.now = at(millis);
             let packet = segment(cx, flow, 0, 500, 0);
-            let broken = Break { at: cx.now, node: NodeId(node), next_hop: NodeId(node + 1), in_range };
+            let broken = Break { at: cx.now, node: NodeId(node), next_hop: Address(node + 1), in_range };
             cx.losses.on_break(&cx.packets[packet], broken);
             packet
         };

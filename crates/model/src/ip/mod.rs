@@ -8,7 +8,8 @@ use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::{Body, NodeId, Packet};
+use crate::address::Address;
+use crate::packet::{Body, Packet};
 use crate::params::{self, Fault};
 
 /// Parameters of the network layer.
@@ -47,13 +48,15 @@ pub enum Arrival {
     Expired,
 }
 
-/// Counts the hop by which `packet` came to `node`, and returns what to do with the packet.
-pub fn arrive(packet: &mut Packet, node: NodeId) -> Arrival {
+/// Counts the hop by which `packet` came to a node, and returns what to do with the packet. `is_local` says whether an
+/// address is the node's.
+#[inline]
+pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
     packet.hops = packet.hops.saturating_add(1);
     if matches!(packet.body, Body::Routing(_)) {
         return Arrival::Routing;
     }
-    if packet.destination == node || packet.destination.is_broadcast() {
+    if is_local(packet.destination) || packet.destination.is_broadcast() {
         return Arrival::Local;
     }
     if packet.ttl <= 1 {
@@ -74,18 +77,18 @@ mod tests {
     fn the_ttl_limits_the_hops() {
         let mut packet = Packet {
             created: Time::ZERO,
-            source: NodeId(0),
-            destination: NodeId(9),
+            source: Address(0),
+            destination: Address(9),
             flow: FlowId(0),
             size: 100,
             ttl: 3,
             hops: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         };
-        assert_eq!(arrive(&mut packet, NodeId(1)), Arrival::Forward);
-        assert_eq!(arrive(&mut packet, NodeId(2)), Arrival::Forward);
+        assert_eq!(arrive(&mut packet, |it| it == Address(1)), Arrival::Forward);
+        assert_eq!(arrive(&mut packet, |it| it == Address(2)), Arrival::Forward);
         assert_eq!((packet.ttl, packet.hops), (1, 2));
-        assert_eq!(arrive(&mut packet, NodeId(3)), Arrival::Expired);
-        assert_eq!(arrive(&mut packet, NodeId(9)), Arrival::Local);
+        assert_eq!(arrive(&mut packet, |it| it == Address(3)), Arrival::Expired);
+        assert_eq!(arrive(&mut packet, |it| it == Address(9)), Arrival::Local);
     }
 }

@@ -13,8 +13,9 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{ArpMessage, Body, FlowId, NodeId, Packet, PacketId};
+use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// The size of a message for IPv4 over 802 addresses, in bytes (RFC 826).
@@ -131,15 +132,17 @@ enum State {
     Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },
 }
 
-/// The address resolution of one node.
+/// The address resolution of one interface.
 #[derive(Clone, Debug)]
 pub struct Arp {
     node: NodeId,
+    /// The address of the interface.
+    address: Address,
     params: Params,
     /// Sorted by neighbour; there are few neighbours.
-    neighbours: Vec<(NodeId, State)>,
+    neighbours: Vec<(Address, State)>,
     /// Frames for the link to send, each with its receiver.
-    ready: Vec<(PacketId, NodeId)>,
+    ready: Vec<(PacketId, Address)>,
     deadline: Time,
     rng: Rng,
 }
@@ -147,13 +150,13 @@ pub struct Arp {
 impl Arp {
     /// Address resolution that knows no address yet.
     #[must_use]
-    pub fn new(node: NodeId, params: Params, rng: Rng) -> Self {
-        Self { node, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER, rng }
+    pub fn new(node: NodeId, address: Address, params: Params, rng: Rng) -> Self {
+        Self { node, address, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER, rng }
     }
 
     /// Resolves the address for a packet to a neighbour. If the result is false, address resolution keeps the packet.
     /// Later the packet comes back through [`Arp::take_ready`] or as `Action::LinkFailed`, or it is dropped.
-    pub fn resolve(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) -> bool {
+    pub fn resolve(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) -> bool {
         if self.params.resolution == Resolution::Off {
             return true;
         }
@@ -177,7 +180,7 @@ impl Arp {
             *requests = 0;
             held.push_back(packet);
             for packet in held.drain(..) {
-                let (interface, to) = (self.node.into(), next_hop.into());
+                let (interface, to) = (self.address.into(), next_hop.into());
                 cx.act(Action::LinkFailed { interface, packet, to, reason: DropReason::ArpFailed });
             }
             return false;
@@ -200,15 +203,15 @@ impl Arp {
     }
 
     /// Receives a message from the neighbour `from`, and removes its packet.
-    pub fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    pub fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let Packet { destination, body, .. } = cx.deliver(packet);
         let Body::Arp(message) = body else { unreachable!("the link hands over messages of address resolution only") };
         if self.params.resolution == Resolution::Off {
             return;
         }
         let for_me = match message {
-            ArpMessage::Request { target } => target == self.node,
-            ArpMessage::Reply => destination == self.node,
+            ArpMessage::Request { target } => target == self.address,
+            ArpMessage::Reply => destination == self.address,
         };
         // RFC 826: update the entry of a known sender; add the sender of a message for this node.
         let found = self.find(from);
@@ -232,7 +235,7 @@ impl Arp {
     /// The deadline is reached: repeats requests, or gives the packets back as failed.
     pub fn on_timer(&mut self, cx: &mut Context) {
         let mut again = Vec::new();
-        let (node, params, rng) = (self.node, &self.params, &mut self.rng);
+        let (address, params, rng) = (self.address, &self.params, &mut self.rng);
         self.neighbours.retain_mut(|(neighbour, state)| {
             let State::Asked { held, requests, retry_at } = state else { return true };
             if *retry_at > cx.now {
@@ -245,7 +248,7 @@ impl Arp {
                 return true;
             }
             for packet in held.drain(..) {
-                let (interface, to) = (node.into(), (*neighbour).into());
+                let (interface, to) = (address.into(), (*neighbour).into());
                 cx.act(Action::LinkFailed { interface, packet, to, reason: DropReason::ArpFailed });
             }
             false
@@ -264,7 +267,7 @@ impl Arp {
     }
 
     /// Frames to send now, in order: messages, and packets whose address has become known.
-    pub fn take_ready(&mut self) -> std::vec::Drain<'_, (PacketId, NodeId)> {
+    pub fn take_ready(&mut self) -> std::vec::Drain<'_, (PacketId, Address)> {
         self.ready.drain(..)
     }
 
@@ -277,7 +280,7 @@ impl Arp {
         waiting.chain(self.ready.iter().map(|(packet, _)| *packet))
     }
 
-    fn find(&self, neighbour: NodeId) -> Result<usize, usize> {
+    fn find(&self, neighbour: Address) -> Result<usize, usize> {
         self.neighbours.binary_search_by_key(&neighbour, |(node, _)| *node)
     }
 
@@ -295,14 +298,14 @@ impl Arp {
             .unwrap_or(Time::NEVER);
     }
 
-    fn request(&mut self, target: NodeId, cx: &mut Context) {
-        self.message(ArpMessage::Request { target }, NodeId::BROADCAST, cx);
+    fn request(&mut self, target: Address, cx: &mut Context) {
+        self.message(ArpMessage::Request { target }, Address::BROADCAST, cx);
     }
 
-    fn message(&mut self, message: ArpMessage, destination: NodeId, cx: &mut Context) {
+    fn message(&mut self, message: ArpMessage, destination: Address, cx: &mut Context) {
         let packet = cx.originate(Packet {
             created: cx.now,
-            source: self.node,
+            source: self.address,
             destination,
             flow: FlowId::NONE,
             size: MESSAGE_SIZE,

@@ -12,8 +12,9 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Address, NodeId};
 use crate::context::Context;
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
@@ -64,7 +65,7 @@ impl params::Params for Params {
     }
 }
 
-/// The link of one node.
+/// The link of one interface with a radio.
 #[derive(Clone, Debug)]
 pub struct Link {
     queue: InterfaceQueue,
@@ -78,13 +79,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link of a node.
+    /// The link of a node's interface with this address.
     #[must_use]
-    pub fn new(node: NodeId, params: &Params, rng: Rng) -> Self {
+    pub fn new(node: NodeId, address: Address, params: &Params, rng: Rng) -> Self {
         let capacity = params.queue_limit.capacity(params.queue_length);
         Self {
             queue: InterfaceQueue::new(node, capacity, params.routing_packets),
-            arp: Arp::new(node, params.arp.clone(), rng),
+            arp: Arp::new(node, address, params.arp.clone(), rng),
             processing_delay: params.processing_delay,
             arp_delay: params.arp.delay,
             down: DelayLine::default(),
@@ -93,7 +94,7 @@ impl Link {
     }
 
     /// A packet for a neighbour, or to be broadcast.
-    pub fn send(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    pub fn send(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         if next_hop.is_broadcast() || self.arp.resolve(packet, next_hop, cx) {
             if self.processing_delay.is_zero() {
                 self.queue.push(packet, next_hop, cx);
@@ -106,20 +107,20 @@ impl Link {
     }
 
     /// A message of address resolution that the MAC received from a neighbour.
-    pub fn on_arp(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    pub fn on_arp(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         self.arp.on_message(packet, from, cx);
         self.send_resolved(cx);
     }
 
     /// The next packet for the MAC, and the neighbour to which it goes.
     #[inline]
-    pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
+    pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, Address)> {
         self.queue.pop(now)
     }
 
     /// Removes every packet for a neighbour from the queue, oldest first, and returns them for routing. Packets that
     /// wait for the neighbour's address stay.
-    pub fn take_back(&mut self, next_hop: NodeId, cx: &Context) -> Vec<PacketId> {
+    pub fn take_back(&mut self, next_hop: Address, cx: &Context) -> Vec<PacketId> {
         self.queue.take_back(next_hop, cx)
     }
 
@@ -172,14 +173,14 @@ impl Link {
 
 /// Packets that all wait for the same time.
 #[derive(Clone, Debug, Default)]
-struct DelayLine(VecDeque<(Time, PacketId, NodeId)>);
+struct DelayLine(VecDeque<(Time, PacketId, Address)>);
 
 impl DelayLine {
-    fn push(&mut self, due: Time, packet: PacketId, neighbour: NodeId) {
+    fn push(&mut self, due: Time, packet: PacketId, neighbour: Address) {
         self.0.push_back((due, packet, neighbour));
     }
 
-    fn pop_due(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
+    fn pop_due(&mut self, now: Time) -> Option<(PacketId, Address)> {
         let &(due, packet, neighbour) = self.0.front()?;
         (due <= now).then(|| {
             self.0.pop_front();
@@ -221,8 +222,8 @@ mod test_packets {
     fn packet(cx: &mut Context, body: Body) -> PacketId {
         cx.originate(Packet {
             created: cx.now,
-            source: NodeId(0),
-            destination: NodeId(9),
+            source: Address(0),
+            destination: Address(9),
             flow: FlowId(0),
             size: 540,
             ttl: 32,

@@ -10,8 +10,9 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, NodeId, PacketId};
+use crate::packet::{Body, PacketId};
 
 /// Where a routing packet is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +62,7 @@ pub struct InterfaceQueue {
     node: NodeId,
     capacity: usize,
     routing: RoutingPackets,
-    entries: VecDeque<(PacketId, NodeId)>,
+    entries: VecDeque<(PacketId, Address)>,
     /// Sum of length times nanoseconds, up to `changed`.
     area: u128,
     changed: Time,
@@ -77,7 +78,7 @@ impl InterfaceQueue {
 
     /// Adds a packet. When the queue is full, a data packet is dropped. A routing packet that goes first is added even
     /// then, and the last packet of the queue is dropped.
-    pub fn push(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    pub fn push(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         self.account(cx.now);
         let place = match self.routing {
             RoutingPackets::AtHead if cx.packets[packet].is_routing() => 0,
@@ -96,7 +97,7 @@ impl InterfaceQueue {
     }
 
     /// Takes the next packet out.
-    pub fn pop(&mut self, now: Time) -> Option<(PacketId, NodeId)> {
+    pub fn pop(&mut self, now: Time) -> Option<(PacketId, Address)> {
         if self.entries.is_empty() {
             return None;
         }
@@ -106,7 +107,7 @@ impl InterfaceQueue {
 
     /// Removes every packet for a neighbour, oldest first, except messages of address resolution, which routing does
     /// not handle.
-    pub fn take_back(&mut self, next_hop: NodeId, cx: &Context) -> Vec<PacketId> {
+    pub fn take_back(&mut self, next_hop: Address, cx: &Context) -> Vec<PacketId> {
         self.account(cx.now);
         let mut taken = Vec::new();
         self.entries.retain(|&(packet, hop)| {
@@ -134,7 +135,7 @@ impl InterfaceQueue {
     }
 
     /// The packets that wait, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (PacketId, NodeId)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (PacketId, Address)> + '_ {
         self.entries.iter().copied()
     }
 
@@ -163,22 +164,22 @@ mod tests {
     use crate::link::test_packets::{arp, data, routing};
     use crate::packet::PacketKind;
 
-    const HERE: NodeId = NodeId(0);
-    const NEXT: NodeId = NodeId(1);
-    const OTHER: NodeId = NodeId(2);
+    const HERE: Address = Address(0);
+    const NEXT: Address = Address(1);
+    const OTHER: Address = Address(2);
 
     fn order(queue: &InterfaceQueue) -> Vec<PacketId> {
         queue.iter().map(|(packet, _)| packet).collect()
     }
 
     fn dropped(cx: &Context, kind: PacketKind) -> u64 {
-        cx.drops.get(HERE, kind, DropReason::QueueFull)
+        cx.drops.get(NodeId(HERE.0), kind, DropReason::QueueFull)
     }
 
     #[test]
     fn a_full_queue_drops_what_comes() {
         let mut cx = Context::default();
-        let mut queue = InterfaceQueue::new(HERE, Limit::Inclusive.capacity(2), RoutingPackets::InTurn);
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), Limit::Inclusive.capacity(2), RoutingPackets::InTurn);
         let packets = [(); 3].map(|()| data(&mut cx));
         for packet in packets {
             queue.push(packet, NEXT, &mut cx);
@@ -190,16 +191,16 @@ mod tests {
     #[test]
     fn fifty_in_ns2_are_forty_nine() {
         let mut cx = Context::default();
-        let mut queue = InterfaceQueue::new(HERE, Limit::Exclusive.capacity(50), RoutingPackets::AtHead);
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), Limit::Exclusive.capacity(50), RoutingPackets::AtHead);
         for _ in 0..60 {
             let packet = data(&mut cx);
             queue.push(packet, NEXT, &mut cx);
         }
         assert_eq!((queue.len(), dropped(&cx, PacketKind::Data)), (49, 11));
         let message = routing(&mut cx);
-        queue.push(message, NodeId::BROADCAST, &mut cx);
+        queue.push(message, Address::BROADCAST, &mut cx);
         assert_eq!((queue.len(), dropped(&cx, PacketKind::Data)), (49, 12), "a routing packet pushes the last one out");
-        assert_eq!(queue.pop(cx.now), Some((message, NodeId::BROADCAST)));
+        assert_eq!(queue.pop(cx.now), Some((message, Address::BROADCAST)));
     }
 
     #[test]
@@ -210,7 +211,7 @@ mod tests {
             (RoutingPackets::AtHead, [3, 1, 0, 2]),
         ] {
             let mut cx = Context::default();
-            let mut queue = InterfaceQueue::new(HERE, 50, place);
+            let mut queue = InterfaceQueue::new(NodeId(HERE.0), 50, place);
             let packets = [data(&mut cx), routing(&mut cx), arp(&mut cx), routing(&mut cx)];
             for packet in packets {
                 queue.push(packet, NEXT, &mut cx);
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn packets_for_a_broken_link_are_taken_back_in_order() {
         let mut cx = Context::default();
-        let mut queue = InterfaceQueue::new(HERE, 50, RoutingPackets::First);
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), 50, RoutingPackets::First);
         let packets = [data(&mut cx), data(&mut cx), arp(&mut cx), data(&mut cx)];
         for (packet, hop) in packets.into_iter().zip([NEXT, OTHER, NEXT, NEXT]) {
             queue.push(packet, hop, &mut cx);
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn the_mean_length_is_weighed_by_time() {
         let mut cx = Context::default();
-        let mut queue = InterfaceQueue::new(HERE, 50, RoutingPackets::First);
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), 50, RoutingPackets::First);
         let mut at = |nanos, queue: &mut InterfaceQueue, push: bool| {
             cx.now = Time::from_nanos(nanos);
             if push {

@@ -7,8 +7,8 @@ use crate::context::{Action, DropReason};
 use crate::packet::{ArpMessage, Body, PacketKind, UdpHeader};
 use crate::params::Params as _;
 
-const HERE: NodeId = NodeId(0);
-const NEXT: NodeId = NodeId(1);
+const HERE: Address = Address(0);
+const NEXT: Address = Address(1);
 
 fn rng() -> Rng {
     Streams::new(1, 0).node(0, "arp")
@@ -26,7 +26,7 @@ fn run(link: &mut Link, cx: &mut Context, until: Span) {
 #[test]
 fn a_conversation_in_ns2() {
     let mut cx = Context::default();
-    let mut link = Link::new(HERE, &Params::of_profile(NS2), rng());
+    let mut link = Link::new(NodeId(0), HERE, &Params::of_profile(NS2), rng());
     let first = data(&mut cx);
     link.send(first, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(4));
@@ -53,10 +53,10 @@ fn a_conversation_in_ns2() {
 #[test]
 fn broadcasts_need_no_address() {
     let mut cx = Context::default();
-    let mut link = Link::new(HERE, &Params::of_profile(RFC), rng());
+    let mut link = Link::new(NodeId(0), HERE, &Params::of_profile(RFC), rng());
     let packet = data(&mut cx);
-    link.send(packet, NodeId::BROADCAST, &mut cx);
-    assert_eq!(link.next_frame(cx.now), Some((packet, NodeId::BROADCAST)));
+    link.send(packet, Address::BROADCAST, &mut cx);
+    assert_eq!(link.next_frame(cx.now), Some((packet, Address::BROADCAST)));
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// The neighbour with this number. Zero is the node itself, and stands for a broadcast here.
-const fn neighbour(number: u32) -> NodeId {
-    if number == 0 { NodeId::BROADCAST } else { NodeId(number) }
+const fn neighbour(number: u32) -> Address {
+    if number == 0 { Address::BROADCAST } else { Address(number) }
 }
 
 proptest! {
@@ -111,7 +111,7 @@ proptest! {
         let params = Params { queue_length: 6, ..Params::of_profile(profile) };
         let capacity = params.queue_limit.capacity(params.queue_length);
         let mut cx = Context::default();
-        let mut link = Link::new(HERE, &params, rng());
+        let mut link = Link::new(NodeId(0), HERE, &params, rng());
         let mut sent = 0;
         let mut last = [None; 4];
         for event in events {
@@ -124,17 +124,17 @@ proptest! {
                 }
                 Event::Routing => {
                     let packet = test_packets::routing(&mut cx);
-                    link.send(packet, NodeId::BROADCAST, &mut cx);
+                    link.send(packet, Address::BROADCAST, &mut cx);
                 }
                 Event::Request(number, target) => {
                     let packet = test_packets::arp(&mut cx);
-                    cx.packets[packet].body = Body::Arp(ArpMessage::Request { target: NodeId(target) });
-                    link.on_arp(packet, NodeId(number), &mut cx);
+                    cx.packets[packet].body = Body::Arp(ArpMessage::Request { target: Address(target) });
+                    link.on_arp(packet, Address(number), &mut cx);
                 }
                 Event::Reply(number) => {
                     let packet = test_packets::arp(&mut cx);
                     cx.packets[packet].destination = HERE;
-                    link.on_arp(packet, NodeId(number), &mut cx);
+                    link.on_arp(packet, Address(number), &mut cx);
                 }
                 Event::Pop => {
                     if let Some((packet, next_hop)) = link.next_frame(cx.now) {
@@ -147,8 +147,8 @@ proptest! {
                     }
                 }
                 Event::TakeBack(number) => {
-                    for packet in link.take_back(NodeId(number), &cx) {
-                        cx.drop_packet(HERE, packet, DropReason::BrokenLink);
+                    for packet in link.take_back(Address(number), &cx) {
+                        cx.drop_packet(NodeId(HERE.0), packet, DropReason::BrokenLink);
                     }
                 }
                 Event::Wait(micros) => {
@@ -158,7 +158,7 @@ proptest! {
             }
             for action in std::mem::take(&mut cx.actions) {
                 match action {
-                    Action::LinkFailed { packet, .. } => cx.drop_packet(HERE, packet, DropReason::ArpFailed),
+                    Action::LinkFailed { packet, .. } => cx.drop_packet(NodeId(HERE.0), packet, DropReason::ArpFailed),
                     other => prop_assert!(false, "{other:?}"),
                 }
             }

@@ -15,8 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::queue::{LengthStatistics, Limit};
+use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{Body, NodeId, Packet, PacketId};
+use crate::packet::{Body, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of a wired link.
@@ -95,8 +96,10 @@ pub struct Wired {
 /// One direction.
 #[derive(Clone, Debug)]
 struct Lane {
-    from: NodeId,
-    to: NodeId,
+    /// The node that sends, for the account of drops.
+    node: NodeId,
+    from: InterfaceId,
+    to: InterfaceId,
     rate: Rate,
     delay: Span,
     capacity: usize,
@@ -124,28 +127,23 @@ struct Transit {
 }
 
 impl Wired {
-    /// A link between two nodes, with a random stream for each direction's losses.
+    /// A link between the interfaces of two nodes, with a random stream for each direction's losses.
     #[must_use]
-    pub fn new(params: &Params, nodes: [NodeId; 2], streams: [Rng; 2]) -> Self {
-        let [first, second] = nodes;
+    pub fn new(params: &Params, ends: [(NodeId, InterfaceId); 2], streams: [Rng; 2]) -> Self {
+        let [first, second] = ends;
         let [forward, backward] = streams;
         Self {
             directions: [
-                Lane::new(params, first, second, params.losses.clone(), forward),
-                Lane::new(params, second, first, params.losses_back.clone(), backward),
+                Lane::new(params, first, second.1, params.losses.clone(), forward),
+                Lane::new(params, second, first.1, params.losses_back.clone(), backward),
             ],
         }
     }
 
-    /// The direction in which a node sends and the node at its other end, if the link is its.
+    /// The interface to which packets of a direction go.
     #[must_use]
-    pub fn direction_from(&self, node: NodeId) -> Option<(Direction, NodeId)> {
-        let [forward, backward] = &self.directions;
-        match node {
-            _ if node == forward.from => Some((Direction::Forward, forward.to)),
-            _ if node == backward.from => Some((Direction::Backward, backward.to)),
-            _ => None,
-        }
+    pub const fn to(&self, direction: Direction) -> InterfaceId {
+        self.directions[direction as usize].to
     }
 
     /// A packet enters a direction; it is queued, or dropped.
@@ -181,9 +179,10 @@ impl Wired {
 }
 
 impl Lane {
-    fn new(params: &Params, from: NodeId, to: NodeId, losses: Losses, rng: Rng) -> Self {
+    fn new(params: &Params, from: (NodeId, InterfaceId), to: InterfaceId, losses: Losses, rng: Rng) -> Self {
         Self {
-            from,
+            node: from.0,
+            from: from.1,
             to,
             rate: params.rate,
             delay: params.delay,
@@ -203,7 +202,7 @@ impl Lane {
         let number = self.entered;
         self.entered += 1;
         if self.losses.take(number, &cx.packets[packet]) {
-            cx.drop_packet(self.from, packet, DropReason::ScriptedLoss);
+            cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             return;
         }
         while self.packets.get(self.started).is_some_and(|transit| transit.starts <= cx.now) {
@@ -213,7 +212,7 @@ impl Lane {
         let starts = self.busy_until.max(cx.now);
         if starts > cx.now {
             if length >= self.capacity {
-                cx.drop_packet(self.from, packet, DropReason::QueueFull);
+                cx.drop_packet(self.node, packet, DropReason::QueueFull);
                 return;
             }
             self.max = self.max.max(length + 1);
@@ -231,9 +230,9 @@ impl Lane {
             self.packets.pop_front();
             self.started = self.started.saturating_sub(1);
             if lost {
-                cx.drop_packet(self.from, packet, DropReason::ScriptedLoss);
+                cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             } else {
-                cx.act(Action::Receive { node: self.to, packet, from: self.from });
+                cx.act(Action::Receive { interface: self.to, packet, from: self.from });
             }
         }
     }

@@ -177,3 +177,19 @@ pub struct Counters {
     /// Data frames received again and not passed on.
     pub duplicates: u64,
 }
+
+impl Counters {
+    /// Adds the counters of another MAC of the node.
+    pub const fn add(&mut self, other: &Self) {
+        let Self { rts, cts, data, broadcasts, acks, rts_failures, ack_failures, given_up, duplicates } = *other;
+        self.rts += rts;
+        self.cts += cts;
+        self.data += data;
+        self.broadcasts += broadcasts;
+        self.acks += acks;
+        self.rts_failures += rts_failures;
+        self.ack_failures += ack_failures;
+        self.given_up += given_up;
+        self.duplicates += duplicates;
+    }
+}

@@ -5,7 +5,7 @@
 
 use hopyard_engine::{Rng, Span, Time};
 
-use crate::packet::NodeId;
+use crate::address::NodeId;
 use crate::registry;
 
 pub mod bonnmotion;

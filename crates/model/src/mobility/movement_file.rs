@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::track::{Follower, Track};
 use super::{BuildError, Leg, Mobility, Position, Spec, bonnmotion, setdest};
-use crate::packet::NodeId;
+use crate::address::NodeId;
 use crate::params;
 
 /// Node numbers in files stay below this, so that a mistyped number does not fill the memory.

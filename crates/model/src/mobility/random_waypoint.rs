@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BuildError, Leg, Mobility, Position, Spec};
-use crate::packet::NodeId;
+use crate::address::NodeId;
 use crate::params::{self, Fault};
 
 /// How a node starts.

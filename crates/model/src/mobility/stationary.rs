@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BuildError, Leg, Mobility, Position, Spec};
-use crate::packet::NodeId;
+use crate::address::NodeId;
 use crate::params;
 
 /// A stationary node has no parameters. The scenario places it.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::track::{Command, Fix, Follower, Track};
 use super::{BuildError, Leg, Mobility, Position, Spec};
-use crate::packet::NodeId;
+use crate::address::NodeId;
 use crate::params::{self, Fault};
 
 /// A position with its time.

@@ -1,29 +1,32 @@
 //! Who can hear whom, as the simulator knows it: the oracle's input.
 
-use crate::packet::NodeId;
+use crate::address::{Address, NodeId};
+use crate::context::Owners;
 
-/// The true connectivity of a network: for each node its neighbours, sorted.
+/// The true connectivity of a network: for each node the addresses of its neighbours.
 ///
 /// Only links that work in both directions belong here, since unicast frames need an acknowledgement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connectivity {
     /// Where each node's neighbours start in `neighbours`; one more entry marks the end.
     starts: Vec<u32>,
-    neighbours: Vec<NodeId>,
+    neighbours: Vec<Address>,
+    owners: Owners,
 }
 
 impl Connectivity {
-    /// From each node's neighbours, in order of nodes; each list is sorted here.
+    /// From each node's neighbours, in order of nodes; each list is sorted here, by node.
     ///
     /// # Panics
     /// When there are more than 2^32 links.
     #[must_use]
-    pub fn new<L: IntoIterator<Item = NodeId>>(lists: impl IntoIterator<Item = L>) -> Self {
-        let mut it = Self { starts: vec![0], neighbours: Vec::new() };
+    pub fn new<L: IntoIterator<Item = Address>>(lists: impl IntoIterator<Item = L>, owners: Owners) -> Self {
+        let mut it = Self { starts: vec![0], neighbours: Vec::new(), owners };
         for list in lists {
             let start = it.neighbours.len();
             it.neighbours.extend(list);
-            it.neighbours[start..].sort_unstable();
+            let owners = &it.owners;
+            it.neighbours[start..].sort_unstable_by_key(|&address| (owners.of(address), address));
             it.starts.push(u32::try_from(it.neighbours.len()).expect("fewer than 2^32 links"));
         }
         it
@@ -35,40 +38,43 @@ impl Connectivity {
         self.starts.len().saturating_sub(1)
     }
 
-    /// A node's neighbours, sorted by number. Empty for a node that does not exist.
+    /// The addresses of a node's neighbours, sorted by node. Empty for a node that does not exist.
     #[must_use]
-    pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
+    pub fn neighbours(&self, node: NodeId) -> &[Address] {
         match (self.starts.get(node.index()), self.starts.get(node.index() + 1)) {
             (Some(&start), Some(&end)) => &self.neighbours[start as usize..end as usize],
             _ => &[],
         }
     }
 
-    /// The first hop and the number of hops of a shortest path. Of several shortest paths it is the one whose first hop
-    /// has the lowest number.
+    /// The first hop and the number of hops of a shortest path to the node with an address. Of several shortest paths
+    /// it is the one whose first hop has the lowest number.
     #[must_use]
-    pub fn shortest_path(&self, from: NodeId, to: NodeId) -> Option<(NodeId, u32)> {
-        // Breadth-first search. Neighbours enter the queue sorted by number, so that nodes of equal distance leave it
+    pub fn shortest_path(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
+        // Breadth-first search. Neighbours enter the queue sorted by node, so that nodes of equal distance leave it
         // sorted by first hop. The first path found to a node therefore has the lowest first hop.
+        let to = self.owners.of(to);
         let mut seen = vec![false; self.nodes()];
         *seen.get_mut(from.index())? = true;
         let mut queue = Vec::new();
         for &neighbour in self.neighbours(from) {
-            if neighbour == to {
+            let node = self.owners.of(neighbour);
+            if node == to {
                 return Some((neighbour, 1));
             }
-            seen[neighbour.index()] = true;
-            queue.push((neighbour, neighbour, 1));
+            seen[node.index()] = true;
+            queue.push((node, neighbour, 1));
         }
         let mut head = 0;
         while let Some(&(node, first, hops)) = queue.get(head) {
             head += 1;
             for &neighbour in self.neighbours(node) {
-                if neighbour == to {
+                let node = self.owners.of(neighbour);
+                if node == to {
                     return Some((first, hops + 1));
                 }
-                if !std::mem::replace(&mut seen[neighbour.index()], true) {
-                    queue.push((neighbour, first, hops + 1));
+                if !std::mem::replace(&mut seen[node.index()], true) {
+                    queue.push((node, first, hops + 1));
                 }
             }
         }
@@ -81,13 +87,16 @@ mod tests {
     use super::*;
 
     fn of(lists: &[&[u32]]) -> Connectivity {
-        Connectivity::new(lists.iter().map(|list| list.iter().map(|&n| NodeId(n)).collect::<Vec<_>>()))
+        Connectivity::new(
+            lists.iter().map(|list| list.iter().map(|&n| Address(n)).collect::<Vec<_>>()),
+            Owners::default(),
+        )
     }
 
     #[test]
     fn lists_are_sorted_and_unknown_nodes_have_no_neighbours() {
         let net = of(&[&[2, 1], &[0], &[0]]);
-        assert_eq!(net.neighbours(NodeId(0)), [NodeId(1), NodeId(2)]);
+        assert_eq!(net.neighbours(NodeId(0)), [Address(1), Address(2)]);
         assert_eq!(net.neighbours(NodeId(3)), []);
         assert_eq!(Connectivity::default().neighbours(NodeId(0)), []);
     }
@@ -96,10 +105,10 @@ mod tests {
     fn of_equal_paths_the_lowest_first_hop_wins() {
         // A square 0-1-3-2-0 with a tail 3-4, and 5 on its own.
         let net = of(&[&[1, 2], &[0, 3], &[0, 3], &[1, 2, 4], &[3], &[]]);
-        assert_eq!(net.shortest_path(NodeId(0), NodeId(3)), Some((NodeId(1), 2)));
-        assert_eq!(net.shortest_path(NodeId(0), NodeId(4)), Some((NodeId(1), 3)));
-        assert_eq!(net.shortest_path(NodeId(4), NodeId(0)), Some((NodeId(3), 3)));
-        assert_eq!(net.shortest_path(NodeId(0), NodeId(5)), None);
-        assert_eq!(net.shortest_path(NodeId(7), NodeId(0)), None);
+        assert_eq!(net.shortest_path(NodeId(0), Address(3)), Some((Address(1), 2)));
+        assert_eq!(net.shortest_path(NodeId(0), Address(4)), Some((Address(1), 3)));
+        assert_eq!(net.shortest_path(NodeId(4), Address(0)), Some((Address(3), 3)));
+        assert_eq!(net.shortest_path(NodeId(0), Address(5)), None);
+        assert_eq!(net.shortest_path(NodeId(7), Address(0)), None);
     }
 }

@@ -3,7 +3,7 @@
 //! A protocol learns of its neighbours only by packets and by the feedback of the link layer. For each packet it
 //! answers with actions: send the packet to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
 //!
-//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
+//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, Address,
 //! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
 pub mod aodv;
@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
 
+use crate::address::{Address, NodeId};
 use crate::context::Context;
-use crate::packet::{NodeId, Packet, PacketId};
+use crate::packet::{Packet, PacketId};
 pub use connectivity::Connectivity;
 
 /// A routing protocol at one node.
@@ -39,10 +40,10 @@ pub trait Routing {
     /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
     /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
     /// it.
-    fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context);
+    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 
     /// A packet of any kind arrived from neighbour `from`. Protocols that extend the lifetime of used routes need this.
-    fn on_heard(&mut self, _packet: PacketId, _from: NodeId, _cx: &mut Context) {}
+    fn on_heard(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) {}
 
     /// Reads the data that a packet which arrives soon will need, so that they are in the processor's cache. The value
     /// has no meaning.
@@ -51,11 +52,11 @@ pub trait Routing {
     }
 
     /// The MAC gave up sending `packet` to `next_hop`. The protocol owns the packet now.
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context);
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
 
     /// A packet that waited in the interface queue for `next_hop` comes back after `Action::TakeBack`. The protocol
     /// owns it now.
-    fn on_taken_back(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context);
+    fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
 
     /// The deadline is reached.
     fn on_timer(&mut self, cx: &mut Context);
@@ -64,7 +65,7 @@ pub trait Routing {
     fn deadline(&self) -> Time;
 
     /// The next hop and the hop count of a route that is in use, for measurement; it changes nothing.
-    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)>;
+    fn lookup(&self, destination: Address) -> Option<(Address, u8)>;
 
     /// The packets that are held. At the end of a run every packet must be accounted for.
     fn held(&self) -> Vec<PacketId>;
@@ -121,21 +122,21 @@ macro_rules! protocols {
             fn route(&mut self, packet: PacketId, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
             }
-            fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+            fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
             }
             #[inline]
-            fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+            fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
             }
             #[inline]
             fn prefetch(&self, packet: &Packet) -> u32 {
                 match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
             }
-            fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
             }
-            fn on_taken_back(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+            fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
             }
             fn on_timer(&mut self, cx: &mut Context) {
@@ -145,7 +146,7 @@ macro_rules! protocols {
             fn deadline(&self) -> Time {
                 match self { $(Self::$variant(it) => it.deadline(),)+ }
             }
-            fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+            fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
                 match self { $(Self::$variant(it) => it.lookup(destination),)+ }
             }
             fn held(&self) -> Vec<PacketId> {

@@ -15,8 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Connectivity, Routing};
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 use crate::params::{self, Fault};
 
 /// Parameters of the oracle.
@@ -43,9 +44,9 @@ impl params::Params for Params {
 /// A path that was looked up.
 #[derive(Clone, Copy, Debug)]
 struct Path {
-    destination: NodeId,
+    destination: Address,
     /// The first hop and the number of hops, as of `version`.
-    route: Option<(NodeId, u8)>,
+    route: Option<(Address, u8)>,
     version: u64,
 }
 
@@ -68,7 +69,7 @@ impl Oracle {
         Self { node, interval: params.interval, connectivity: Arc::default(), version: 0, paths: Vec::new() }
     }
 
-    fn path(&mut self, destination: NodeId, cx: &mut Context) -> Option<(NodeId, u8)> {
+    fn path(&mut self, destination: Address, cx: &mut Context) -> Option<(Address, u8)> {
         let place = self.paths.binary_search_by_key(&destination, |path| path.destination);
         let before = match place {
             Ok(place) if self.paths[place].version == self.version => return self.paths[place].route,
@@ -103,7 +104,7 @@ impl Routing for Oracle {
         match self.path(cx.packets[packet].destination, cx) {
             Some((next_hop, _)) => cx.act(Action::Send { node: self.node, packet, next_hop }),
             None => {
-                if cx.packets[packet].source == self.node {
+                if cx.is_local(self.node, cx.packets[packet].source) {
                     cx.unreachable(self.node, packet);
                 }
                 cx.drop_packet(self.node, packet, DropReason::NoRoute);
@@ -111,15 +112,15 @@ impl Routing for Oracle {
         }
     }
 
-    fn on_message(&mut self, packet: PacketId, _from: NodeId, cx: &mut Context) {
+    fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::NoListener);
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, cx.link_failure);
     }
 
-    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
 
@@ -129,7 +130,7 @@ impl Routing for Oracle {
         Time::NEVER
     }
 
-    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+    fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let place = self.paths.binary_search_by_key(&destination, |path| path.destination).ok()?;
         self.paths[place].route
     }
@@ -153,12 +154,16 @@ impl Routing for Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Owners;
     use crate::params::Params as _;
     use crate::routing::tests::{datagram, sends};
     use hopyard_engine::Streams;
 
     fn net(lists: &[&[u32]]) -> Arc<Connectivity> {
-        Arc::new(Connectivity::new(lists.iter().map(|list| list.iter().map(|&n| NodeId(n)).collect::<Vec<_>>())))
+        Arc::new(Connectivity::new(
+            lists.iter().map(|list| list.iter().map(|&n| Address(n)).collect::<Vec<_>>()),
+            Owners::default(),
+        ))
     }
 
     #[test]
@@ -180,20 +185,20 @@ mod tests {
         let square = net(&[&[1, 2], &[0, 3], &[0, 3], &[1, 2]]);
         oracle.on_connectivity(&square);
         for _ in 0..2 {
-            let packet = datagram(&mut cx, NodeId(0), NodeId(3));
+            let packet = datagram(&mut cx, Address(0), Address(3));
             oracle.route(packet, &mut cx);
         }
-        assert_eq!(changes(&mut cx), [Some((NodeId(1), 2))]);
-        assert_eq!(sends(&cx), [NodeId(1), NodeId(1)]);
-        assert_eq!(oracle.lookup(NodeId(3)), Some((NodeId(1), 2)));
+        assert_eq!(changes(&mut cx), [Some((Address(1), 2))]);
+        assert_eq!(sends(&cx), [Address(1), Address(1)]);
+        assert_eq!(oracle.lookup(Address(3)), Some((Address(1), 2)));
 
         // The link 1-3 breaks, then 2-3 as well.
         for (lists, route) in
-            [(&[&[1, 2][..], &[0], &[0, 3], &[2]], Some((NodeId(2), 2))), (&[&[1, 2][..], &[0], &[0], &[]], None)]
+            [(&[&[1, 2][..], &[0], &[0, 3], &[2]], Some((Address(2), 2))), (&[&[1, 2][..], &[0], &[0], &[]], None)]
         {
             cx.actions.clear();
             oracle.on_connectivity(&net(lists));
-            let packet = datagram(&mut cx, NodeId(0), NodeId(3));
+            let packet = datagram(&mut cx, Address(0), Address(3));
             oracle.route(packet, &mut cx);
             assert_eq!(changes(&mut cx), [route]);
             assert_eq!(sends(&cx), route.map(|(first, _)| first).into_iter().collect::<Vec<_>>());

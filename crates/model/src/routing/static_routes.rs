@@ -13,8 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Routing;
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 use crate::params::{self, Fault};
 
 /// Where packets go for which no route is written.
@@ -67,7 +68,7 @@ impl params::Params for Params {
             }
         }
         for route in &self.routes {
-            if self.hops(&known, NodeId(route.at), NodeId(route.to)).is_none() {
+            if self.hops(&known, Address(route.at), Address(route.to)).is_none() {
                 let (at, to) = (route.at, route.to);
                 return Err(Fault::new("routes", format!("the route of node {at} to node {to} does not arrive there")));
             }
@@ -78,17 +79,17 @@ impl params::Params for Params {
 
 impl Params {
     /// The next hop, by the written routes or by `others`.
-    fn next_hop(&self, known: &BTreeMap<(u32, u32), u32>, at: NodeId, to: NodeId) -> Option<NodeId> {
-        known.get(&(at.0, to.0)).map(|&via| NodeId(via)).or(match self.others {
+    fn next_hop(&self, known: &BTreeMap<(u32, u32), u32>, at: Address, to: Address) -> Option<Address> {
+        known.get(&(at.0, to.0)).map(|&via| Address(via)).or(match self.others {
             Others::Direct => Some(to),
-            Others::Chain if to < at => Some(NodeId(at.0 - 1)),
-            Others::Chain => Some(NodeId(at.0 + 1)),
+            Others::Chain if to < at => Some(Address(at.0 - 1)),
+            Others::Chain => Some(Address(at.0 + 1)),
             Others::Drop => None,
         })
     }
 
     /// How many hops a route takes, if it arrives within the largest TTL.
-    fn hops(&self, known: &BTreeMap<(u32, u32), u32>, from: NodeId, to: NodeId) -> Option<u8> {
+    fn hops(&self, known: &BTreeMap<(u32, u32), u32>, from: Address, to: Address) -> Option<u8> {
         let (mut at, mut hops) = (from, 0_u8);
         while at != to {
             at = self.next_hop(known, at, to)?;
@@ -102,11 +103,13 @@ impl Params {
 #[derive(Debug)]
 pub struct StaticRoutes {
     node: NodeId,
+    /// The address of the first interface, by which other nodes know this one.
+    address: Address,
     others: Others,
     /// Routes written for this node: destination, next hop, number of hops; sorted.
-    routes: Vec<(NodeId, NodeId, u8)>,
+    routes: Vec<(Address, Address, u8)>,
     /// Destinations whose route has been announced, sorted.
-    announced: Vec<NodeId>,
+    announced: Vec<Address>,
 }
 
 impl StaticRoutes {
@@ -117,11 +120,11 @@ impl StaticRoutes {
         let routes = known
             .range((node.0, 0)..=(node.0, u32::MAX))
             .map(|(&(_, to), &via)| {
-                let hops = params.hops(&known, node, NodeId(to)).unwrap_or(u8::MAX);
-                (NodeId(to), NodeId(via), hops)
+                let hops = params.hops(&known, node.into(), Address(to)).unwrap_or(u8::MAX);
+                (Address(to), Address(via), hops)
             })
             .collect();
-        Self { node, others: params.others, routes, announced: Vec::new() }
+        Self { node, address: node.into(), others: params.others, routes, announced: Vec::new() }
     }
 }
 
@@ -144,15 +147,15 @@ impl Routing for StaticRoutes {
         cx.act(Action::Send { node: self.node, packet, next_hop });
     }
 
-    fn on_message(&mut self, packet: PacketId, _from: NodeId, cx: &mut Context) {
+    fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::NoListener);
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, cx.link_failure);
     }
 
-    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         cx.drop_packet(self.node, packet, DropReason::BrokenLink);
     }
 
@@ -162,17 +165,17 @@ impl Routing for StaticRoutes {
         Time::NEVER
     }
 
-    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+    fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         if let Ok(place) = self.routes.binary_search_by_key(&destination, |route| route.0) {
             let (_, next_hop, hops) = self.routes[place];
             return Some((next_hop, hops));
         }
         match self.others {
             Others::Direct => Some((destination, 1)),
-            Others::Chain if destination < self.node => {
-                Some((NodeId(self.node.0 - 1), u8::try_from(self.node.0 - destination.0).ok()?))
+            Others::Chain if destination < self.address => {
+                Some((Address(self.node.0 - 1), u8::try_from(self.node.0 - destination.0).ok()?))
             }
-            Others::Chain => Some((NodeId(self.node.0 + 1), u8::try_from(destination.0 - self.node.0).ok()?)),
+            Others::Chain => Some((Address(self.node.0 + 1), u8::try_from(destination.0 - self.node.0).ok()?)),
             Others::Drop => None,
         }
     }
@@ -197,7 +200,7 @@ mod tests {
     fn a_chain_leads_both_ways() {
         let params = Params { others: Others::Chain, ..Params::of_profile("rfc") };
         for (from, to, next_hop, hops) in [(0, 5, 1, 5), (5, 0, 4, 5), (2, 3, 3, 1), (3, 2, 2, 1)] {
-            assert_eq!(at(&params, from).lookup(NodeId(to)), Some((NodeId(next_hop), hops)));
+            assert_eq!(at(&params, from).lookup(Address(to)), Some((Address(next_hop), hops)));
         }
     }
 
@@ -209,12 +212,12 @@ mod tests {
         assert_eq!(params.check(), Ok(()));
         let mut cx = Context::default();
         let mut node = at(&params, 0);
-        assert_eq!(node.lookup(NodeId(3)), Some((NodeId(2), 3)));
+        assert_eq!(node.lookup(Address(3)), Some((Address(2), 3)));
         for destination in [3, 4] {
-            let packet = datagram(&mut cx, NodeId(0), NodeId(destination));
+            let packet = datagram(&mut cx, Address(0), Address(destination));
             node.route(packet, &mut cx);
         }
-        assert_eq!(sends(&cx), [NodeId(2)]);
+        assert_eq!(sends(&cx), [Address(2)]);
         assert_eq!(cx.ledger.dropped, 1);
     }
 

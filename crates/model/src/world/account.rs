@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Event, World};
 use crate::channel::AnyChannel;
+use crate::link::Link;
 use crate::packet::PacketId;
 use crate::routing::Routing;
 
@@ -28,10 +29,8 @@ impl World {
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();
         held.extend(self.receive_path.held());
-        for node in &self.nodes {
-            held.extend(node.link.held());
-            held.extend(node.routing.held());
-        }
+        held.extend(self.links().flat_map(Link::held));
+        held.extend(self.nodes.iter().flat_map(|node| node.routing.held()));
         for wire in &self.wires {
             held.extend(wire.wire.held());
         }
@@ -68,10 +67,11 @@ mod tests {
     use hopyard_engine::Span;
 
     use super::*;
+    use crate::address::{Address, NodeId};
     use crate::context::Action;
     use crate::mobility::Position;
     use crate::observe::Outcome;
-    use crate::packet::{Body, FlowId, NodeId, Packet, UdpHeader};
+    use crate::packet::{Body, FlowId, Packet, UdpHeader};
     use crate::params::{Params as _, RFC};
     use crate::world::{MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
     use crate::{ip, link, mac, mobility, radio, routing};
@@ -107,8 +107,8 @@ mod tests {
     fn packet(world: &mut World) -> PacketId {
         world.cx.originate(Packet {
             created: world.cx.now,
-            source: NodeId(0),
-            destination: NodeId(1),
+            source: Address(0),
+            destination: Address(1),
             flow: FlowId(0),
             size: 100,
             ttl: 5,
@@ -128,7 +128,7 @@ mod tests {
     fn a_packet_on_its_way_is_accounted_for() {
         let mut world = world();
         let packet = packet(&mut world);
-        world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: NodeId(1) });
+        world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: Address(1) });
         world.drain();
         assert_eq!(world.check_account(), Ok(()), "waiting for an address");
         assert!(world.run(&Watch::default()).is_ok(), "delivered, to a flow that does not exist");
@@ -158,8 +158,8 @@ mod tests {
     fn a_packet_held_twice_fails_the_run() {
         let mut world = world();
         let packet = packet(&mut world);
-        for next_hop in [NodeId::BROADCAST, NodeId::BROADCAST] {
-            world.nodes[0].link.send(packet, next_hop, &mut world.cx);
+        for next_hop in [Address::BROADCAST, Address::BROADCAST] {
+            world.send(NodeId(0), packet, next_hop);
         }
         let error = world.check_account().expect_err("a packet in two places");
         assert!(error.to_string().contains("2 places hold 1 packets"), "{error}");

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
 use super::flow::{Counts, Endpoints, Flow, Sampled};
-use super::{Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
-use crate::address::InterfaceId;
+use super::{Attachment, Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
+use crate::address::{InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
-use crate::context::Context;
+use crate::context::{Context, Owners};
+use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::FlowMeter;
-use crate::packet::NodeId;
 use crate::routing::{Connectivity, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
@@ -79,12 +79,10 @@ impl World {
             }
             legs.push(leg);
             nodes.push(Node {
-                link: Link::new(id, &spec.link, streams.node(number, "arp")),
-                link_wakeup: Wakeup::default(),
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 routing_wakeup: Wakeup::default(),
                 mobility,
-                wires: Vec::new(),
+                further: Vec::new(),
                 flows: Vec::new(),
                 routing_protocol: node.routing.name(),
                 forwarded: 0,
@@ -92,17 +90,6 @@ impl World {
                 routing_bytes: 0,
                 icmp_errors: 0,
             });
-        }
-        let mut wires = Vec::with_capacity(spec.wires.len());
-        for (number, wire) in spec.wires.iter().enumerate() {
-            let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
-            let wired = Wired::new(&wire.params, wire.ends.into(), [stream("forward"), stream("backward")]);
-            for node in [wire.ends.0, wire.ends.1] {
-                if let Some((direction, other)) = wired.direction_from(node) {
-                    nodes[node.index()].wires.push((other, direction, number));
-                }
-            }
-            wires.push(WiredLink { wire: wired, wakeup: Wakeup::default() });
         }
         for (number, flow) in spec.flows.iter().enumerate() {
             nodes[flow.from.index()].flows.push(number);
@@ -113,17 +100,34 @@ impl World {
         let mut interfaces = Vec::with_capacity(count);
         for (number, leg) in legs.into_iter().enumerate() {
             let (node, interface) = (NodeId(number as u32), InterfaceId(number as u32));
-            let station = spec.nodes[number].wireless.then_some((ChannelId(0), stations.len() as u32));
-            interfaces.push(Interface { node, station });
-            if station.is_some() {
+            let mut attachment = Attachment::Nothing;
+            if spec.nodes[number].wireless {
+                attachment = Attachment::Radio {
+                    channel: ChannelId(0),
+                    station: stations.len() as u32,
+                    link: Box::new(Link::new(node, interface.into(), &spec.link, streams.node(number, "arp"))),
+                    wakeup: Wakeup::default(),
+                };
                 let (backoff, reception) = (streams.node(number, "backoff"), streams.node(number, "reception"));
                 stations.push(Station { interface, node, leg, backoff, reception });
             }
+            interfaces.push(Interface { node, attachment });
         }
+        let mut wires = Vec::with_capacity(spec.wires.len());
+        for (number, wire) in spec.wires.iter().enumerate() {
+            let ends =
+                [(wire.ends.0, Direction::Forward), (wire.ends.1, Direction::Backward)].map(|(node, direction)| {
+                    (node, attach(&mut nodes, &mut interfaces, node, Attachment::Wire { wire: number, direction }))
+                });
+            let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
+            let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
+            wires.push(WiredLink { wire, wakeup: Wakeup::default() });
+        }
+        let owners = Owners::new(count as u32, interfaces[count..].iter().map(|it| it.node).collect());
         let plan =
             Plan { radio: &spec.radio, propagation: &spec.propagation, mac: &spec.mac, search: spec.medium.search };
         let mut world = Self {
-            cx: Context::default(),
+            cx: Context { owners, ..Context::default() },
             queue,
             end: Time::ZERO + spec.duration,
             seed: spec.seed,
@@ -137,7 +141,7 @@ impl World {
             flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
             ttl: spec.ip.ttl,
             unreachable_interval: spec.ip.unreachable_interval,
-            connectivity: Arc::new(Connectivity::new(vec![Vec::new(); count])),
+            connectivity: Arc::new(Connectivity::default()),
             connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
@@ -151,6 +155,19 @@ impl World {
         world.watch_losses();
         Ok(world)
     }
+}
+
+/// Attaches a node to something: by its first interface if that is free, or by a new one.
+fn attach(nodes: &mut [Node], interfaces: &mut Vec<Interface>, node: NodeId, attachment: Attachment) -> InterfaceId {
+    let first = &mut interfaces[node.index()];
+    if matches!(first.attachment, Attachment::Nothing) {
+        first.attachment = attachment;
+        return node.into();
+    }
+    let interface = InterfaceId(interfaces.len() as u32);
+    interfaces.push(Interface { node, attachment });
+    nodes[node.index()].further.push(interface);
+    interface
 }
 
 fn check_ends(spec: &Spec) -> Result<(), BuildError> {

@@ -6,9 +6,10 @@
 
 use super::World;
 use super::flow::Endpoints;
+use crate::address::{Address, NodeId};
 use crate::context::{Break, DropReason, Lost};
 use crate::observe::{DecisionRow, TrueCause};
-use crate::packet::{Body, NodeId, PacketId, PacketKind};
+use crate::packet::{Body, PacketId, PacketKind};
 use crate::routing::Routing;
 use crate::transport::congestion::Sign;
 use crate::transport::tcp::Judged;
@@ -43,7 +44,7 @@ impl World {
     }
 
     /// The MAC or the address resolution of a node could not deliver this packet to a neighbour.
-    pub(super) fn note_break(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+    pub(super) fn note_break(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
         if self.cx.losses.is_watching() {
             let in_range = self.reaches(node, next_hop);
             let broken = Break { at: self.cx.now, node, next_hop, in_range };

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use hopyard_engine::wakeup::Fired;
 use hopyard_engine::{Queue, Time, Wakeup};
 
-use super::{Event, Interface, World};
-use crate::address::InterfaceId;
+use super::{Attachment, Event, World};
+use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
-use crate::context::{Action, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::ip::{self, Arrival};
+use crate::link::Link;
 use crate::link::receive_path::Arriving;
 use crate::mac::Outgoing;
 use crate::mobility::Mobility;
-use crate::packet::{Body, NodeId, PacketId};
+use crate::packet::{Body, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{Connectivity, Routing};
 
@@ -60,12 +61,14 @@ impl World {
                     self.arm_routing(node);
                 }
             }
-            Event::Link(node) => {
-                let node = node as usize;
-                if fired(&mut self.nodes[node].link_wakeup, self.cx.now, &mut self.queue, event) {
-                    self.nodes[node].link.on_timer(&mut self.cx);
-                    self.serve_mac(node);
-                    self.arm_link(node);
+            Event::Link(interface) => {
+                let interface = interface as usize;
+                if let Attachment::Radio { link, wakeup, .. } = &mut self.interfaces[interface].attachment
+                    && fired(wakeup, self.cx.now, &mut self.queue, event)
+                {
+                    link.on_timer(&mut self.cx);
+                    self.serve_mac(interface);
+                    self.arm_link(interface);
                 }
             }
             Event::Enter => return self.receive_in_line(),
@@ -110,50 +113,139 @@ impl World {
                     self.queue.push(at, Event::Send(node, packet, next_hop));
                 }
                 Action::TakeBack { node, next_hop } => {
-                    for packet in self.nodes[node.index()].link.take_back(next_hop, &self.cx) {
-                        self.nodes[node.index()].routing.on_taken_back(packet, next_hop, &mut self.cx);
+                    if let Some((interface, next_hop)) = self.towards(node, next_hop)
+                        && let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment
+                    {
+                        for packet in link.take_back(next_hop, &self.cx) {
+                            self.nodes[node.index()].routing.on_taken_back(packet, next_hop, &mut self.cx);
+                        }
                     }
                     self.arm_routing(node.index());
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::Arrived { interface, packet, from } => self.arrived(interface, packet, from),
-                Action::Receive { node, packet, from } => self.receive(node, packet, from),
+                Action::Receive { interface, packet, from } => self.receive(interface, packet, from),
                 Action::LinkFailed { interface, packet, to, reason } => {
                     self.cx.link_failure = reason;
-                    let [node, next_hop] = [interface, to].map(|it| self.interfaces[it.index()].node);
-                    self.on_link_failed(node, packet, next_hop);
+                    self.on_link_failed(interface, packet, to.into());
                 }
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
     }
 
-    /// Passes a packet to the wire or the radio that leads to its next hop.
-    fn send(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
-        let n = node.index();
+    /// Passes a packet to the interface that leads to its next hop, and a broadcast to all radios of the node.
+    pub(super) fn send(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
         self.count_routing(node, packet);
-        if let Some(&(_, direction, wire)) = self.nodes[n].wires.iter().find(|(other, ..)| *other == next_hop) {
-            self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
-            self.arm_wire(wire);
-        } else if self.interfaces[n].station.is_some() {
-            self.nodes[n].link.send(packet, next_hop, &mut self.cx);
-            self.serve_mac(n);
-            self.arm_link(n);
-        } else if next_hop.is_broadcast() {
-            // A broadcast of a node without a radio reaches no other node.
-            self.cx.hand_over(packet);
-        } else {
-            self.cx.drop_packet(node, packet, DropReason::NoRoute);
+        if next_hop.is_broadcast() {
+            return self.broadcast(node, packet);
         }
+        match self.towards(node, next_hop) {
+            Some((interface, next_hop)) => self.send_by(interface, packet, next_hop),
+            None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
+        }
+    }
+
+    /// Passes a packet to an interface.
+    fn send_by(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
+        match &mut self.interfaces[interface.index()].attachment {
+            Attachment::Radio { link, .. } => {
+                link.send(packet, next_hop, &mut self.cx);
+                self.serve_mac(interface.index());
+                self.arm_link(interface.index());
+            }
+            Attachment::Wire { wire, direction } => {
+                let (wire, direction) = (*wire, *direction);
+                self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
+                self.arm_wire(wire);
+            }
+            // It reaches no other node.
+            Attachment::Nothing => self.cx.hand_over(packet),
+        }
+    }
+
+    /// Broadcasts a packet on all radios of a node.
+    fn broadcast(&mut self, node: NodeId, packet: PacketId) {
+        let mut last = None;
+        for place in 0..=self.nodes[node.index()].further.len() {
+            let interface = match place.checked_sub(1) {
+                Some(place) => self.nodes[node.index()].further[place],
+                None => node.into(),
+            };
+            if matches!(self.interfaces[interface.index()].attachment, Attachment::Radio { .. })
+                && let Some(before) = last.replace(interface)
+            {
+                let copy = self.cx.copy(packet);
+                self.send_by(before, copy, Address::BROADCAST);
+            }
+        }
+        match last {
+            Some(interface) => self.send_by(interface, packet, Address::BROADCAST),
+            // A broadcast of a node without a radio reaches no other node.
+            None => self.cx.hand_over(packet),
+        }
+    }
+
+    /// The interface of a node that leads to a neighbour, and the neighbour's address there.
+    #[inline]
+    fn towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
+        let first = InterfaceId::from(node);
+        if self.nodes[node.index()].further.is_empty()
+            && let Attachment::Radio { channel, .. } = &self.interfaces[first.index()].attachment
+            && matches!(&self.interfaces.get(next_hop.index())?.attachment,
+                Attachment::Radio { channel: other, .. } if other == channel)
+        {
+            return Some((first, next_hop));
+        }
+        self.search_towards(node, next_hop)
+    }
+
+    /// [`World::towards`] for nodes with several interfaces, and for addresses of a neighbour's other interfaces.
+    fn search_towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
+        let neighbour = self.cx.owners.of(next_hop);
+        let own = || self.interfaces_of(node);
+        let wire = own().find_map(|interface| match &self.interfaces[interface.index()].attachment {
+            Attachment::Wire { wire, direction } => {
+                let other = self.wires[*wire].wire.to(*direction);
+                (self.interfaces[other.index()].node == neighbour).then_some((interface, other.into()))
+            }
+            _ => None,
+        });
+        if wire.is_some() || neighbour.index() >= self.nodes.len() {
+            return wire;
+        }
+        let shared = |interface: InterfaceId, other: InterfaceId| {
+            matches!(
+                (&self.interfaces[interface.index()].attachment, &self.interfaces[other.index()].attachment),
+                (Attachment::Radio { channel, .. }, Attachment::Radio { channel: other, .. }) if channel == other
+            )
+        };
+        // The address named, if it is on a channel of this node; otherwise another one of the same neighbour.
+        let named = std::iter::once(InterfaceId::from(next_hop));
+        named.chain(self.interfaces_of(neighbour)).find_map(|other| {
+            own().find(|&interface| shared(interface, other)).map(|interface| (interface, other.into()))
+        })
+    }
+
+    /// The interfaces of a node.
+    pub(super) fn interfaces_of(&self, node: NodeId) -> impl Iterator<Item = InterfaceId> + '_ {
+        std::iter::once(node.into()).chain(self.nodes[node.index()].further.iter().copied())
+    }
+
+    /// The links of all interfaces with a radio.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Link> {
+        self.interfaces.iter().filter_map(|interface| match &interface.attachment {
+            Attachment::Radio { link, .. } => Some(&**link),
+            _ => None,
+        })
     }
 
     /// Gives the MAC of an interface the next packet, if it can take one.
     fn serve_mac(&mut self, interface: usize) {
-        let Interface { node, station: Some((channel, station)) } = self.interfaces[interface] else { return };
-        let Self { channels, nodes, cx, queue, .. } = self;
-        let link = &mut nodes[node.index()].link;
-        channels[channel.index()].serve(station as usize, cx, queue, |cx| {
+        let Self { channels, interfaces, cx, queue, .. } = self;
+        let Attachment::Radio { channel, station, link, .. } = &mut interfaces[interface].attachment else { return };
+        channels[channel.index()].serve(*station as usize, cx, queue, |cx| {
             let (packet, next_hop) = link.next_frame(cx.now)?;
             Some(Outgoing { packet, size: cx.packets[packet].size, to: next_hop.into() })
         });
@@ -219,13 +311,13 @@ impl World {
     /// The MAC of an interface received a packet from a neighbour.
     fn arrived(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
-            let [node, from] = [interface, from].map(|it| self.interfaces[it.index()].node);
-            self.nodes[node.index()].link.on_arp(packet, from, &mut self.cx);
+            if let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment {
+                link.on_arp(packet, from.into(), &mut self.cx);
+            }
             self.serve_mac(interface.index());
-            self.arm_link(node.index());
+            self.arm_link(interface.index());
         } else if self.receive_path.is_instant() {
-            let [node, from] = [interface, from].map(|it| self.interfaces[it.index()].node);
-            self.cx.act(Action::Receive { node, packet, from });
+            self.cx.act(Action::Receive { interface, packet, from });
         } else {
             channel::enter(&mut self.receive_path, &mut self.queue, interface, packet, from, self.cx.now);
         }
@@ -243,8 +335,7 @@ impl World {
                 std::hint::black_box(read);
             }
             let Some(arriving) = self.receive_path.pop() else { return };
-            let [node, from] = [arriving.interface, arriving.from].map(|it| self.interfaces[it.index()].node);
-            self.receive(node, arriving.packet, from);
+            self.receive(arriving.interface, arriving.packet, arriving.from);
             self.drain();
             let Some(&Arriving { at, order, .. }) = self.receive_path.front() else { return };
             if at > self.end || !self.queue.comes_first(at, order) {
@@ -256,9 +347,11 @@ impl World {
     }
 
     /// IP receives a packet from a link or from a wire.
-    fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+    fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
+        let (node, from) = (self.interfaces[interface.index()].node, Address::from(from));
         let n = node.index();
-        let arrival = ip::arrive(&mut self.cx.packets[packet], node);
+        let Context { packets, owners, .. } = &mut self.cx;
+        let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
         match arrival {
             Arrival::Local => self.deliver(node, packet),
@@ -273,7 +366,8 @@ impl World {
     }
 
     /// The link gave a packet back.
-    fn on_link_failed(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+    fn on_link_failed(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
+        let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         self.note_break(node, packet, next_hop);
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
@@ -292,7 +386,7 @@ impl World {
     fn on_route_changed(&mut self, node: NodeId, change: RouteChange) {
         for i in 0..self.nodes[node.index()].flows.len() {
             let flow = self.nodes[node.index()].flows[i];
-            if self.flows[flow].to == change.destination {
+            if Address::from(self.flows[flow].to) == change.destination {
                 self.on_flow_route_changed(flow, change.route);
             }
         }
@@ -300,8 +394,11 @@ impl World {
 
     fn next_leg(&mut self, node: usize) {
         let leg = self.nodes[node].mobility.next_leg();
-        if let Some((channel, station)) = self.interfaces[node].station {
-            self.channels[channel.index()].set_leg(station as usize, leg);
+        for place in 0..=self.nodes[node].further.len() {
+            let interface = place.checked_sub(1).map_or(node, |place| self.nodes[node].further[place].index());
+            if let Attachment::Radio { channel, station, .. } = &self.interfaces[interface].attachment {
+                self.channels[channel.index()].set_leg(*station as usize, leg);
+            }
         }
         if leg.until < Time::NEVER {
             self.queue.push(leg.until, Event::Leg(node as u32));
@@ -314,19 +411,21 @@ impl World {
             return;
         }
         let now = self.cx.now;
-        let mut neighbours: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
+        let mut neighbours: Vec<Vec<Address>> = vec![Vec::new(); self.nodes.len()];
         for interface in &self.interfaces {
-            if let Some((channel, station)) = interface.station {
-                let heard = self.channels[channel.index()].in_range(station as usize, now);
-                neighbours[interface.node.index()].extend(heard.iter().map(|it| self.interfaces[it.index()].node));
+            let neighbours = &mut neighbours[interface.node.index()];
+            match &interface.attachment {
+                Attachment::Radio { channel, station, .. } => {
+                    let heard = self.channels[channel.index()].in_range(*station as usize, now);
+                    neighbours.extend(heard.into_iter().map(Address::from));
+                }
+                Attachment::Wire { wire, direction } => {
+                    neighbours.push(self.wires[*wire].wire.to(*direction).into());
+                }
+                Attachment::Nothing => {}
             }
         }
-        for (n, node) in self.nodes.iter().enumerate() {
-            neighbours[n].extend(node.wires.iter().map(|&(other, ..)| other));
-            neighbours[n].sort_unstable();
-            neighbours[n].dedup();
-        }
-        let connectivity = Connectivity::new(neighbours);
+        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone());
         if *self.connectivity != connectivity || now == Time::ZERO {
             self.connectivity = Arc::new(connectivity);
             for n in 0..self.nodes.len() {
@@ -336,11 +435,14 @@ impl World {
         self.queue.push(now + self.connectivity_interval, Event::Connectivity);
     }
 
-    /// Whether a frame of a node can be decoded at another node when nothing disturbs it.
-    pub(super) fn reaches(&self, a: NodeId, b: NodeId) -> bool {
-        match (self.interfaces[a.index()].station, self.interfaces[b.index()].station) {
-            (Some((channel, a)), Some((other, b))) if channel == other => {
-                self.channels[channel.index()].reaches(a as usize, b as usize, self.cx.now)
+    /// Whether a frame of a node can be decoded at an interface when nothing disturbs it.
+    pub(super) fn reaches(&self, node: NodeId, neighbour: Address) -> bool {
+        let Some((own, to)) = self.towards(node, neighbour) else { return false };
+        match [own, to.into()].map(|it| &self.interfaces[it.index()].attachment) {
+            [Attachment::Radio { channel, station: a, .. }, Attachment::Radio { channel: other, station: b, .. }]
+                if channel == other =>
+            {
+                self.channels[channel.index()].reaches(*a as usize, *b as usize, self.cx.now)
             }
             _ => false,
         }
@@ -362,10 +464,11 @@ impl World {
         }
     }
 
-    fn arm_link(&mut self, node: usize) {
-        let it = &mut self.nodes[node];
-        if let Some(at) = it.link_wakeup.set(it.link.deadline().max(self.cx.now)) {
-            self.queue.push(at, Event::Link(node as u32));
+    fn arm_link(&mut self, interface: usize) {
+        if let Attachment::Radio { link, wakeup, .. } = &mut self.interfaces[interface].attachment
+            && let Some(at) = wakeup.set(link.deadline().max(self.cx.now))
+        {
+            self.queue.push(at, Event::Link(interface as u32));
         }
     }
 

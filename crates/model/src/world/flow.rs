@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use hopyard_engine::{Time, Wakeup};
 
 use super::{Event, Quantity, RuleFailure, World};
+use crate::address::{Address, NodeId};
 use crate::context::DropReason;
 use crate::observe::{FlowMeter, SeriesRow};
-use crate::packet::{
-    Body, FlowId, IP_HEADER, NodeId, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader,
-};
+use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
 use crate::routing::Routing;
 use crate::traffic::{Offer, Source, Traffic};
 use crate::transport::tcp::{NetworkEvent, TcpReceiver, TcpSender};
@@ -42,7 +41,7 @@ pub(super) struct Flow {
     /// Whether the destination has seen the segment that opens the connection.
     pub opened: bool,
     /// The next hop and the number of hops of the source's route, as announced last.
-    pub route: Option<(NodeId, u8)>,
+    pub route: Option<(Address, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
     pub errors: Vec<(NodeId, Time)>,
     /// What had arrived up to the last sample.
@@ -202,8 +201,8 @@ impl World {
     fn originate(&mut self, flow: usize, source: NodeId, destination: NodeId, size: u32, body: Body) {
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
-            source,
-            destination,
+            source: source.into(),
+            destination: destination.into(),
             flow: FlowId(flow as u32),
             size,
             ttl: self.ttl,
@@ -243,7 +242,7 @@ impl World {
         if !matches!(&it.transport, Endpoints::Tcp { sender, .. } if sender.wants_notices()) {
             return;
         }
-        if node == quote.source {
+        if self.cx.is_local(node, quote.source) {
             self.on_unreachable(flow, quote.seq);
             return;
         }
@@ -255,7 +254,7 @@ impl World {
         }
         let packet = self.cx.originate(Packet {
             created: now,
-            source: node,
+            source: node.into(),
             destination: quote.source,
             flow: quote.flow,
             size: UNREACHABLE,
@@ -326,7 +325,7 @@ impl World {
     }
 
     /// Routing announced a change at a flow's source.
-    pub(super) fn on_flow_route_changed(&mut self, flow: usize, route: Option<(NodeId, u8)>) {
+    pub(super) fn on_flow_route_changed(&mut self, flow: usize, route: Option<(Address, u8)>) {
         let now = self.cx.now;
         let it = &mut self.flows[flow];
         let before = std::mem::replace(&mut it.route, route);
@@ -417,7 +416,7 @@ impl World {
                 state.map(|state| state.pacing_gap).filter(|gap| !gap.is_zero()).map(|gap| gap.seconds() * 1e3)
             }
             Quantity::Bandwidth => state.and_then(|state| state.bandwidth).map(|rate| rate * 8.0 / 1e3),
-            Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to).map(|(_, hops)| f64::from(hops)),
+            Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to.into()).map(|(_, hops)| f64::from(hops)),
         }
     }
 }

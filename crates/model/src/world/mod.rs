@@ -21,13 +21,14 @@ pub use account::Unaccounted;
 pub use build::BuildError;
 pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
+use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Scheduled};
 use crate::context::Context;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
 use crate::observe::{DecisionRow, Outcome, SeriesRow};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
 use flow::Flow;
@@ -39,7 +40,7 @@ enum Event {
     Edge(ChannelId, TransmissionId),
     /// A station's MAC has a deadline.
     Mac(ChannelId, u32),
-    /// A node's link has a deadline.
+    /// The link of an interface has a deadline.
     Link(u32),
     /// The first packet of the receive path reaches IP.
     Enter,
@@ -54,7 +55,7 @@ enum Event {
     /// A node's leg ends.
     Leg(u32),
     /// A packet goes to the link, after a jitter.
-    Send(NodeId, PacketId, NodeId),
+    Send(NodeId, PacketId, Address),
     /// Oracle routing receives the true connectivity.
     Connectivity,
     /// Series are sampled.
@@ -74,12 +75,22 @@ impl From<Scheduled> for Event {
     }
 }
 
-/// A place where a node is attached to a channel.
-#[derive(Clone, Copy, Debug)]
+/// A place where a node is attached to others.
+#[derive(Debug)]
 struct Interface {
     node: NodeId,
-    /// The channel, and the interface's place among its stations; `None` without a radio.
-    station: Option<(ChannelId, u32)>,
+    attachment: Attachment,
+}
+
+/// What an interface is attached to.
+#[derive(Debug)]
+enum Attachment {
+    /// A channel, as this one of its stations, with queue and address resolution.
+    Radio { channel: ChannelId, station: u32, link: Box<Link>, wakeup: Wakeup },
+    /// A wire, at the end where this direction starts.
+    Wire { wire: usize, direction: Direction },
+    /// Nothing.
+    Nothing,
 }
 
 /// A node's layers above the MAC. The fields that every received packet needs come first.
@@ -88,11 +99,9 @@ struct Interface {
 struct Node {
     routing_wakeup: Wakeup,
     routing: routing::Model,
-    link: Link,
-    link_wakeup: Wakeup,
     mobility: mobility::Model,
-    /// The wires at this node: the neighbour at the other end, the direction towards it, and the wire's index.
-    wires: Vec<(NodeId, Direction, usize)>,
+    /// The interfaces beyond the first.
+    further: Vec<InterfaceId>,
     /// The flows that start here.
     flows: Vec<usize>,
     routing_protocol: &'static str,

@@ -2,12 +2,14 @@
 
 use hopyard_engine::Time;
 
-use super::World;
 use super::flow::Flow;
+use super::{Attachment, World};
+use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::context::DropReason;
+use crate::mac::Counters;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
-use crate::packet::{NodeId, Packet, PacketKind};
+use crate::packet::{Packet, PacketKind};
 
 /// Data packets of a flow that are still on the way.
 #[derive(Clone, Copy, Default)]
@@ -30,7 +32,7 @@ impl World {
         for (_, packet) in self.cx.packets.iter() {
             count(packet, |left| &mut left.anywhere);
         }
-        for (packet, _) in self.nodes.iter().flat_map(|node| node.link.queue().iter()) {
+        for (packet, _) in self.links().flat_map(|link| link.queue().iter()) {
             count(&self.cx.packets[packet], |left| &mut left.queued);
         }
         let edges: u64 = self.channels.iter().map(AnyChannel::edges).sum();
@@ -117,12 +119,19 @@ impl World {
 
     fn node_row(&self, number: usize) -> NodeRow {
         let node = &self.nodes[number];
-        let station = self.interfaces[number].station.map(|(channel, station)| {
-            let it = self.channels[channel.index()].station(station as usize);
-            (*it.mac, it.radio.collisions(), it.radio.bit_errors())
-        });
-        let (mac, collisions, bit_errors) = station.unwrap_or_default();
-        let queue = node.link.queue().statistics(self.cx.now);
+        let (mut mac, mut collisions, mut bit_errors) = (Counters::default(), 0, 0);
+        let (mut queue_mean, mut queue_max) = (0.0, 0);
+        for interface in self.interfaces_of(NodeId(number as u32)) {
+            if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
+                let it = self.channels[channel.index()].station(*station as usize);
+                mac.add(it.mac);
+                collisions += it.radio.collisions();
+                bit_errors += it.radio.bit_errors();
+                let queue = link.queue().statistics(self.cx.now);
+                queue_mean += queue.mean;
+                queue_max = queue_max.max(queue.max as u64);
+            }
+        }
         let id = NodeId(number as u32);
         let dropped = PacketKind::ALL
             .iter()
@@ -144,8 +153,8 @@ impl World {
             duplicates: mac.duplicates,
             collisions,
             bit_errors,
-            queue_mean: queue.mean,
-            queue_max: queue.max as u64,
+            queue_mean,
+            queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
         }

@@ -6,8 +6,8 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::address::NodeId;
 use crate::mobility::{self, Movements, Position};
-use crate::packet::NodeId;
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
 use crate::transport::{acking, tcp};

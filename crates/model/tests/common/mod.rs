@@ -6,9 +6,9 @@ pub mod table;
 
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::mobility::{self, Position};
 use hopyard_model::observe::Outcome;
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};

@@ -2,9 +2,9 @@
 
 use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, random_waypoint};
-use hopyard_model::packet::NodeId;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::radio::propagation::{self, log_distance};

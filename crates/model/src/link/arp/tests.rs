@@ -5,9 +5,9 @@ use crate::link::test_packets::data;
 use crate::packet::PacketKind;
 use crate::params::Params as _;
 
-const HERE: NodeId = NodeId(0);
-const NEXT: NodeId = NodeId(1);
-const THIRD: NodeId = NodeId(2);
+const HERE: Address = Address(0);
+const NEXT: Address = Address(1);
+const THIRD: Address = Address(2);
 
 fn rng() -> Rng {
     Streams::new(1, 0).node(0, "arp")
@@ -16,11 +16,11 @@ fn rng() -> Rng {
 /// Without jitter, so that requests are repeated at full seconds.
 fn arp(profile: &str) -> (Arp, Context) {
     let params = Params { retry_jitter: Span::ZERO, ..Params::of_profile(profile) };
-    (Arp::new(HERE, params, rng()), Context::default())
+    (Arp::new(NodeId(0), HERE, params, rng()), Context::default())
 }
 
 /// What address resolution sends: receiver and what, "packet" for one that had waited.
-fn sent(arp: &mut Arp, cx: &mut Context) -> Vec<(NodeId, &'static str)> {
+fn sent(arp: &mut Arp, cx: &mut Context) -> Vec<(Address, &'static str)> {
     let frames: Vec<_> = arp.take_ready().collect();
     frames
         .into_iter()
@@ -44,12 +44,12 @@ fn failed(cx: &mut Context) -> Vec<PacketId> {
         })
         .collect::<Vec<_>>();
     for &packet in &packets {
-        cx.drop_packet(HERE, packet, DropReason::ArpFailed);
+        cx.drop_packet(NodeId(HERE.0), packet, DropReason::ArpFailed);
     }
     packets
 }
 
-fn hear(arp: &mut Arp, cx: &mut Context, from: NodeId, destination: NodeId, message: ArpMessage) {
+fn hear(arp: &mut Arp, cx: &mut Context, from: Address, destination: Address, message: ArpMessage) {
     let packet = data(cx);
     let stored = &mut cx.packets[packet];
     (stored.source, stored.destination, stored.body) = (from, destination, Body::Arp(message));
@@ -57,7 +57,7 @@ fn hear(arp: &mut Arp, cx: &mut Context, from: NodeId, destination: NodeId, mess
 }
 
 fn replaced(cx: &Context) -> u64 {
-    cx.drops.get(HERE, PacketKind::Data, DropReason::ArpReplaced)
+    cx.drops.get(NodeId(HERE.0), PacketKind::Data, DropReason::ArpReplaced)
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn packets_wait_for_the_reply_and_go_in_order() {
     for packet in packets {
         assert!(!arp.resolve(packet, NEXT, &mut cx));
     }
-    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")], "one request a second at most");
+    assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")], "one request a second at most");
     hear(&mut arp, &mut cx, NEXT, HERE, ArpMessage::Reply);
     assert_eq!(arp.take_ready().collect::<Vec<_>>(), packets.map(|packet| (packet, NEXT)));
     let next = data(&mut cx);
@@ -87,7 +87,7 @@ fn requests_are_repeated_and_given_up() {
         assert_eq!(arp.deadline(), Time::ZERO + Span::from_secs(second));
         cx.now = arp.deadline();
         arp.on_timer(&mut cx);
-        assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+        assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
     }
     cx.now = arp.deadline();
     arp.on_timer(&mut cx);
@@ -100,7 +100,7 @@ fn nodes_that_ask_at_once_do_not_repeat_at_once() {
     let mut again: Vec<Time> = (0..50)
         .map(|node| {
             let rng = Streams::new(1, 0).node(node, "arp");
-            let (mut arp, mut cx) = (Arp::new(HERE, Params::of_profile(RFC), rng), Context::default());
+            let (mut arp, mut cx) = (Arp::new(NodeId(0), HERE, Params::of_profile(RFC), rng), Context::default());
             let packet = data(&mut cx);
             arp.resolve(packet, NEXT, &mut cx);
             arp.deadline()
@@ -127,21 +127,21 @@ fn the_oldest_packet_makes_room() {
 #[test]
 fn an_address_grows_old() {
     let (mut arp, mut cx) = arp(RFC);
-    hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: HERE });
+    hear(&mut arp, &mut cx, NEXT, Address::BROADCAST, ArpMessage::Request { target: HERE });
     assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "reply")]);
     let packet = data(&mut cx);
     cx.now = Time::ZERO + Span::from_secs(59);
     assert!(arp.resolve(packet, NEXT, &mut cx), "who asks is known from then on");
     cx.now = Time::ZERO + Span::from_secs(60);
     assert!(!arp.resolve(packet, NEXT, &mut cx));
-    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+    assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
 }
 
 #[test]
 fn a_request_for_another_node_teaches_in_ns2_only() {
     for (profile, learns) in [(RFC, false), (NS2, true)] {
         let (mut arp, mut cx) = arp(profile);
-        hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: THIRD });
+        hear(&mut arp, &mut cx, NEXT, Address::BROADCAST, ArpMessage::Request { target: THIRD });
         assert_eq!(sent(&mut arp, &mut cx), []);
         let packet = data(&mut cx);
         assert_eq!(arp.resolve(packet, NEXT, &mut cx), learns, "{profile}");
@@ -154,7 +154,7 @@ fn ns2_holds_one_packet_and_asks_with_each() {
     let packets = [(); 4].map(|()| data(&mut cx));
     for (count, packet) in packets[..3].iter().enumerate() {
         assert!(!arp.resolve(*packet, NEXT, &mut cx));
-        assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+        assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
         assert_eq!(replaced(&cx), count as u64);
         assert_eq!(arp.held().collect::<Vec<_>>(), [*packet]);
     }
@@ -165,7 +165,7 @@ fn ns2_holds_one_packet_and_asks_with_each() {
     // The count starts anew.
     let fifth = data(&mut cx);
     assert!(!arp.resolve(fifth, NEXT, &mut cx));
-    assert_eq!(sent(&mut arp, &mut cx), [(NodeId::BROADCAST, "request")]);
+    assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn in_ns2_the_held_packet_goes_before_the_reply() {
     let packet = data(&mut cx);
     arp.resolve(packet, NEXT, &mut cx);
     sent(&mut arp, &mut cx);
-    hear(&mut arp, &mut cx, NEXT, NodeId::BROADCAST, ArpMessage::Request { target: HERE });
+    hear(&mut arp, &mut cx, NEXT, Address::BROADCAST, ArpMessage::Request { target: HERE });
     assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "packet"), (NEXT, "reply")]);
     cx.now = Time::ZERO + Span::from_secs(100_000);
     let later = data(&mut cx);
@@ -184,7 +184,7 @@ fn in_ns2_the_held_packet_goes_before_the_reply() {
 #[test]
 fn nobody_is_asked_when_addresses_are_known() {
     let mut cx = Context::default();
-    let mut arp = Arp::new(HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) }, rng());
+    let mut arp = Arp::new(NodeId(0), HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) }, rng());
     let packet = data(&mut cx);
     assert!(arp.resolve(packet, NEXT, &mut cx));
     assert_eq!(sent(&mut arp, &mut cx), []);

@@ -4,8 +4,8 @@ use super::*;
 use crate::packet::{FlowId, PacketKind, TcpHeader};
 use crate::params::Params as _;
 
-const FIRST: NodeId = NodeId(0);
-const SECOND: NodeId = NodeId(1);
+const FIRST: InterfaceId = InterfaceId(0);
+const SECOND: InterfaceId = InterfaceId(1);
 
 /// The bottleneck of the forced-drop scenario: 0.8 Mb/s, 100 ms.
 fn bottleneck() -> Params {
@@ -15,14 +15,14 @@ fn bottleneck() -> Params {
 fn link(params: &Params) -> (Wired, Context) {
     let streams = Streams::new(1, 0);
     let rngs = ["forward", "backward"].map(|name| streams.stream(name));
-    (Wired::new(params, [FIRST, SECOND], rngs), Context::default())
+    (Wired::new(params, [(NodeId(0), FIRST), (NodeId(1), SECOND)], rngs), Context::default())
 }
 
 fn segment(cx: &mut Context, number: u64) -> PacketId {
     cx.originate(Packet {
         created: cx.now,
-        source: FIRST,
-        destination: SECOND,
+        source: FIRST.into(),
+        destination: SECOND.into(),
         flow: FlowId(0),
         size: 1040,
         ttl: 32,
@@ -45,7 +45,7 @@ fn arrivals(link: &mut Wired, cx: &mut Context) -> Vec<(u64, u64)> {
         cx.now = link.deadline();
         link.on_timer(cx);
         while let Some(action) = cx.actions.pop_front() {
-            let Action::Receive { node: SECOND, packet, from: FIRST } = action else { panic!("{action:?}") };
+            let Action::Receive { interface: SECOND, packet, from: FIRST } = action else { panic!("{action:?}") };
             let Body::Tcp(header) = cx.deliver(packet).body else { panic!("a segment was sent") };
             all.push((cx.now.nanos() / 1000, header.seq / 1000));
         }
@@ -58,7 +58,7 @@ fn numbers(arrivals: &[(u64, u64)]) -> Vec<u64> {
 }
 
 fn dropped(cx: &Context, reason: DropReason) -> u64 {
-    cx.drops.get(FIRST, PacketKind::Data, reason)
+    cx.drops.get(NodeId(0), PacketKind::Data, reason)
 }
 
 #[test]
@@ -92,9 +92,7 @@ fn a_round_trip_over_two_links_takes_as_long_as_in_ns2() {
 #[test]
 fn directions_do_not_share_the_wire() {
     let (mut link, mut cx) = link(&bottleneck());
-    assert_eq!(link.direction_from(SECOND), Some((Direction::Backward, FIRST)));
-    assert_eq!(link.direction_from(FIRST), Some((Direction::Forward, SECOND)));
-    assert_eq!(link.direction_from(NodeId(2)), None);
+    assert_eq!([Direction::Forward, Direction::Backward].map(|it| link.to(it)), [SECOND, FIRST]);
     send(&mut link, &mut cx, 0..5);
     let back = segment(&mut cx, 9);
     link.enqueue(Direction::Backward, back, &mut cx);

@@ -4,6 +4,7 @@ use hopyard_engine::Streams;
 use hopyard_engine::units::{Bytes, Rate};
 
 use super::*;
+use crate::address::Address;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
 
@@ -49,8 +50,8 @@ impl Bench {
     fn packet(&mut self) -> PacketId {
         self.cx.originate(Packet {
             created: self.cx.now,
-            source: NodeId(0),
-            destination: NodeId(1),
+            source: Address(0),
+            destination: Address(1),
             flow: FlowId(0),
             size: SIZE,
             ttl: 9,

@@ -3,7 +3,7 @@
 use hopyard_engine::Streams;
 
 use super::*;
-use crate::address::InterfaceId;
+use crate::address::{Address, InterfaceId};
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _};
 
@@ -25,8 +25,8 @@ fn station(number: u32, frames: &Frames) -> Tdma {
 fn packet(cx: &mut Context, size: u32) -> Outgoing {
     let packet = cx.originate(Packet {
         created: cx.now,
-        source: NodeId(0),
-        destination: NodeId(1),
+        source: Address(0),
+        destination: Address(1),
         flow: FlowId(0),
         size,
         ttl: 9,

@@ -27,16 +27,17 @@ use hopyard_wire::{HardwareAddress, WireError, arp, icmp, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
 
-use crate::packet::{ArpMessage, Body, Carrier, FlowId, NodeId, Packet, Place, Quote, TcpHeader, UdpHeader};
+use crate::address::Address;
+use crate::packet::{ArpMessage, Body, Carrier, FlowId, Packet, Place, Quote, TcpHeader, UdpHeader};
 use crate::transport::tcp as tcp_model;
 
 /// By which names the nodes and flows are known in a capture.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The IP address of a node; not asked for the broadcast address.
-    pub address: &'a dyn Fn(NodeId) -> Ipv4Addr,
+    pub address: &'a dyn Fn(Address) -> Ipv4Addr,
     /// The link address by which a node answers ARP; not asked for the broadcast address.
-    pub station: &'a dyn Fn(NodeId) -> HardwareAddress,
+    pub station: &'a dyn Fn(Address) -> HardwareAddress,
     /// A flow.
     pub flow: &'a dyn Fn(FlowId) -> Flow,
 }
@@ -77,14 +78,15 @@ impl Flow {
     }
 }
 
-/// The usual IP address of a node: node 0 has 10.0.0.1, node 254 has 10.0.0.255. All nodes are in 10.0.0.0/8.
+/// The usual IP address of the first interface of a node: node 0 has 10.0.0.1, node 254 has 10.0.0.255. All are in
+/// 10.0.0.0/8.
 ///
 /// # Panics
 /// If the network 10.0.0.0/8 has no address left for the node.
 #[must_use]
-pub const fn address_of(node: NodeId) -> Ipv4Addr {
-    assert!(node.0 < 0x00ff_fffe, "10.0.0.0/8 has no more addresses");
-    Ipv4Addr::from_bits(0x0a00_0001 + node.0)
+pub const fn address_of(address: Address) -> Ipv4Addr {
+    assert!(address.0 < 0x00ff_fffe, "10.0.0.0/8 has no more addresses");
+    Ipv4Addr::from_bits(0x0a00_0001 + address.0)
 }
 
 /// The usual link address of an interface with this number: interface 0 has 02:00:00:00:00:01, a locally administered
@@ -202,8 +204,8 @@ fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
 }
 
 impl Names<'_> {
-    fn ip(&self, node: NodeId) -> Ipv4Addr {
-        if node.is_broadcast() { Ipv4Addr::BROADCAST } else { (self.address)(node) }
+    fn ip(&self, address: Address) -> Ipv4Addr {
+        if address.is_broadcast() { Ipv4Addr::BROADCAST } else { (self.address)(address) }
     }
 
     fn arp(&self, packet: &Packet, message: ArpMessage) -> arp::Message {

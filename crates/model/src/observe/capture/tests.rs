@@ -6,8 +6,8 @@ use crate::packet::{Message, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
 use crate::params::{NS2, Params, RFC};
 use crate::transport::tcp::header_bytes;
 
-const A: NodeId = NodeId(0);
-const B: NodeId = NodeId(300);
+const A: Address = Address(0);
+const B: Address = Address(300);
 
 fn parameters(profile: &str) -> tcp_model::Params {
     tcp_model::Params::of_profile(profile)
@@ -16,7 +16,7 @@ fn parameters(profile: &str) -> tcp_model::Params {
 /// The bytes of a packet, with the flows of these parameters.
 fn captured_with(params: &tcp_model::Params, it: &Packet) -> (EtherType, Vec<u8>) {
     let flow = |id| Flow::tcp(id, params, true);
-    let station = |node: NodeId| station_of(node.0);
+    let station = |node: Address| station_of(node.0);
     let names = Names { address: &address_of, station: &station, flow: &flow };
     let mut bytes = Vec::new();
     let kind = packet(it, &names, &mut bytes).expect("it has an encoding");
@@ -172,7 +172,7 @@ fn datagrams_carry_their_number_if_they_have_room() {
 #[test]
 fn what_is_longer_than_a_packet_is_refused() {
     let it = from_a_to_b(0, Body::Udp(UdpHeader { sequence: 0, len: 65_508 }));
-    let station = |node: NodeId| station_of(node.0);
+    let station = |node: Address| station_of(node.0);
     let names = Names { address: &address_of, station: &station, flow: &Flow::udp };
     let error = packet(&it, &names, &mut Vec::new()).expect_err("too long");
     assert_eq!(error.to_string(), "IPv4: expected at most 65535 bytes, found 65536");
@@ -181,7 +181,7 @@ fn what_is_longer_than_a_packet_is_refused() {
 #[test]
 fn address_resolution_knows_stations_and_nodes() {
     let broadcast =
-        Packet { destination: NodeId::BROADCAST, ..from_a_to_b(28, Body::Arp(ArpMessage::Request { target: B })) };
+        Packet { destination: Address::BROADCAST, ..from_a_to_b(28, Body::Arp(ArpMessage::Request { target: B })) };
     let (kind, bytes) = captured_with(&parameters(RFC), &broadcast);
     assert_eq!((kind, bytes.len()), (EtherType::ARP, broadcast.size as usize));
     let (ip, hardware) = ([address_of(A), address_of(B)], [station_of(0), station_of(300)]);
@@ -205,7 +205,7 @@ fn an_error_quotes_the_segment_as_it_was() {
     let it = from_a_to_b(header.length(), Body::Tcp(header));
     let original = captured(&it);
     let quote = it.quote().expect("it has payload");
-    let error = Packet { source: NodeId(7), destination: A, ..from_a_to_b(UNREACHABLE, Body::Icmp(quote)) };
+    let error = Packet { source: Address(7), destination: A, ..from_a_to_b(UNREACHABLE, Body::Icmp(quote)) };
     let bytes = captured(&error);
     assert_eq!(bytes.len(), UNREACHABLE as usize);
     let (header, payload) = ipv4::Header::parse(&bytes).expect("sound");
@@ -227,7 +227,7 @@ impl Message for Beacon {
 
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         out.extend((place.address)(place.source).octets());
-        out.extend((place.address)(NodeId::BROADCAST).octets());
+        out.extend((place.address)(Address::BROADCAST).octets());
         Ok(self.0)
     }
 }
@@ -236,7 +236,7 @@ impl Message for Beacon {
 fn routing_messages_go_by_udp_or_by_ip_alone() {
     let message = |carrier| {
         let body = Body::Routing(RoutingMessage::new(Beacon(carrier)));
-        captured(&Packet { destination: NodeId::BROADCAST, ..from_a_to_b(36, body) })
+        captured(&Packet { destination: Address::BROADCAST, ..from_a_to_b(36, body) })
     };
     let expected = [10, 0, 0, 1, 255, 255, 255, 255];
     let bytes = message(Carrier::Udp(1021));
@@ -251,7 +251,7 @@ fn routing_messages_go_by_udp_or_by_ip_alone() {
 
 #[test]
 fn names_are_those_of_numbers() {
-    assert_eq!(address_of(NodeId(0x00ff_fffd)), Ipv4Addr::new(10, 255, 255, 254));
+    assert_eq!(address_of(Address(0x00ff_fffd)), Ipv4Addr::new(10, 255, 255, 254));
     assert_eq!(station_of(0x0102_0303).to_string(), "02:00:01:02:03:04");
     assert_eq!(station_of(u32::MAX).to_string(), "02:01:00:00:00:00");
     assert_eq!([0, 4095, 4096].map(|flow| port_of(FlowId(flow))), [61_440, 65_535, 61_440]);
@@ -261,5 +261,5 @@ fn names_are_those_of_numbers() {
 #[test]
 #[should_panic(expected = "10.0.0.0/8 has no more addresses")]
 fn the_network_has_an_end() {
-    let _ = address_of(NodeId(0x00ff_fffe));
+    let _ = address_of(Address(0x00ff_fffe));
 }

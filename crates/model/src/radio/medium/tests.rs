@@ -4,7 +4,7 @@ use hopyard_engine::Streams;
 use hopyard_engine::units::Distance;
 
 use super::*;
-use crate::address::{InterfaceId, NodeId};
+use crate::address::{Address, InterfaceId};
 use crate::params::{Params as _, RFC};
 use crate::radio::Sensitivity;
 use crate::radio::propagation::Config;
@@ -149,13 +149,13 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
     let mut pool = crate::packet::PacketPool::default();
     let packet = pool.insert(crate::packet::Packet {
         created: Time::ZERO,
-        source: NodeId(0),
-        destination: NodeId::BROADCAST,
+        source: Address(0),
+        destination: Address::BROADCAST,
         flow: crate::packet::FlowId::NONE,
         size: 28,
         ttl: 1,
         hops: 0,
-        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: NodeId(1) }),
+        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: Address(1) }),
     });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
     let mut queue: Queue<u8> = Queue::default();
@@ -221,8 +221,8 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
     let mut pool = crate::packet::PacketPool::default();
     let packet = pool.insert(crate::packet::Packet {
         created: Time::ZERO,
-        source: NodeId(0),
-        destination: NodeId(1),
+        source: Address(0),
+        destination: Address(1),
         flow: crate::packet::FlowId::NONE,
         size: 28,
         ttl: 1,

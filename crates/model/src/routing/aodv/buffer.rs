@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use hopyard_engine::{Span, Time};
 
+use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     packet: PacketId,
-    destination: NodeId,
+    destination: Address,
     expires: Time,
 }
 
@@ -52,7 +53,7 @@ impl Buffer {
     }
 
     /// Takes out the packets for a destination, oldest first.
-    pub fn take(&mut self, destination: NodeId, cx: &mut Context) -> Vec<PacketId> {
+    pub fn take(&mut self, destination: Address, cx: &mut Context) -> Vec<PacketId> {
         self.expire(cx);
         if !self.has(destination) {
             return Vec::new();
@@ -70,7 +71,7 @@ impl Buffer {
 
     /// Whether a packet for the destination waits.
     #[must_use]
-    pub fn has(&self, destination: NodeId) -> bool {
+    pub fn has(&self, destination: Address) -> bool {
         self.waiting.iter().any(|waiting| waiting.destination == destination)
     }
 

@@ -9,7 +9,8 @@ use std::net::Ipv4Addr;
 use hopyard_engine::{Span, Time};
 use hopyard_wire::{WireError, aodv, udp};
 
-use crate::packet::{Carrier, Message, NodeId, Place};
+use crate::address::Address;
+use crate::packet::{Carrier, Message, Place};
 
 /// A message of AODV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Request {
     /// Hops from the originator to the node that handles the message; ns-2 starts counting at one.
     pub hops: u8,
     /// The node to which a route is needed.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The latest sequence number known of the destination; no meaning when it is unknown.
     pub destination_sequence: u32,
     /// Flag U: no sequence number of the destination is known.
@@ -49,7 +50,7 @@ pub struct Request {
     /// Flag D: only the destination may answer.
     pub destination_only: bool,
     /// The node that needs the route.
-    pub originator: NodeId,
+    pub originator: Address,
     /// The originator's sequence number.
     pub originator_sequence: u32,
     /// When the request was sent: ns-2's requests carry it, to measure how long discoveries take.
@@ -62,11 +63,11 @@ pub struct Reply {
     /// Hops to the destination.
     pub hops: u8,
     /// Where the route leads.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The destination's sequence number.
     pub destination_sequence: u32,
     /// The originator of the request.
-    pub originator: NodeId,
+    pub originator: Address,
     /// How long the route is valid.
     pub lifetime: Span,
     /// Flag A: the receiver shall acknowledge.
@@ -81,7 +82,7 @@ pub struct RouteError {
     /// Flag N: the route was repaired, and must not be deleted.
     pub no_delete: bool,
     /// Destinations, each with its sequence number.
-    pub unreachable: Vec<(NodeId, u32)>,
+    pub unreachable: Vec<(Address, u32)>,
 }
 
 impl RouteError {
@@ -101,7 +102,7 @@ impl AodvMessage {
     /// The message with addresses and without what only the simulator knows, the time in ns-2's messages. A HELLO is a
     /// reply about `source`, its sender (RFC 3561 §6.9).
     #[must_use]
-    pub fn on_the_wire(&self, source: NodeId, address: &dyn Fn(NodeId) -> Ipv4Addr) -> aodv::Message {
+    pub fn on_the_wire(&self, source: Address, address: &dyn Fn(Address) -> Ipv4Addr) -> aodv::Message {
         match self {
             Self::Request(it) => aodv::Message::RouteRequest(aodv::RouteRequest {
                 join: false,

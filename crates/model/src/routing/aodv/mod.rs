@@ -43,8 +43,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use hopyard_engine::{Rng, Span, Time};
 
 use super::Routing;
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, NodeId, Packet, PacketId, Quote, RoutingMessage};
+use crate::packet::{Body, Packet, PacketId, Quote, RoutingMessage};
 use buffer::Buffer;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 pub use params::{Auto, LinkDetection, Params, RepairTimer, Rules};
@@ -56,7 +57,7 @@ const SECOND: Span = Span::from_secs(1);
 /// A destination that is looked for; under ns-2's rules also one that was.
 #[derive(Clone, Copy, Debug)]
 struct Search {
-    destination: NodeId,
+    destination: Address,
     /// TTL of the last request.
     ttl: u8,
     /// Floods of the whole network so far.
@@ -114,10 +115,12 @@ pub struct Aodv {
     /// How long a request's number is remembered.
     memory: Span,
     node: NodeId,
+    /// The address of the first interface, by which other nodes know this one.
+    address: Address,
     rules: Rules,
     /// The last packet heard under RFC 3561's rules, and the neighbour that sent it: the previous hop of a packet that
     /// is to be forwarded.
-    last_heard: Option<(PacketId, NodeId)>,
+    last_heard: Option<(PacketId, Address)>,
     /// The node's own sequence number.
     sequence: u32,
     /// The number of the last request.
@@ -131,20 +134,20 @@ pub struct Aodv {
     /// When the next search must be looked at.
     next_search: Time,
     /// ns-2's repairs: when each is given up, and of which destination.
-    repairs: BinaryHeap<Reverse<(Time, NodeId)>>,
+    repairs: BinaryHeap<Reverse<(Time, Address)>>,
     requests_sent: Limiter,
     errors_sent: Limiter,
     /// Neighbours whose HELLO was heard, each with the time at which it is lost.
-    neighbours: Vec<(NodeId, Time)>,
+    neighbours: Vec<(Address, Time)>,
     /// No neighbour is lost before this time.
     next_loss: Time,
     /// Neighbours that have been sent a reply with flag A, each with the time by which it must be acknowledged.
-    awaited_acks: Vec<(NodeId, Time)>,
+    awaited_acks: Vec<(Address, Time)>,
     /// Neighbours that do not hear this node, each with the time until which their requests are ignored.
-    blacklist: Vec<(NodeId, Time)>,
+    blacklist: Vec<(Address, Time)>,
     /// Only without feedback of the link layer: the last segment of each flow that did not reach a neighbour, and when.
     /// When the neighbour is lost, the sources of these segments are told.
-    failed: Vec<(NodeId, Quote, Time)>,
+    failed: Vec<(Address, Quote, Time)>,
     /// When this node last broadcast a message.
     last_broadcast: Time,
     /// Until when the node is part of an active route.
@@ -162,6 +165,7 @@ impl Aodv {
             deadline: Time::NEVER,
             memory: params.path_discovery_time(),
             node,
+            address: node.into(),
             rules: params.rules,
             last_heard: None,
             rng,
@@ -211,16 +215,16 @@ impl Aodv {
     }
 
     /// Sends a new message to a neighbour, or to all.
-    fn send(&mut self, message: AodvMessage, to: NodeId, ttl: u8, delay: Span, cx: &mut Context) {
+    fn send(&mut self, message: AodvMessage, to: Address, ttl: u8, delay: Span, cx: &mut Context) {
         let size = self.params.packet_size(&message);
-        let packet = cx.originate_routing(self.node, to, ttl, size, RoutingMessage::new(message));
+        let packet = cx.originate_routing(self.address, to, ttl, size, RoutingMessage::new(message));
         self.dispatch(packet, to, delay, cx);
     }
 
     /// Sends a message on, changed.
-    fn send_on(&mut self, packet: PacketId, message: AodvMessage, to: NodeId, ttl: u8, delay: Span, cx: &mut Context) {
+    fn send_on(&mut self, packet: PacketId, message: AodvMessage, to: Address, ttl: u8, delay: Span, cx: &mut Context) {
         let it = &mut cx.packets[packet];
-        it.source = self.node;
+        it.source = self.address;
         it.destination = to;
         it.ttl = ttl;
         it.body = Body::Routing(RoutingMessage::new(message));
@@ -228,7 +232,7 @@ impl Aodv {
     }
 
     /// Gives a packet to the link, after a delay.
-    fn dispatch(&mut self, packet: PacketId, next_hop: NodeId, delay: Span, cx: &mut Context) {
+    fn dispatch(&mut self, packet: PacketId, next_hop: Address, delay: Span, cx: &mut Context) {
         if next_hop.is_broadcast() {
             self.last_broadcast = cx.now + delay;
         }
@@ -269,14 +273,14 @@ impl Aodv {
     }
 
     /// Sends the packets that have waited for a route.
-    fn flush(&mut self, destination: NodeId, spacing: Span, cx: &mut Context) {
+    fn flush(&mut self, destination: Address, spacing: Span, cx: &mut Context) {
         for (place, packet) in self.buffer.take(destination, cx).into_iter().enumerate() {
             self.send_along(packet, spacing * place as u64, cx);
         }
     }
 
     /// Drops the packets for which no route was found.
-    fn give_up(&mut self, destination: NodeId, cx: &mut Context) {
+    fn give_up(&mut self, destination: Address, cx: &mut Context) {
         for packet in self.buffer.take(destination, cx) {
             // RFC 3561 §6.3: after the last search the destination counts as unreachable.
             cx.unreachable(self.node, packet);
@@ -285,7 +289,7 @@ impl Aodv {
     }
 
     /// Makes a route valid.
-    fn bring_up(&mut self, destination: NodeId, next_hop: NodeId, hops: u8, expires: Time, cx: &mut Context) {
+    fn bring_up(&mut self, destination: Address, next_hop: Address, hops: u8, expires: Time, cx: &mut Context) {
         let route = self.table.entry(destination);
         let changed = route.state != State::Up || (route.next_hop, route.hops) != (next_hop, hops);
         (route.next_hop, route.hops, route.state) = (next_hop, hops, State::Up);
@@ -299,7 +303,7 @@ impl Aodv {
 
     /// Makes a route invalid until `forget`. A route that breaks while it is used is reported as lost. A route that
     /// expires is not, because it was not in use.
-    fn take_down(&mut self, destination: NodeId, broken: bool, forget: Time, cx: &mut Context) {
+    fn take_down(&mut self, destination: Address, broken: bool, forget: Time, cx: &mut Context) {
         let route = self.table.entry(destination);
         if route.state == State::Down {
             return;
@@ -313,13 +317,13 @@ impl Aodv {
     }
 
     /// The search for a destination.
-    fn search(&mut self, destination: NodeId) -> Option<&mut Search> {
+    fn search(&mut self, destination: Address) -> Option<&mut Search> {
         let place = self.searches.binary_search_by_key(&destination, |search| search.destination).ok()?;
         Some(&mut self.searches[place])
     }
 
     /// The search for a destination, which is made if there is none.
-    fn search_or_new(&mut self, destination: NodeId) -> &mut Search {
+    fn search_or_new(&mut self, destination: Address) -> &mut Search {
         let place = self.searches.binary_search_by_key(&destination, |search| search.destination);
         let place = place.unwrap_or_else(|place| {
             let search = Search {
@@ -339,7 +343,7 @@ impl Aodv {
     }
 
     /// A HELLO of this neighbour was heard. Whether it was the first.
-    fn meet_neighbour(&mut self, neighbour: NodeId, lost_at: Time) -> bool {
+    fn meet_neighbour(&mut self, neighbour: Address, lost_at: Time) -> bool {
         self.next_loss = self.next_loss.min(lost_at);
         match self.neighbours.binary_search_by_key(&neighbour, |&(node, _)| node) {
             Ok(place) => {
@@ -354,7 +358,7 @@ impl Aodv {
     }
 
     /// The link layer has given up a packet. With HELLO messages alone this does not break the link.
-    fn note_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &Context) {
+    fn note_failure(&mut self, packet: PacketId, next_hop: Address, cx: &Context) {
         if let Some(quote) = cx.packets[packet].quote() {
             self.failed.retain(|(_, other, _)| other.flow != quote.flow);
             self.failed.push((next_hop, quote, cx.now));
@@ -363,7 +367,7 @@ impl Aodv {
 
     /// A neighbour is lost because its HELLO messages did not arrive. Tells the sources of all segments that failed
     /// since it was last heard.
-    fn report_failures(&mut self, lost: NodeId, cx: &mut Context) {
+    fn report_failures(&mut self, lost: Address, cx: &mut Context) {
         // The check for lost neighbours runs up to one interval late.
         let silence = self.params.neighbour_expiry() + self.params.hello_interval;
         for &(next_hop, quote, at) in &self.failed {
@@ -375,7 +379,7 @@ impl Aodv {
     }
 
     /// Removes the neighbours that are lost.
-    fn lost_neighbours(&mut self, now: Time) -> Vec<NodeId> {
+    fn lost_neighbours(&mut self, now: Time) -> Vec<Address> {
         let lost = self.neighbours.iter().filter(|&&(_, at)| at <= now).map(|&(node, _)| node).collect();
         self.neighbours.retain(|&(_, at)| at > now);
         self.next_loss = self.neighbours.iter().map(|&(_, at)| at).min().unwrap_or(Time::NEVER);
@@ -396,7 +400,7 @@ impl Routing for Aodv {
     #[inline]
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &mut cx.packets[packet];
-        if it.source == self.node {
+        if it.source == self.address {
             if it.hops > 0 {
                 cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
                 return;
@@ -407,7 +411,7 @@ impl Routing for Aodv {
         }
         if self.table.up(it.destination).is_some() {
             self.send_along(packet, Span::ZERO, cx);
-        } else if it.source == self.node && it.is_error() {
+        } else if it.source == self.address && it.is_error() {
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
         } else if self.is_ns2() {
             self.ns2_route_lacking(packet, cx);
@@ -417,7 +421,7 @@ impl Routing for Aodv {
         self.find_deadline();
     }
 
-    fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let Body::Routing(message) = &cx.packets[packet].body else {
             cx.drop_packet(self.node, packet, DropReason::NoListener);
             return;
@@ -438,7 +442,7 @@ impl Routing for Aodv {
     }
 
     #[inline]
-    fn on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         if self.rules == Rules::Rfc3561 {
             self.rfc_on_heard(packet, from, cx);
             self.find_deadline();
@@ -450,13 +454,13 @@ impl Routing for Aodv {
         match &packet.body {
             Body::Routing(message) => match message.get::<AodvMessage>() {
                 Some(AodvMessage::Request(request)) => self.heard.prefetch(request.originator),
-                _ => self.node.0,
+                _ => self.address.0,
             },
-            _ => self.node.0,
+            _ => self.address.0,
         }
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         match self.rules {
             _ if !self.params.by_link_layer() => {
                 self.note_failure(packet, next_hop, cx);
@@ -468,7 +472,7 @@ impl Routing for Aodv {
         self.find_deadline();
     }
 
-    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         match self.rules {
             Rules::Rfc3561 => self.rfc_on_taken_back(packet, cx),
             Rules::Ns2 => {
@@ -493,7 +497,7 @@ impl Routing for Aodv {
         self.deadline
     }
 
-    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+    fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.table.up(destination).map(|route| (route.next_hop, route.hops))
     }
 

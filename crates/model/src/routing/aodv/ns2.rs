@@ -10,8 +10,9 @@ use hopyard_engine::{Span, Time};
 
 use super::table::{INFINITY, State};
 use super::{Aodv, AodvMessage, RepairTimer, Reply, Request, RouteError};
+use crate::address::Address;
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 
 /// The first multiple of `interval` at or after `at`.
 fn tick_from(at: Time, interval: Span) -> Time {
@@ -28,7 +29,7 @@ impl Aodv {
         let (source, destination) = (it.source, it.destination);
         let route = self.table.entry(destination);
         let (state, sequence) = (route.state, route.sequence);
-        if source == self.node {
+        if source == self.address {
             self.buffer.push(packet, cx);
             self.ns2_send_request(destination, cx);
         } else if state == State::InRepair {
@@ -42,7 +43,7 @@ impl Aodv {
     }
 
     /// Sends a request, unless the wait after the last one is not over.
-    fn ns2_send_request(&mut self, destination: NodeId, cx: &mut Context) {
+    fn ns2_send_request(&mut self, destination: Address, cx: &mut Context) {
         let (diameter, threshold, increment) =
             (self.params.net_diameter, self.params.ttl_threshold, self.params.ttl_increment);
         let route = *self.table.entry(destination);
@@ -88,16 +89,16 @@ impl Aodv {
             unknown_sequence: false,
             gratuitous: false,
             destination_only: false,
-            originator: self.node,
+            originator: self.address,
             originator_sequence: self.sequence,
             sent: cx.now,
         };
-        self.send(AodvMessage::Request(request), NodeId::BROADCAST, ttl, Span::ZERO, cx);
+        self.send(AodvMessage::Request(request), Address::BROADCAST, ttl, Span::ZERO, cx);
         self.ns2_find_next_search();
     }
 
     /// The mean time per hop of the last discoveries.
-    fn ns2_time_per_hop(&mut self, destination: NodeId) -> Span {
+    fn ns2_time_per_hop(&mut self, destination: Address) -> Span {
         let known = self.search_or_new(destination).latencies;
         let count = known.iter().filter(|latency| !latency.is_zero()).count() as u64;
         if count == 0 {
@@ -118,7 +119,7 @@ impl Aodv {
             .unwrap_or(Time::NEVER);
     }
 
-    pub(super) fn ns2_on_message(&mut self, packet: PacketId, message: &AodvMessage, from: NodeId, cx: &mut Context) {
+    pub(super) fn ns2_on_message(&mut self, packet: PacketId, message: &AodvMessage, from: Address, cx: &mut Context) {
         match message {
             AodvMessage::Request(request) => self.ns2_on_request(packet, *request, from, cx),
             AodvMessage::Reply(reply) => self.ns2_on_reply(packet, *reply, from, cx),
@@ -139,10 +140,10 @@ impl Aodv {
     /// Whether a request is another's, and is heard for the first time.
     #[inline]
     pub(super) fn ns2_is_new(&mut self, request: &Request, now: Time) -> bool {
-        request.originator != self.node && self.heard.note(request.originator, request.id, now, now + self.memory)
+        request.originator != self.address && self.heard.note(request.originator, request.id, now, now + self.memory)
     }
 
-    fn ns2_on_request(&mut self, packet: PacketId, mut request: Request, from: NodeId, cx: &mut Context) {
+    fn ns2_on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
         // The reverse route comes first, whether or not it will be used.
         let least = cx.now + self.params.reverse_route_life(request.hops);
         let active = cx.now + self.params.active_route_timeout();
@@ -169,7 +170,7 @@ impl Aodv {
             self.table.expires(expires);
         }
         let known = self.table.get(request.destination).copied();
-        if request.destination == self.node {
+        if request.destination == self.address {
             self.sequence = self.sequence.max(request.destination_sequence).wrapping_add(1);
             self.sequence = self.sequence.wrapping_add(self.sequence % 2);
             let lifetime = self.params.my_route_timeout();
@@ -199,7 +200,7 @@ impl Aodv {
                 return;
             }
             let delay = self.jitter();
-            self.send_on(packet, AodvMessage::Request(request), NodeId::BROADCAST, ttl, delay, cx);
+            self.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
         }
     }
 
@@ -217,7 +218,7 @@ impl Aodv {
         self.send(AodvMessage::Reply(reply), next_hop, self.params.net_diameter, Span::ZERO, cx);
     }
 
-    fn ns2_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: NodeId, cx: &mut Context) {
+    fn ns2_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
         let route = self.table.entry(reply.destination);
         let known_hops = if route.state == State::Down { INFINITY } else { route.hops };
         let news = route.sequence < reply.destination_sequence
@@ -226,7 +227,7 @@ impl Aodv {
             route.sequence = reply.destination_sequence;
             route.last_ttl = reply.hops;
             self.bring_up(reply.destination, from, reply.hops, cx.now + reply.lifetime, cx);
-            let mine = reply.originator == self.node;
+            let mine = reply.originator == self.address;
             if mine {
                 self.search_or_new(reply.destination);
             }
@@ -242,7 +243,7 @@ impl Aodv {
             self.flush(reply.destination, self.params.buffer_spacing, cx);
             self.ns2_find_next_search();
         }
-        if reply.originator == self.node || !news {
+        if reply.originator == self.address || !news {
             cx.deliver(packet);
             return;
         }
@@ -263,7 +264,7 @@ impl Aodv {
         self.precursors.insert(reply.destination, next_hop);
     }
 
-    fn ns2_on_error(&mut self, error: &RouteError, from: NodeId, cx: &mut Context) {
+    fn ns2_on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
         let mut unreachable = Vec::new();
         for &(destination, sequence) in &error.unreachable {
             let Some(route) = self.table.get_mut(destination) else { continue };
@@ -284,12 +285,12 @@ impl Aodv {
         }
     }
 
-    fn ns2_send_error(&mut self, unreachable: Vec<(NodeId, u32)>, delay: Span, cx: &mut Context) {
+    fn ns2_send_error(&mut self, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
         let error = RouteError { no_delete: false, unreachable };
-        self.send(AodvMessage::Error(error), NodeId::BROADCAST, 1, delay, cx);
+        self.send(AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
-    pub(super) fn ns2_on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    pub(super) fn ns2_on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (destination, hops) = (it.destination, it.hops);
         let Some(route) = self.table.get_mut(destination).filter(|_| !it.is_routing()) else {
@@ -316,7 +317,7 @@ impl Aodv {
     }
 
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
-    fn ns2_lose_neighbour(&mut self, lost: NodeId, cx: &mut Context) {
+    fn ns2_lose_neighbour(&mut self, lost: Address, cx: &mut Context) {
         self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
         self.sequence = self.sequence.wrapping_add(2);
         let mut unreachable = Vec::new();
@@ -333,7 +334,7 @@ impl Aodv {
         }
     }
 
-    fn ns2_on_hello(&mut self, from: NodeId, cx: &Context) {
+    fn ns2_on_hello(&mut self, from: Address, cx: &Context) {
         if self.meet_neighbour(from, cx.now + self.params.neighbour_expiry()) {
             self.sequence = self.sequence.wrapping_add(2);
         }
@@ -355,7 +356,7 @@ impl Aodv {
         if self.hello_at <= cx.now {
             let lifetime = self.params.hello_interval * (1 + u64::from(self.params.allowed_hello_loss));
             let hello = AodvMessage::Hello { sequence: self.sequence, lifetime };
-            self.send(hello, NodeId::BROADCAST, 1, Span::ZERO, cx);
+            self.send(hello, Address::BROADCAST, 1, Span::ZERO, cx);
             let jitter = self.params.hello_jitter.seconds();
             let interval = self.params.hello_interval.seconds() + self.rng.uniform_in(-jitter, jitter);
             self.hello_at = cx.now + Span::from_secs_f64(interval);
@@ -373,7 +374,7 @@ impl Aodv {
         self.ns2_purge(cx);
     }
 
-    fn ns2_repair_failed(&mut self, destination: NodeId, cx: &mut Context) {
+    fn ns2_repair_failed(&mut self, destination: Address, cx: &mut Context) {
         let route = self.table.entry(destination);
         if route.state != State::InRepair {
             return;

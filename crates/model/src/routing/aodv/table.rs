@@ -2,7 +2,7 @@
 
 use hopyard_engine::Time;
 
-use crate::packet::NodeId;
+use crate::address::Address;
 
 /// A hop count that means "no route", as ns-2 has it.
 pub const INFINITY: u8 = 255;
@@ -22,9 +22,9 @@ pub enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Where it leads.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The neighbour to which packets go.
-    pub next_hop: NodeId,
+    pub next_hop: Address,
     /// The destination's sequence number.
     pub sequence: u32,
     /// Hops to the destination.
@@ -74,32 +74,32 @@ impl Entry {
 }
 
 impl Table {
-    fn place(&self, destination: NodeId) -> Result<usize, usize> {
+    fn place(&self, destination: Address) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&destination, |entry| entry.destination)
     }
 
     /// What is known of a destination.
     #[inline]
     #[must_use]
-    pub fn get(&self, destination: NodeId) -> Option<&Entry> {
+    pub fn get(&self, destination: Address) -> Option<&Entry> {
         self.place(destination).ok().map(|place| &self.entries[place])
     }
 
     /// What is known of a destination, to be changed. A change of `expires` is told to [`Table::expires`].
     #[inline]
-    pub fn get_mut(&mut self, destination: NodeId) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
         self.place(destination).ok().map(|place| &mut self.entries[place])
     }
 
     /// The valid route to a destination.
     #[inline]
     #[must_use]
-    pub fn up(&self, destination: NodeId) -> Option<&Entry> {
+    pub fn up(&self, destination: Address) -> Option<&Entry> {
         self.get(destination).filter(|entry| entry.state == State::Up)
     }
 
     /// The entry of a destination, which is made if there is none.
-    pub fn entry(&mut self, destination: NodeId) -> &mut Entry {
+    pub fn entry(&mut self, destination: Address) -> &mut Entry {
         let place = self.place(destination).unwrap_or_else(|place| {
             let entry = Entry {
                 destination,
@@ -154,40 +154,40 @@ impl Table {
 /// For each destination the neighbours that use the route through this node. Sorted pairs, because few nodes have
 /// precursors.
 #[derive(Debug, Default)]
-pub struct Precursors(Vec<(NodeId, NodeId)>);
+pub struct Precursors(Vec<(Address, Address)>);
 
 impl Precursors {
-    fn range(&self, destination: NodeId) -> std::ops::Range<usize> {
+    fn range(&self, destination: Address) -> std::ops::Range<usize> {
         let start = self.0.partition_point(|pair| pair.0 < destination);
         start..start + self.0[start..].partition_point(|pair| pair.0 == destination)
     }
 
     /// Neighbour `precursor` uses the route to `destination`.
-    pub fn insert(&mut self, destination: NodeId, precursor: NodeId) {
+    pub fn insert(&mut self, destination: Address, precursor: Address) {
         if let Err(place) = self.0.binary_search(&(destination, precursor)) {
             self.0.insert(place, (destination, precursor));
         }
     }
 
     /// The neighbours that use the route to `destination`.
-    pub fn of(&self, destination: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+    pub fn of(&self, destination: Address) -> impl Iterator<Item = Address> + '_ {
         self.0[self.range(destination)].iter().map(|pair| pair.1)
     }
 
     /// Whether some neighbour uses the route to `destination`.
     #[must_use]
-    pub fn any(&self, destination: NodeId) -> bool {
+    pub fn any(&self, destination: Address) -> bool {
         !self.range(destination).is_empty()
     }
 
     /// Forgets who uses the route to `destination`.
-    pub fn clear(&mut self, destination: NodeId) {
+    pub fn clear(&mut self, destination: Address) {
         let range = self.range(destination);
         self.0.drain(range);
     }
 
     /// Neighbour `lost` uses no route any more.
-    pub fn remove_neighbour(&mut self, lost: NodeId) {
+    pub fn remove_neighbour(&mut self, lost: Address) {
         self.0.retain(|pair| pair.1 != lost);
     }
 }
@@ -195,7 +195,7 @@ impl Precursors {
 /// The requests of one originator that were heard.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
-    originator: NodeId,
+    originator: Address,
     /// The highest number heard.
     highest: u32,
     /// Which of the last 64 numbers were heard. The lowest bit belongs to the highest number. Zero marks an empty slot.
@@ -205,7 +205,7 @@ struct Heard {
 }
 
 impl Heard {
-    const EMPTY: Self = Self { originator: NodeId::BROADCAST, highest: 0, bits: 0, forget: Time::ZERO };
+    const EMPTY: Self = Self { originator: Address::BROADCAST, highest: 0, bits: 0, forget: Time::ZERO };
 
     /// Notes a number. Whether it is new.
     #[inline]
@@ -239,7 +239,7 @@ pub struct Requests {
 impl Requests {
     /// Notes that a request is heard, to be remembered until `forget`. Whether it is new.
     #[inline]
-    pub fn note(&mut self, originator: NodeId, id: u32, now: Time, forget: Time) -> bool {
+    pub fn note(&mut self, originator: Address, id: u32, now: Time, forget: Time) -> bool {
         if 4 * self.used >= 3 * self.places.len() {
             self.grow(now);
         }
@@ -260,13 +260,13 @@ impl Requests {
     /// Reads where an originator's requests are noted into the cache; the value means nothing.
     #[inline]
     #[must_use]
-    pub fn prefetch(&self, originator: NodeId) -> u32 {
+    pub fn prefetch(&self, originator: Address) -> u32 {
         self.places.get(self.first_place(originator)).map_or(0, |heard| heard.highest)
     }
 
     /// Where the search for an originator's place starts.
     #[inline]
-    fn first_place(&self, originator: NodeId) -> usize {
+    fn first_place(&self, originator: Address) -> usize {
         // Fibonacci hashing: a factor of 2^32 divided by the golden ratio spreads consecutive numbers. The high bits
         // mix best.
         (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & self.places.len().wrapping_sub(1)
@@ -274,7 +274,7 @@ impl Requests {
 
     /// The place of an originator, or the empty one that it may have.
     #[inline]
-    fn find(&self, originator: NodeId) -> usize {
+    fn find(&self, originator: Address) -> usize {
         let mask = self.places.len() - 1;
         let mut place = self.first_place(originator);
         while self.places[place].bits != 0 && self.places[place].originator != originator {
@@ -314,26 +314,26 @@ mod tests {
     fn precursors_belong_to_a_destination_and_a_neighbour() {
         let mut precursors = Precursors::default();
         for (destination, neighbour) in [(5, 2), (5, 1), (6, 2), (5, 2)] {
-            precursors.insert(NodeId(destination), NodeId(neighbour));
+            precursors.insert(Address(destination), Address(neighbour));
         }
-        assert_eq!(precursors.of(NodeId(5)).collect::<Vec<_>>(), [NodeId(1), NodeId(2)]);
-        precursors.remove_neighbour(NodeId(2));
-        assert!(precursors.any(NodeId(5)) && !precursors.any(NodeId(6)));
-        precursors.clear(NodeId(5));
-        assert!(!precursors.any(NodeId(5)));
+        assert_eq!(precursors.of(Address(5)).collect::<Vec<_>>(), [Address(1), Address(2)]);
+        precursors.remove_neighbour(Address(2));
+        assert!(precursors.any(Address(5)) && !precursors.any(Address(6)));
+        precursors.clear(Address(5));
+        assert!(!precursors.any(Address(5)));
     }
 
     #[test]
     fn a_request_is_new_once_until_it_is_forgotten() {
         let mut requests = Requests::default();
         let at = Time::from_nanos;
-        let note = |requests: &mut Requests, id, now| requests.note(NodeId(3), id, at(now), at(now + 100));
+        let note = |requests: &mut Requests, id, now| requests.note(Address(3), id, at(now), at(now + 100));
         assert!(note(&mut requests, 7, 0));
         assert!(!note(&mut requests, 7, 50));
         assert!(note(&mut requests, 9, 60));
         assert!(note(&mut requests, 8, 61), "a request overtaken by a later one is new all the same");
         assert!(!note(&mut requests, 8, 62) && !note(&mut requests, 9, 62));
-        assert!(requests.note(NodeId(4), 9, at(62), at(162)), "numbers belong to their originator");
+        assert!(requests.note(Address(4), 9, at(62), at(162)), "numbers belong to their originator");
         assert!(note(&mut requests, 9, 161), "100 ns after it was last heard of, the originator is forgotten");
         assert!(note(&mut requests, 1000, 170));
         assert!(!note(&mut requests, 9, 171), "what has left the window counts as heard");
@@ -360,7 +360,7 @@ mod tests {
                     ids.push(id);
                     *until = forget;
                 }
-                prop_assert_eq!(requests.note(NodeId(originator * 4096), id, now, forget), new);
+                prop_assert_eq!(requests.note(Address(originator * 4096), id, now, forget), new);
             }
         }
     }

@@ -35,8 +35,9 @@ use hopyard_engine::{Rng, Span, Time};
 use hopyard_wire::{WireError, dsdv, udp};
 
 use super::Routing;
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, Carrier, Message, NodeId, PacketId, Place, RoutingMessage};
+use crate::packet::{Body, Carrier, Message, PacketId, Place, RoutingMessage};
 pub use params::{Params, Rules};
 use table::{Entry, Table};
 
@@ -44,7 +45,7 @@ use table::{Entry, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertisement {
     /// The destination.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The sender's distance to it.
     pub metric: u8,
     /// The destination's sequence number.
@@ -80,7 +81,7 @@ impl Message for Update {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     packet: PacketId,
-    destination: NodeId,
+    destination: Address,
     expires: Time,
 }
 
@@ -88,6 +89,8 @@ struct Waiting {
 #[derive(Debug)]
 pub struct Dsdv {
     node: NodeId,
+    /// The address of the first interface, by which other nodes know this one.
+    address: Address,
     params: Params,
     rng: Rng,
     /// The node's own sequence number, always even.
@@ -109,6 +112,7 @@ impl Dsdv {
     pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
         Self {
             node,
+            address: node.into(),
             params: params.clone(),
             rng,
             sequence: 0,
@@ -126,7 +130,7 @@ impl Dsdv {
             sequence: self.sequence,
             advertise_sequence: true,
             advertise_at: Time::ZERO,
-            ..Entry::new(self.node, 0, Span::ZERO, now)
+            ..Entry::new(self.address, 0, Span::ZERO, now)
         }
     }
 
@@ -174,8 +178,9 @@ impl Dsdv {
 
     fn send_update(&mut self, update: Update, cx: &mut Context) {
         let size = self.params.packet_size(&update);
-        let (node, next_hop) = (self.node, NodeId::BROADCAST);
-        let packet = cx.originate_routing(node, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
+        let (node, next_hop) = (self.node, Address::BROADCAST);
+        let packet =
+            cx.originate_routing(self.address, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
         let at = cx.now + self.params.broadcast_jitter.mul_f64(self.rng.uniform());
         cx.act(Action::SendLater { node, packet, next_hop, at });
         self.quiet_until = cx.now + self.params.min_triggered_interval;
@@ -190,7 +195,7 @@ impl Dsdv {
     }
 
     /// Sets the time at which an entry triggers an update; it replaces an earlier setting.
-    fn trigger(&mut self, destination: NodeId, at: Time) {
+    fn trigger(&mut self, destination: Address, at: Time) {
         if let Some(entry) = self.table.get_mut(destination) {
             entry.trigger_at = at;
             self.next_entry = self.next_entry.min(at);
@@ -199,7 +204,7 @@ impl Dsdv {
 
     /// An entry triggers an update now. If the last update was too recent, this one is delayed. It then includes all
     /// entries that would trigger an update before it.
-    fn triggered(&mut self, destination: NodeId, cx: &mut Context) {
+    fn triggered(&mut self, destination: Address, cx: &mut Context) {
         if cx.now < self.quiet_until {
             for entry in self.table.entries_mut().iter_mut().filter(|entry| entry.trigger_at < self.quiet_until) {
                 entry.trigger_at = Time::NEVER;
@@ -219,11 +224,11 @@ impl Dsdv {
     }
 
     /// The link to a neighbour is broken: all destinations behind it are unreachable, and this is advertised at once.
-    fn break_link(&mut self, neighbour: NodeId, cx: &mut Context) {
+    fn break_link(&mut self, neighbour: Address, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
         let mut broken = Vec::new();
         for entry in self.table.entries_mut() {
-            if entry.next_hop == neighbour && entry.metric < infinity && entry.destination != self.node {
+            if entry.next_hop == neighbour && entry.metric < infinity && entry.destination != self.address {
                 entry.metric = infinity;
                 entry.sequence = entry.sequence.wrapping_add(1);
                 (entry.advertise_metric, entry.advertise_sequence, entry.advertise_at) = (true, true, now);
@@ -258,9 +263,9 @@ impl Dsdv {
     }
 
     /// One destination of an update.
-    fn hear(&mut self, heard: Advertisement, from: NodeId, cx: &mut Context) {
+    fn hear(&mut self, heard: Advertisement, from: Address, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
-        if heard.destination == self.node {
+        if heard.destination == self.address {
             // Another node advertises this node as unreachable: it answers with a newer number at once.
             if heard.metric >= infinity {
                 self.update_at = now;
@@ -325,7 +330,7 @@ impl Dsdv {
     fn forward(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &mut cx.packets[packet];
         let destination = it.destination;
-        if it.source == self.node && matches!(it.body, Body::Tcp(_)) {
+        if it.source == self.address && matches!(it.body, Body::Tcp(_)) {
             it.size += self.params.repeated_header.count() as u32;
         }
         let infinity = self.params.infinity;
@@ -338,7 +343,7 @@ impl Dsdv {
             cx.act(Action::Send { node: self.node, packet, next_hop });
             return;
         }
-        if cx.packets[packet].source == self.node {
+        if cx.packets[packet].source == self.address {
             // The source knows of the break: by an update, or because it is the source's own link.
             cx.unreachable(self.node, packet);
         }
@@ -358,7 +363,7 @@ impl Dsdv {
     }
 
     /// Sends the packets that have waited for a route, if there is one now.
-    fn flush(&mut self, destination: NodeId, cx: &mut Context) {
+    fn flush(&mut self, destination: Address, cx: &mut Context) {
         if self.waiting.iter().all(|waiting| waiting.destination != destination) || self.lookup(destination).is_none() {
             return;
         }
@@ -393,7 +398,7 @@ impl Routing for Dsdv {
     #[inline]
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &mut cx.packets[packet];
-        if it.source == self.node {
+        if it.source == self.address {
             if it.hops > 0 {
                 cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
                 return;
@@ -405,7 +410,7 @@ impl Routing for Dsdv {
         self.forward(packet, cx);
     }
 
-    fn on_message(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let message = match &cx.packets[packet].body {
             Body::Routing(message) => message.clone(),
             _ => {
@@ -433,7 +438,7 @@ impl Routing for Dsdv {
         cx.deliver(packet);
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         if !self.params.link_layer_detection {
             cx.drop_packet(self.node, packet, cx.link_failure);
             return;
@@ -446,7 +451,7 @@ impl Routing for Dsdv {
         self.forward(packet, cx);
     }
 
-    fn on_taken_back(&mut self, packet: PacketId, _next_hop: NodeId, cx: &mut Context) {
+    fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
         if self.params.rules == Rules::Ns2 || cx.packets[packet].is_routing() {
             cx.drop_packet(self.node, packet, DropReason::BrokenLink);
         } else {
@@ -482,7 +487,7 @@ impl Routing for Dsdv {
         self.update_at.min(self.next_entry).min(oldest)
     }
 
-    fn lookup(&self, destination: NodeId) -> Option<(NodeId, u8)> {
+    fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
         Some((entry.next_hop, entry.metric))
     }

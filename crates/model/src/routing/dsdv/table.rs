@@ -2,15 +2,15 @@
 
 use hopyard_engine::{Span, Time};
 
-use crate::packet::NodeId;
+use crate::address::Address;
 
 /// A destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Where the route leads.
-    pub destination: NodeId,
+    pub destination: Address,
     /// The neighbour to which packets go.
-    pub next_hop: NodeId,
+    pub next_hop: Address,
     /// The destination's sequence number; odd when a broken link has given it.
     pub sequence: u32,
     /// Hops to the destination, or infinity.
@@ -40,7 +40,7 @@ pub struct Entry {
 impl Entry {
     /// A destination that becomes known now, without a route.
     #[must_use]
-    pub const fn new(destination: NodeId, metric: u8, settling_time: Span, now: Time) -> Self {
+    pub const fn new(destination: Address, metric: u8, settling_time: Span, now: Time) -> Self {
         Self {
             destination,
             next_hop: destination,
@@ -71,20 +71,20 @@ impl Entry {
 pub struct Table(Vec<Entry>);
 
 impl Table {
-    fn place(&self, destination: NodeId) -> Result<usize, usize> {
+    fn place(&self, destination: Address) -> Result<usize, usize> {
         self.0.binary_search_by_key(&destination, |entry| entry.destination)
     }
 
     /// What is known of a destination.
     #[inline]
     #[must_use]
-    pub fn get(&self, destination: NodeId) -> Option<&Entry> {
+    pub fn get(&self, destination: Address) -> Option<&Entry> {
         self.place(destination).ok().map(|place| &self.0[place])
     }
 
     /// What is known of a destination, to be changed.
     #[inline]
-    pub fn get_mut(&mut self, destination: NodeId) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
         self.place(destination).ok().map(|place| &mut self.0[place])
     }
 

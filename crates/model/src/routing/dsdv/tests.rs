@@ -6,8 +6,9 @@ use hopyard_engine::Span;
 use hopyard_wire::dsdv;
 
 use super::{Advertisement, Params, Update};
+use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, Carrier, Message, NodeId, Place, RoutingMessage, TcpHeader};
+use crate::packet::{Body, Carrier, Message, Place, RoutingMessage, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::tests::network::Network;
 use crate::routing::tests::{datagram, sends};
@@ -39,7 +40,7 @@ fn exact(profile: &str) -> Params {
 fn tell(net: &mut Network, from: u32, advertisements: &[(u32, u8, u32)]) {
     let advertisements = advertisements
         .iter()
-        .map(|&(destination, metric, sequence)| Advertisement { destination: NodeId(destination), metric, sequence })
+        .map(|&(destination, metric, sequence)| Advertisement { destination: Address(destination), metric, sequence })
         .collect();
     net.inject(from, 0, 1, RoutingMessage::new(Update { full: false, advertisements }));
 }
@@ -70,7 +71,7 @@ fn three_nodes_learn_of_each_other() {
     assert_eq!((net.route(0, 2), net.route(2, 0)), (Some((1, 2)), Some((1, 2))));
     let packet = net.send(0, 2);
     net.run_until(3_100);
-    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(Address));
     net.check_account();
 }
 
@@ -177,7 +178,7 @@ fn a_broken_link_is_told_at_once_with_an_odd_number() {
     assert_eq!(lost, [2, 1, 0]);
     net.join(2, 3);
     net.run_until(20_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(NodeId), "node 3 heard that it was lost, and answered");
+    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(Address), "node 3 heard that it was lost, and answered");
     net.check_account();
 }
 
@@ -287,15 +288,15 @@ fn under_ns2_tcp_pays_for_its_ip_header_twice() {
         let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
         let mut cx = Context::default();
         router.start(&mut cx);
-        let advertisements = vec![Advertisement { destination: NodeId(1), metric: 0, sequence: 4 }];
+        let advertisements = vec![Advertisement { destination: Address(1), metric: 0, sequence: 4 }];
         let update = RoutingMessage::new(Update { full: true, advertisements });
-        let packet = cx.originate_routing(NodeId(1), NodeId::BROADCAST, 1, 32, update);
-        router.on_message(packet, NodeId(1), &mut cx);
-        let segment = datagram(&mut cx, NodeId(0), NodeId(1));
+        let packet = cx.originate_routing(Address(1), Address::BROADCAST, 1, 32, update);
+        router.on_message(packet, Address(1), &mut cx);
+        let segment = datagram(&mut cx, Address(0), Address(1));
         cx.packets[segment].body = Body::Tcp(TcpHeader { len: 512, ..TcpHeader::default() });
         cx.packets[segment].size = 552;
         router.route(segment, &mut cx);
-        assert_eq!(sends(&cx), [NodeId(1)]);
+        assert_eq!(sends(&cx), [Address(1)]);
         assert_eq!((cx.packets[segment].size, cx.packets[segment].ttl), (size, ttl));
     }
 }
@@ -315,7 +316,7 @@ fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
 #[test]
 fn a_packet_that_comes_back_to_its_source_is_a_loop() {
     let mut cx = Context::default();
-    let packet = datagram(&mut cx, NodeId(0), NodeId(1));
+    let packet = datagram(&mut cx, Address(0), Address(1));
     cx.packets[packet].hops = 2;
     let config = Config::Dsdv(exact(RFC));
     let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
@@ -326,17 +327,17 @@ fn a_packet_that_comes_back_to_its_source_is_a_loop() {
 #[test]
 fn an_update_has_the_bytes_that_are_counted_for_it() {
     let advertisements: Vec<_> = (0..40)
-        .map(|number| Advertisement { destination: NodeId(number), metric: 250 - number as u8, sequence: 7 * number })
+        .map(|number| Advertisement { destination: Address(number), metric: 250 - number as u8, sequence: 7 * number })
         .collect();
     for count in [0, 1, 40] {
         let update = Update { full: count == 40, advertisements: advertisements[..count].to_vec() };
-        let address = |node: NodeId| Ipv4Addr::from_bits(node.0);
+        let address = |it: Address| Ipv4Addr::from_bits(it.0);
         let mut bytes = Vec::new();
-        let carrier = update.encode(&Place { source: NodeId(3), address: &address }, &mut bytes);
+        let carrier = update.encode(&Place { source: Address(3), address: &address }, &mut bytes);
         assert_eq!(carrier, Ok(Carrier::Udp(1021)));
         let read = dsdv::Update::parse(&bytes).expect("whole entries");
         let entries = read.entries.iter().map(|it| Advertisement {
-            destination: NodeId(it.destination.to_bits()),
+            destination: Address(it.destination.to_bits()),
             metric: it.metric as u8,
             sequence: it.sequence,
         });

@@ -12,7 +12,7 @@ use crate::params::{NS2, RFC};
 use network::Network;
 
 /// A datagram of 512 bytes of payload.
-pub fn datagram(cx: &mut Context, source: NodeId, destination: NodeId) -> PacketId {
+pub fn datagram(cx: &mut Context, source: Address, destination: Address) -> PacketId {
     cx.originate(Packet {
         created: cx.now,
         source,
@@ -26,7 +26,7 @@ pub fn datagram(cx: &mut Context, source: NodeId, destination: NodeId) -> Packet
 }
 
 /// The next hops of the packets that were sent, in order.
-pub fn sends(cx: &Context) -> Vec<NodeId> {
+pub fn sends(cx: &Context) -> Vec<Address> {
     cx.actions
         .iter()
         .filter_map(|action| match action {

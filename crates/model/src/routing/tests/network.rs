@@ -10,23 +10,24 @@ use std::net::Ipv4Addr;
 use hopyard_engine::wakeup::Fired;
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{
-    Body, FlowId, NodeId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
+    Body, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use crate::routing::{Config, Model, Routing};
 
 #[derive(Clone, Copy)]
 enum Event {
-    Timer(NodeId),
-    Sent(NodeId),
-    Later { node: NodeId, packet: PacketId, next_hop: NodeId },
+    Timer(Address),
+    Sent(Address),
+    Later { node: NodeId, packet: PacketId, next_hop: Address },
 }
 
 struct Node {
     router: Model,
     wakeup: Wakeup,
-    queue: VecDeque<(PacketId, NodeId)>,
+    queue: VecDeque<(PacketId, Address)>,
     busy: bool,
 }
 
@@ -39,13 +40,13 @@ pub struct Network {
     links: BTreeSet<(u32, u32)>,
     next_sequence: u64,
     /// The nodes that each datagram has reached, in order.
-    pub ways: BTreeMap<u64, Vec<NodeId>>,
+    pub ways: BTreeMap<u64, Vec<Address>>,
     /// Datagrams that arrived: number and time.
     pub arrived: Vec<(u64, Time)>,
     /// Every message: time in milliseconds, sender, receiver (or `*`), what it says.
     pub talk: Vec<String>,
     /// Routes that changed: time, node, change.
-    pub changes: Vec<(Time, NodeId, RouteChange)>,
+    pub changes: Vec<(Time, Address, RouteChange)>,
     describe: fn(&RoutingMessage) -> String,
     /// Beginnings of messages, such as `2>1 RERR`: the next message like each is sent, and nobody hears it.
     pub lost: Vec<String>,
@@ -113,7 +114,7 @@ impl Network {
 
     /// A node's route, as (next hop, hops).
     pub fn route(&self, node: u32, destination: u32) -> Option<(u32, u8)> {
-        self.router(node).lookup(NodeId(destination)).map(|(next_hop, hops)| (next_hop.0, hops))
+        self.router(node).lookup(Address(destination)).map(|(next_hop, hops)| (next_hop.0, hops))
     }
 
     /// Sends a datagram now, and runs until this many milliseconds after the start.
@@ -126,8 +127,8 @@ impl Network {
     fn originate(&mut self, source: u32, destination: u32, size: u32, body: Body) -> PacketId {
         self.cx.originate(Packet {
             created: self.cx.now,
-            source: NodeId(source),
-            destination: NodeId(destination),
+            source: Address(source),
+            destination: Address(destination),
             flow: FlowId(0),
             size,
             ttl: 64,
@@ -141,7 +142,7 @@ impl Network {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let packet = self.originate(source, destination, 540, Body::Udp(UdpHeader { sequence, len: 512 }));
-        self.ways.insert(sequence, vec![NodeId(source)]);
+        self.ways.insert(sequence, vec![Address(source)]);
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
         sequence
     }
@@ -156,7 +157,7 @@ impl Network {
     /// Returns a segment from `source` to `destination` to a router, as if the link to `next_hop` had failed.
     pub fn fail_segment(&mut self, source: u32, destination: u32, node: u32, next_hop: u32) {
         let (packet, _) = self.segment(source, destination);
-        self.call(NodeId(node), |router, cx| router.on_link_failure(packet, NodeId(next_hop), cx));
+        self.call(NodeId(node), |router, cx| router.on_link_failure(packet, Address(next_hop), cx));
     }
 
     fn segment(&mut self, source: u32, destination: u32) -> (PacketId, u64) {
@@ -164,13 +165,13 @@ impl Network {
         self.next_sequence += 1;
         let header = TcpHeader { seq: sequence, len: 512, ..TcpHeader::default() };
         let packet = self.originate(source, destination, 552, Body::Tcp(header));
-        self.ways.insert(sequence, vec![NodeId(source)]);
+        self.ways.insert(sequence, vec![Address(source)]);
         (packet, sequence)
     }
 
     /// Sends an ICMP error now.
     pub fn send_error(&mut self, source: u32, destination: u32) {
-        let (source_of_quoted, its_destination) = (NodeId(destination), NodeId(source));
+        let (source_of_quoted, its_destination) = (Address(destination), Address(source));
         let quote = Quote {
             flow: FlowId(0),
             source: source_of_quoted,
@@ -185,8 +186,8 @@ impl Network {
 
     /// Gives a router a message as if a neighbour had sent it.
     pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
-        let packet = self.cx.originate_routing(NodeId(from), NodeId(to), ttl, 52, message);
-        self.receive(NodeId(to), packet, NodeId(from));
+        let packet = self.cx.originate_routing(Address(from), Address(to), ttl, 52, message);
+        self.receive(NodeId(to), packet, Address(from));
     }
 
     /// Runs until this many milliseconds after the start.
@@ -199,12 +200,12 @@ impl Network {
                 Event::Timer(node) => match self.nodes[node.index()].wakeup.fire(at) {
                     Fired::Due => {
                         self.timer_calls += 1;
-                        self.call(node, |router, cx| router.on_timer(cx));
+                        self.call(NodeId(node.0), |router, cx| router.on_timer(cx));
                     }
                     Fired::Early(later) => self.events.push(later, event),
                     Fired::Stale => {}
                 },
-                Event::Sent(node) => self.sent(node),
+                Event::Sent(node) => self.sent(NodeId(node.0)),
                 Event::Later { node, packet, next_hop } => {
                     self.enqueue(node, packet, next_hop);
                 }
@@ -280,7 +281,7 @@ impl Network {
                     let millis = self.cx.now.nanos() / 1_000_000;
                     self.talk.push(format!("{millis} {node} cannot pass on segment {} of {}", quote.seq, quote.source));
                 }
-                Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node, change)),
+                Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node.into(), change)),
                 other => panic!("a router asked for {other:?}"),
             }
         }
@@ -293,12 +294,12 @@ impl Network {
             if deadline != Time::NEVER
                 && let Some(at) = node.wakeup.set(deadline.max(self.cx.now))
             {
-                self.events.push(at, Event::Timer(NodeId(index as u32)));
+                self.events.push(at, Event::Timer(Address(index as u32)));
             }
         }
     }
 
-    fn enqueue(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) {
+    fn enqueue(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
         let it = &mut self.nodes[node.index()];
         let place = if self.cx.packets[packet].is_routing() { usize::from(it.busy) } else { it.queue.len() };
         it.queue.insert(place, (packet, next_hop));
@@ -306,7 +307,7 @@ impl Network {
     }
 
     /// Whether a test wants this message lost; it is asked for once.
-    fn is_lost(&mut self, node: NodeId, packet: PacketId, next_hop: NodeId) -> bool {
+    fn is_lost(&mut self, node: NodeId, packet: PacketId, next_hop: Address) -> bool {
         let Body::Routing(message) = &self.cx.packets[packet].body else { return false };
         let what = self.speech(node, next_hop, message);
         let place = self.lost.iter().position(|lost| what.starts_with(lost));
@@ -314,7 +315,7 @@ impl Network {
     }
 
     /// A message as one line: sender, receiver (or `*`), what it says.
-    fn speech(&self, node: NodeId, next_hop: NodeId, message: &RoutingMessage) -> String {
+    fn speech(&self, node: NodeId, next_hop: Address, message: &RoutingMessage) -> String {
         let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
         format!("{node}>{to} {}", (self.describe)(message))
     }
@@ -326,7 +327,7 @@ impl Network {
         }
         let Some(&(packet, next_hop)) = it.queue.front() else { return };
         it.busy = true;
-        let fails = !next_hop.is_broadcast() && !self.linked(node, next_hop);
+        let fails = !next_hop.is_broadcast() && !self.linked(node.into(), next_hop);
         if let Body::Routing(message) = &self.cx.packets[packet].body {
             let place = Place { source: self.cx.packets[packet].source, address: &|node| Ipv4Addr::from_bits(node.0) };
             message.encode(&place, &mut Vec::new()).expect("every message that is sent has an encoding");
@@ -337,10 +338,10 @@ impl Network {
             self.talk.push(line);
         }
         let takes = if fails { Span::from_millis(10) } else { Span::from_millis(1) };
-        self.events.push(self.cx.now + takes, Event::Sent(node));
+        self.events.push(self.cx.now + takes, Event::Sent(node.into()));
     }
 
-    fn linked(&self, a: NodeId, b: NodeId) -> bool {
+    fn linked(&self, a: Address, b: Address) -> bool {
         self.links.contains(&(a.0, b.0)) && self.links.contains(&(b.0, a.0))
     }
 
@@ -352,23 +353,23 @@ impl Network {
             self.cx.hand_over(packet);
         } else if next_hop.is_broadcast() {
             let hearers: Vec<_> =
-                self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| NodeId(hearer)).collect();
+                self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| Address(hearer)).collect();
             for hearer in hearers {
                 let copy = self.cx.copy(packet);
-                self.receive(hearer, copy, node);
+                self.receive(NodeId(hearer.0), copy, node.into());
             }
             self.cx.hand_over(packet);
-        } else if self.linked(node, next_hop) {
+        } else if self.linked(node.into(), next_hop) {
             let copy = self.cx.copy(packet);
             self.cx.hand_over(packet);
-            self.receive(next_hop, copy, node);
+            self.receive(NodeId(next_hop.0), copy, node.into());
         } else {
             self.call(node, |router, cx| router.on_link_failure(packet, next_hop, cx));
         }
         self.transmit(node);
     }
 
-    fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
+    fn receive(&mut self, node: NodeId, packet: PacketId, from: Address) {
         self.cx.packets[packet].hops += 1;
         self.call(node, |router, cx| router.on_heard(packet, from, cx));
         let it = &mut self.cx.packets[packet];
@@ -377,10 +378,10 @@ impl Network {
             Body::Routing(_) => self.call(node, |router, cx| router.on_message(packet, from, cx)),
             Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => {
                 let sequence = *sequence;
-                self.ways.entry(sequence).or_default().push(node);
+                self.ways.entry(sequence).or_default().push(node.into());
                 it.ttl -= 1;
                 let ttl = it.ttl;
-                if destination == node {
+                if destination == node.into() {
                     self.arrived.push((sequence, self.cx.now));
                     self.cx.deliver(packet);
                 } else if ttl == 0 {

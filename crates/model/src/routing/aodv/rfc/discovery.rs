@@ -6,12 +6,12 @@ use super::super::message::newer;
 use super::super::table::{INFINITY, State};
 use super::super::{Aodv, AodvMessage, Request, Search};
 use super::Outcry;
+use crate::address::Address;
 use crate::context::Context;
-use crate::packet::NodeId;
 
 impl Aodv {
     /// Looks for a destination, unless that is being done.
-    pub(super) fn rfc_look_for(&mut self, destination: NodeId, cx: &mut Context) {
+    pub(super) fn rfc_look_for(&mut self, destination: Address, cx: &mut Context) {
         if self.search(destination).is_some() {
             return;
         }
@@ -33,7 +33,7 @@ impl Aodv {
     }
 
     /// Tries to repair the route of a packet that came from `source`.
-    pub(super) fn rfc_repair(&mut self, destination: NodeId, source: NodeId, cx: &mut Context) {
+    pub(super) fn rfc_repair(&mut self, destination: Address, source: Address, cx: &mut Context) {
         let to_source = self.table.get(source).map_or(0, |back| if back.state == State::Up { back.hops } else { 0 });
         let route = self.table.entry(destination);
         // A route that breaks now still has its hop count. One that broke earlier and is repaired now has its last hop
@@ -51,7 +51,7 @@ impl Aodv {
     }
 
     /// Sends the request of a search, or sets it aside until the rate limit lets it pass (§6.3).
-    fn rfc_send_request(&mut self, destination: NodeId, delay: Span, cx: &mut Context) {
+    fn rfc_send_request(&mut self, destination: Address, delay: Span, cx: &mut Context) {
         let passed = self.requests_sent.pass(cx.now);
         let (diameter, longest) = (self.params.net_diameter, self.params.max_request_wait());
         let flood_wait = self.params.net_traversal_time();
@@ -83,11 +83,11 @@ impl Aodv {
             unknown_sequence: known.is_none(),
             gratuitous: self.params.gratuitous_rrep,
             destination_only: self.params.destination_only,
-            originator: self.node,
+            originator: self.address,
             originator_sequence: self.sequence,
             sent: cx.now,
         };
-        self.send(AodvMessage::Request(request), NodeId::BROADCAST, ttl, delay, cx);
+        self.send(AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
     }
 
     pub(super) fn rfc_find_next_search(&mut self) {
@@ -119,14 +119,14 @@ impl Aodv {
         self.rfc_find_next_search();
     }
 
-    fn rfc_end_search(&mut self, destination: NodeId) -> Option<Search> {
+    fn rfc_end_search(&mut self, destination: Address) -> Option<Search> {
         let place = self.searches.binary_search_by_key(&destination, |search| search.destination).ok()?;
         let search = self.searches.remove(place);
         self.rfc_find_next_search();
         Some(search)
     }
 
-    fn rfc_repair_failed(&mut self, destination: NodeId, cx: &mut Context) {
+    fn rfc_repair_failed(&mut self, destination: Address, cx: &mut Context) {
         let mut outcry = Outcry::default();
         let sequence = self.table.entry(destination).sequence;
         self.rfc_invalidate(destination, sequence, &mut outcry, cx);
@@ -138,8 +138,8 @@ impl Aodv {
     /// Makes a route valid; packets that waited for it go, and a search for it is over.
     pub(super) fn rfc_bring_up(
         &mut self,
-        destination: NodeId,
-        next_hop: NodeId,
+        destination: Address,
+        next_hop: Address,
         hops: u8,
         expires: Time,
         cx: &mut Context,
@@ -162,8 +162,8 @@ impl Aodv {
     /// Learns a route with a sequence number, if it is news (§6.2). Whether it was.
     pub(super) fn rfc_learn(
         &mut self,
-        destination: NodeId,
-        next_hop: NodeId,
+        destination: Address,
+        next_hop: Address,
         hops: u8,
         sequence: u32,
         expires: Time,

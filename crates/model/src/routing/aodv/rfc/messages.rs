@@ -5,15 +5,16 @@ use hopyard_engine::{Span, Time};
 use super::super::message::newer;
 use super::super::table::State;
 use super::super::{Aodv, AodvMessage, Reply, Request};
+use crate::address::Address;
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, NodeId, PacketId};
+use crate::packet::{Body, PacketId};
 
 impl Aodv {
     pub(in super::super) fn rfc_on_message(
         &mut self,
         packet: PacketId,
         message: &AodvMessage,
-        from: NodeId,
+        from: Address,
         cx: &mut Context,
     ) {
         match message {
@@ -36,7 +37,7 @@ impl Aodv {
 
     /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence
     /// number.
-    fn rfc_meet(&mut self, neighbour: NodeId, cx: &mut Context) {
+    fn rfc_meet(&mut self, neighbour: Address, cx: &mut Context) {
         let least = cx.now + self.params.active_route_timeout();
         let route = self.table.entry(neighbour);
         let expires = if route.state == State::Up {
@@ -48,7 +49,7 @@ impl Aodv {
         self.rfc_bring_up(neighbour, neighbour, 1, expires, cx);
     }
 
-    fn rfc_on_request(&mut self, packet: PacketId, mut request: Request, from: NodeId, cx: &mut Context) {
+    fn rfc_on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
         self.blacklist.retain(|&(_, until)| until > cx.now);
         // §6.8: the sender does not hear this node, so a route to it would not work.
         let ignored = self.blacklist.iter().any(|&(neighbour, _)| neighbour == from);
@@ -57,7 +58,7 @@ impl Aodv {
             return;
         }
         self.rfc_meet(from, cx);
-        if request.originator == self.node {
+        if request.originator == self.address {
             cx.deliver(packet);
             return;
         }
@@ -72,7 +73,7 @@ impl Aodv {
         if !self.rfc_learn(request.originator, from, request.hops, request.originator_sequence, expires, cx) {
             self.rfc_keep(request.originator, least);
         }
-        if request.destination == self.node {
+        if request.destination == self.address {
             // §6.1: at least what the originator knows; §6.6.1: one more where it asks for that.
             if newer(request.destination_sequence, self.sequence) && !request.unknown_sequence {
                 self.sequence = request.destination_sequence;
@@ -107,12 +108,12 @@ impl Aodv {
             (request.destination_sequence, request.unknown_sequence) = (route.sequence, false);
         }
         let delay = self.jitter();
-        self.send_on(packet, AodvMessage::Request(request), NodeId::BROADCAST, ttl, delay, cx);
+        self.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
     }
 
     /// An intermediate node answers (§6.6.2), and tells the destination of the originator if that is asked for
     /// (§6.6.3).
-    fn rfc_reply_from_table(&mut self, request: &Request, onward: NodeId, from: NodeId, cx: &mut Context) {
+    fn rfc_reply_from_table(&mut self, request: &Request, onward: Address, from: Address, cx: &mut Context) {
         let (originator, destination) = (request.originator, request.destination);
         let Some(route) = self.table.up(destination).copied() else { return };
         self.precursors.insert(destination, from);
@@ -129,8 +130,8 @@ impl Aodv {
     /// Sends a reply to `originator` about `destination`.
     fn rfc_reply(
         &mut self,
-        originator: NodeId,
-        destination: NodeId,
+        originator: Address,
+        destination: Address,
         hops: u8,
         sequence: u32,
         lifetime: Span,
@@ -151,7 +152,7 @@ impl Aodv {
     }
 
     /// Whether a reply to this neighbour asks for an acknowledgement, for which this node then waits (§6.8).
-    fn rfc_await_ack(&mut self, next_hop: NodeId, cx: &Context) -> bool {
+    fn rfc_await_ack(&mut self, next_hop: Address, cx: &Context) -> bool {
         let ask = self.params.request_rrep_ack;
         if ask && !self.awaited_acks.iter().any(|&(neighbour, _)| neighbour == next_hop) {
             self.awaited_acks.push((next_hop, cx.now + self.params.next_hop_wait()));
@@ -160,13 +161,13 @@ impl Aodv {
     }
 
     /// Requests from this neighbour are ignored for a while, since it does not hear this node (§6.8).
-    pub(super) fn rfc_ignore(&mut self, neighbour: NodeId, cx: &Context) {
+    pub(super) fn rfc_ignore(&mut self, neighbour: Address, cx: &Context) {
         self.blacklist.retain(|&(other, _)| other != neighbour);
         self.blacklist.push((neighbour, cx.now + self.params.blacklist_timeout()));
     }
 
     /// A routing message could not be delivered to a neighbour.
-    pub(super) fn rfc_on_message_lost(&mut self, packet: PacketId, next_hop: NodeId, cx: &Context) {
+    pub(super) fn rfc_on_message_lost(&mut self, packet: PacketId, next_hop: Address, cx: &Context) {
         if let Body::Routing(message) = &cx.packets[packet].body
             && matches!(message.get(), Some(AodvMessage::Reply(_)))
         {
@@ -175,19 +176,19 @@ impl Aodv {
         }
     }
 
-    fn rfc_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: NodeId, cx: &mut Context) {
+    fn rfc_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
         if reply.ack_required {
             self.send(AodvMessage::ReplyAck, from, 1, Span::ZERO, cx);
         }
         reply.hops = reply.hops.saturating_add(1);
         let expires = cx.now + reply.lifetime;
-        let news = reply.destination != self.node
+        let news = reply.destination != self.address
             && self.rfc_learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
         // This comes after the route of the reply is learned. Otherwise a neighbour's reply about itself would find its
         // route valid, would change nothing, and would not be forwarded.
         self.rfc_meet(from, cx);
         // §6.7: only a reply that has made or changed a route is forwarded.
-        if !news || reply.originator == self.node {
+        if !news || reply.originator == self.address {
             cx.deliver(packet);
             return;
         }

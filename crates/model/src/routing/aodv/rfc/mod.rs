@@ -8,27 +8,28 @@ use hopyard_engine::{Span, Time};
 use super::message::newer;
 use super::table::State;
 use super::{Aodv, AodvMessage, RouteError};
+use crate::address::Address;
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{NodeId, PacketId};
+use crate::packet::PacketId;
 
 /// Whom an error concerns, and what it says.
 #[derive(Debug, Default)]
 struct Outcry {
-    unreachable: Vec<(NodeId, u32)>,
+    unreachable: Vec<(Address, u32)>,
     /// Neighbours that use one of the routes, sorted.
-    recipients: Vec<NodeId>,
+    recipients: Vec<Address>,
 }
 
 impl Aodv {
     /// A data packet goes from `source` through `next_hop` to its destination. Extends the lifetime of the routes to
     /// all of these, and to the previous hop, to at least `until` (§6.2).
     #[inline]
-    pub(super) fn rfc_extend(&mut self, source: NodeId, destination: NodeId, next_hop: NodeId, until: Time) {
+    pub(super) fn rfc_extend(&mut self, source: Address, destination: Address, next_hop: Address, until: Time) {
         self.rfc_keep(destination, until);
         if next_hop != destination {
             self.rfc_keep(next_hop, until);
         }
-        if source != self.node
+        if source != self.address
             && let Some(previous_hop) = self.rfc_keep(source, until)
             && previous_hop != source
         {
@@ -39,7 +40,7 @@ impl Aodv {
 
     /// Extends a valid route's lifetime to at least `until`, and returns its next hop.
     #[inline]
-    fn rfc_keep(&mut self, destination: NodeId, until: Time) -> Option<NodeId> {
+    fn rfc_keep(&mut self, destination: Address, until: Time) -> Option<Address> {
         let route = self.table.get_mut(destination).filter(|route| route.state == State::Up)?;
         route.expires = route.expires.max(until);
         Some(route.next_hop)
@@ -65,7 +66,7 @@ impl Aodv {
             let forgotten_in = route.expires.since(cx.now) + self.params.active_route_timeout();
             (route.state == State::InRepair, route.repairable && forgotten_in >= self.params.delete_period())
         });
-        if source == self.node {
+        if source == self.address {
             self.buffer.push(packet, cx);
             self.rfc_look_for(destination, cx);
         } else if in_repair {
@@ -88,7 +89,7 @@ impl Aodv {
     ///
     /// The sequence number was advanced when the route became invalid. It is not advanced for each packet that still
     /// comes, or it would pass the destination's own number.
-    fn rfc_report_lacking(&mut self, packet: PacketId, destination: NodeId, cx: &mut Context) {
+    fn rfc_report_lacking(&mut self, packet: PacketId, destination: Address, cx: &mut Context) {
         let forget = cx.now + self.params.delete_period();
         let sequence = match self.table.get_mut(destination) {
             Some(route) => {
@@ -101,7 +102,7 @@ impl Aodv {
         let mut recipients: Vec<_> = self.precursors.of(destination).collect();
         recipients.push(match self.last_heard {
             Some((heard, from)) if heard == packet => from,
-            _ => NodeId::BROADCAST,
+            _ => Address::BROADCAST,
         });
         recipients.sort_unstable();
         recipients.dedup();
@@ -115,7 +116,7 @@ impl Aodv {
         }
         let (to, delay) = match outcry.recipients[..] {
             [one] if !one.is_broadcast() => (one, Span::ZERO),
-            _ => (NodeId::BROADCAST, self.jitter()),
+            _ => (Address::BROADCAST, self.jitter()),
         };
         // A message counts its destinations in eight bits.
         for unreachable in outcry.unreachable.chunks(255) {
@@ -125,7 +126,7 @@ impl Aodv {
     }
 
     /// Makes a route invalid, and notes it for the error if a neighbour uses it.
-    fn rfc_invalidate(&mut self, destination: NodeId, sequence: u32, outcry: &mut Outcry, cx: &mut Context) {
+    fn rfc_invalidate(&mut self, destination: Address, sequence: u32, outcry: &mut Outcry, cx: &mut Context) {
         let forget = cx.now + self.params.delete_period();
         self.table.entry(destination).sequence = sequence;
         self.take_down(destination, true, forget, cx);
@@ -138,18 +139,18 @@ impl Aodv {
         }
     }
 
-    pub(super) fn rfc_on_link_failure(&mut self, packet: PacketId, next_hop: NodeId, cx: &mut Context) {
+    pub(super) fn rfc_on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination, routing) = (it.source, it.destination, it.is_routing());
         cx.act(Action::TakeBack { node: self.node, next_hop });
         if routing {
             self.rfc_on_message_lost(packet, next_hop, cx);
             cx.drop_packet(self.node, packet, cx.link_failure);
-            self.rfc_break(next_hop, NodeId::BROADCAST, cx);
+            self.rfc_break(next_hop, Address::BROADCAST, cx);
             return;
         }
         let repair = self.params.local_repair
-            && source != self.node
+            && source != self.address
             && self
                 .table
                 .up(destination)
@@ -157,13 +158,13 @@ impl Aodv {
         // Another route can take the packet, or a repair is already under way for it.
         let recoverable = self.table.get(destination).is_some_and(|route| match route.state {
             State::Up => route.next_hop != next_hop,
-            State::InRepair => source != self.node,
+            State::InRepair => source != self.address,
             State::Down => false,
         });
         if !repair && !recoverable {
             cx.unreachable(self.node, packet);
         }
-        self.rfc_break(next_hop, if repair { destination } else { NodeId::BROADCAST }, cx);
+        self.rfc_break(next_hop, if repair { destination } else { Address::BROADCAST }, cx);
         if repair {
             self.buffer.push(packet, cx);
             self.rfc_repair(destination, source, cx);
@@ -188,7 +189,7 @@ impl Aodv {
         let route = self.table.get(destination);
         if route.is_some_and(|route| route.state == State::Up) {
             self.send_along(packet, Span::ZERO, cx);
-        } else if source == self.node && !error {
+        } else if source == self.address && !error {
             if reason == DropReason::BrokenLink {
                 cx.unreachable(self.node, packet);
             }
@@ -207,7 +208,7 @@ impl Aodv {
     /// §6.11 case (i): the link to a neighbour is broken. `repaired` is the destination for which a repair begins; no
     /// error is sent for it yet. Other destinations that are near enough can be repaired later, when data arrive for
     /// them (§6.12).
-    fn rfc_break(&mut self, lost: NodeId, repaired: NodeId, cx: &mut Context) {
+    fn rfc_break(&mut self, lost: Address, repaired: Address, cx: &mut Context) {
         self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
         self.precursors.remove_neighbour(lost);
         let repairing = !repaired.is_broadcast();
@@ -234,7 +235,7 @@ impl Aodv {
     }
 
     /// An error arrived (§6.11 case (iii)).
-    fn rfc_on_error(&mut self, error: &RouteError, from: NodeId, cx: &mut Context) {
+    fn rfc_on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
         let mut outcry = Outcry::default();
         for &(destination, sequence) in &error.unreachable {
             let Some(route) = self.table.get(destination) else { continue };
@@ -256,13 +257,13 @@ impl Aodv {
     }
 
     /// Any packet from a neighbour shows that the link is up (§6.9).
-    pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: NodeId, cx: &mut Context) {
+    pub(super) fn rfc_on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         self.last_heard = Some((packet, from));
         if let Ok(place) = self.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
             self.neighbours[place].1 = cx.now + self.params.neighbour_expiry();
         }
         let it = &cx.packets[packet];
-        if it.destination == self.node && !it.is_routing() {
+        if it.destination == self.address && !it.is_routing() {
             // The destination is part of the active route, and the route back is in use.
             let until = cx.now + self.params.active_route_timeout();
             if let Some(previous_hop) = self.rfc_keep(it.source, until) {
@@ -273,7 +274,7 @@ impl Aodv {
     }
 
     /// A HELLO arrived (§6.9).
-    fn rfc_on_hello(&mut self, sequence: u32, from: NodeId, cx: &mut Context) {
+    fn rfc_on_hello(&mut self, sequence: u32, from: Address, cx: &mut Context) {
         let lost_at = cx.now + self.params.neighbour_expiry();
         self.meet_neighbour(from, lost_at);
         let route = self.table.entry(from);
@@ -305,7 +306,7 @@ impl Aodv {
         let delay = self.jitter();
         let lifetime = self.params.hello_interval * u64::from(self.params.allowed_hello_loss);
         let hello = AodvMessage::Hello { sequence: self.sequence, lifetime };
-        self.send(hello, NodeId::BROADCAST, 1, delay, cx);
+        self.send(hello, Address::BROADCAST, 1, delay, cx);
         self.hello_at = cx.now + interval;
     }
 
@@ -329,7 +330,7 @@ impl Aodv {
             for neighbour in self.lost_neighbours(cx.now) {
                 self.report_failures(neighbour, cx);
                 cx.act(Action::TakeBack { node: self.node, next_hop: neighbour });
-                self.rfc_break(neighbour, NodeId::BROADCAST, cx);
+                self.rfc_break(neighbour, Address::BROADCAST, cx);
             }
         }
         while let Some(&(neighbour, _)) = self.awaited_acks.first().filter(|&&(_, at)| at <= cx.now) {

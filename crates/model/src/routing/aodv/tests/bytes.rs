@@ -7,13 +7,13 @@ use hopyard_wire::{WireError, aodv};
 use super::*;
 use crate::packet::{Carrier, Message, Place};
 
-fn address(node: NodeId) -> Ipv4Addr {
+fn address(node: Address) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 + node.0)
 }
 
 fn bytes(message: &AodvMessage) -> Vec<u8> {
     let mut out = Vec::new();
-    let place = Place { source: NodeId(6), address: &address };
+    let place = Place { source: Address(6), address: &address };
     assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(654)));
     out
 }
@@ -23,16 +23,16 @@ fn parsed(message: &AodvMessage) -> aodv::Message {
     let bytes = bytes(message);
     let (parsed, rest) = aodv::Message::parse(&bytes).expect("sound");
     assert!(rest.is_empty());
-    assert_eq!(parsed, message.on_the_wire(NodeId(6), &address));
+    assert_eq!(parsed, message.on_the_wire(Address(6), &address));
     parsed
 }
 
 fn reply() -> Reply {
     Reply {
         hops: 3,
-        destination: NodeId(9),
+        destination: Address(9),
         destination_sequence: 12,
-        originator: NodeId(1),
+        originator: Address(1),
         lifetime: Span::from_nanos(3_000_999_999),
         ack_required: false,
         sent: Time::ZERO,
@@ -40,7 +40,7 @@ fn reply() -> Reply {
 }
 
 fn error(count: usize) -> RouteError {
-    RouteError { no_delete: false, unreachable: vec![(NodeId(9), 13); count] }
+    RouteError { no_delete: false, unreachable: vec![(Address(9), 13); count] }
 }
 
 /// A message of every kind.
@@ -109,9 +109,9 @@ fn a_reply_keeps_its_fields_and_a_hello_is_a_reply_about_its_sender() {
         acknowledge: false,
         prefix_size: 0,
         hop_count: 3,
-        destination: address(NodeId(9)),
+        destination: address(Address(9)),
         destination_sequence: 12,
-        originator: address(NodeId(1)),
+        originator: address(Address(1)),
         lifetime: 3000,
     };
     assert_eq!(parsed(&AodvMessage::Reply(reply())), aodv::Message::RouteReply(expected));
@@ -123,9 +123,9 @@ fn a_reply_keeps_its_fields_and_a_hello_is_a_reply_about_its_sender() {
     let expected = aodv::RouteReply {
         acknowledge: false,
         hop_count: 0,
-        destination: address(NodeId(6)),
+        destination: address(Address(6)),
         destination_sequence: 8,
-        originator: address(NodeId(6)),
+        originator: address(Address(6)),
         lifetime: 2000,
         ..expected
     };
@@ -134,7 +134,7 @@ fn a_reply_keeps_its_fields_and_a_hello_is_a_reply_about_its_sender() {
 
 #[test]
 fn an_error_keeps_its_destinations() {
-    let unreachable = vec![(NodeId(4), 2), (NodeId(5), u32::MAX)];
+    let unreachable = vec![(Address(4), 2), (Address(5), u32::MAX)];
     let expected = unreachable.iter().map(|&(node, sequence)| (address(node), sequence)).collect();
     let error = RouteError { no_delete: true, unreachable };
     let expected = aodv::RouteError { no_delete: true, unreachable: expected };
@@ -144,7 +144,7 @@ fn an_error_keeps_its_destinations() {
 
 #[test]
 fn more_destinations_than_an_error_can_hold_are_refused() {
-    let place = Place { source: NodeId(6), address: &address };
+    let place = Place { source: Address(6), address: &address };
     for (count, refused) in [(0, true), (255, false), (256, true)] {
         let result = AodvMessage::Error(error(count)).encode(&place, &mut Vec::new());
         assert_eq!(result.is_err(), refused, "{count}");

@@ -1,6 +1,7 @@
 //! The reasons under which AODV loses packets, where the other tests do not name them.
 
 use super::*;
+use crate::address::NodeId;
 use crate::context::Context;
 use crate::routing::Routing;
 use crate::routing::tests::datagram;
@@ -31,7 +32,7 @@ fn a_packet_that_comes_back_to_its_source_is_a_loop() {
         let mut cx = Context::default();
         let config = Config::Aodv(Params::of_profile(profile));
         let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
-        let packet = datagram(&mut cx, NodeId(0), NodeId(1));
+        let packet = datagram(&mut cx, Address(0), Address(1));
         cx.packets[packet].hops = 2;
         router.route(packet, &mut cx);
         let kind = crate::packet::PacketKind::Data;

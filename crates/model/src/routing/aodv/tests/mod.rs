@@ -10,8 +10,9 @@ mod upkeep;
 use hopyard_engine::{Span, Time};
 
 use super::{AodvMessage, LinkDetection, Params, Reply, Request, RouteError};
+use crate::address::Address;
 use crate::context::DropReason;
-use crate::packet::{NodeId, RoutingMessage};
+use crate::packet::RoutingMessage;
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::Config;
 use crate::routing::tests::network::Network;
@@ -62,12 +63,12 @@ fn request() -> Request {
     Request {
         id: 1,
         hops: 1,
-        destination: NodeId(9),
+        destination: Address(9),
         destination_sequence: 0,
         unknown_sequence: true,
         gratuitous: false,
         destination_only: false,
-        originator: NodeId(8),
+        originator: Address(8),
         originator_sequence: 5,
         sent: Time::ZERO,
     }
@@ -77,9 +78,9 @@ fn request() -> Request {
 fn reply() -> Reply {
     Reply {
         hops: 1,
-        destination: NodeId(9),
+        destination: Address(9),
         destination_sequence: 20,
-        originator: NodeId(8),
+        originator: Address(8),
         lifetime: Span::from_secs(6),
         ack_required: false,
         sent: Time::ZERO,

@@ -27,7 +27,7 @@ fn a_discovery_over_three_hops_goes_as_in_ns2() {
 4 2>1 RREP 2 hops to 3/4 for 0 life 10 s [] ttl 29 44 B
 5 1>0 RREP 3 hops to 3/4 for 0 life 10 s [] ttl 28 44 B";
     assert_eq!(net.talk.join("\n"), expected);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(Address));
     assert_eq!(net.arrived, [(packet, Time::from_nanos(9_000_000))]);
     net.check_account();
 }
@@ -84,7 +84,7 @@ fn a_node_on_the_way_answers_in_whole_seconds() {
         5,
         0,
         5,
-        wrap(AodvMessage::Reply(Reply { originator: NodeId(0), lifetime: Span::from_secs(10), ..reply() })),
+        wrap(AodvMessage::Reply(Reply { originator: Address(0), lifetime: Span::from_secs(10), ..reply() })),
     );
     net.run_until(2_300);
     net.inject(1, 0, 5, wrap(AodvMessage::Request(request())));
@@ -116,7 +116,7 @@ fn a_failed_message_breaks_no_link() {
         0,
         1,
         5,
-        wrap(AodvMessage::Request(Request { destination: NodeId(1), originator: NodeId(0), ..request() })),
+        wrap(AodvMessage::Request(Request { destination: Address(1), originator: Address(0), ..request() })),
     );
     net.run_until(100);
     assert_eq!(net.dropped(1, DropReason::RetryLimit), 1);
@@ -143,7 +143,7 @@ fn broken_near_the_end(params: &Params, detour: bool, at: u64) -> (Network, u64)
 fn a_repair_near_the_destination_saves_the_packet() {
     let (mut net, packet) = broken_near_the_end(&plain(), true, 1_000);
     net.run_until(2_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(Address));
     assert!(net.talk[0].starts_with("1012 2>* RREQ 1 1 hops to 3/4 for 2/4 [] ttl 30"), "{}", net.talk[0]);
     assert!(net.said("RERR").is_empty(), "nobody is told");
     net.check_account();
@@ -155,7 +155,7 @@ fn a_repair_is_given_up_late_by_the_letter_and_in_time_by_intent() {
         let (mut net, packet) = broken_near_the_end(&Params { repair_timer: timer, ..plain() }, false, 10_000);
         // Asked at 10.012 s, to be answered by 11.812 s; by the letter that is the delay, too.
         net.run_until(11_700);
-        assert_eq!(net.ways[&packet].last(), Some(&NodeId(2)));
+        assert_eq!(net.ways[&packet].last(), Some(&Address(2)));
         assert_eq!(net.router(2).held().len(), 1);
         net.run_until(gone_by);
         assert_eq!(net.said("2>* RERR").len(), errors);
@@ -200,7 +200,7 @@ fn packets_leave_the_buffer_ten_milliseconds_apart() {
 #[test]
 fn a_packet_without_a_route_in_transit_is_reported_to_all() {
     let mut net = chain(2, &plain());
-    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
+    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
     net.send_until(0, 9, 100);
     assert_eq!(net.said("RERR"), ["1 1>* RERR 9/0 [] ttl 1 32 B"]);
     assert_eq!(net.dropped(1, DropReason::NoRoute), 1);

@@ -35,7 +35,7 @@ fn a_discovery_over_three_hops_goes_by_the_book() {
 244 2>1 RREP 1 hops to 3/0 for 0 life 6 s [] ttl 34 48 B
 245 1>0 RREP 2 hops to 3/0 for 0 life 6 s [] ttl 33 48 B";
     assert_eq!(net.talk.join("\n"), expected);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2, 3].map(Address));
     assert_eq!(net.arrived, [(packet, Time::from_nanos(249_000_000))]);
     net.check_account();
 }
@@ -98,7 +98,7 @@ fn a_destination_answers_with_the_number_that_the_request_needs() {
     for (asked, answered) in [(Some(7), 7), (Some(0), 0), (Some(1), 1), (None, 0)] {
         let mut net = alone(&quiet());
         let request = Request {
-            destination: NodeId(0),
+            destination: Address(0),
             destination_sequence: asked.unwrap_or(0),
             unknown_sequence: asked.is_none(),
             ..request()
@@ -113,7 +113,7 @@ fn a_destination_answers_with_the_number_that_the_request_needs() {
 fn a_node_on_the_way_answers_if_its_route_is_fresh_and_it_may() {
     let answered = |change: &dyn Fn(&mut Request)| {
         let mut net = alone(&quiet());
-        net.inject(5, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
+        net.inject(5, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
         net.run_until(1_000);
         let mut request = request();
         change(&mut request);
@@ -187,15 +187,15 @@ fn an_error_to_several_users_is_broadcast() {
 #[test]
 fn an_error_counts_only_from_the_next_hop() {
     let mut net = alone(&quiet());
-    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
-    let error = || wrap(AodvMessage::Error(RouteError { no_delete: false, unreachable: vec![(NodeId(9), 21)] }));
+    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
+    let error = || wrap(AodvMessage::Error(RouteError { no_delete: false, unreachable: vec![(Address(9), 21)] }));
     net.inject(2, 0, 1, error());
     assert_eq!(net.route(0, 9), Some((1, 2)));
     net.inject(1, 0, 1, error());
     assert_eq!(net.route(0, 9), None);
     assert!(net.talk.is_empty(), "nobody uses the route");
     // The number in the error is kept: a reply must be as new.
-    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
+    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
     assert_eq!(net.route(0, 9), None);
 }
 
@@ -204,7 +204,7 @@ fn data_without_a_route_are_reported_to_where_they_came_from() {
     let mut net = chain(3, &quiet());
     net.send_until(0, 2, 1_000);
     // Node 1 loses its route silently: the lifetimes at node 0 are kept up by a reply that nobody had asked for.
-    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { destination: NodeId(9), originator: NodeId(0), ..reply() })));
+    net.inject(1, 0, 5, wrap(AodvMessage::Reply(Reply { destination: Address(9), originator: Address(0), ..reply() })));
     net.talk.clear();
     net.send_until(0, 9, 1_100);
     assert_eq!(net.talk, ["1001 1>0 RERR 9/0 [] ttl 1 40 B"]);
@@ -242,7 +242,7 @@ fn a_local_repair_finds_a_detour_and_saves_the_packet() {
 1016 2>1 RERR 3/1 [N] ttl 1 40 B
 1017 1>0 RERR 3/1 [N] ttl 1 40 B";
     assert_eq!(net.talk.join("\n"), expected, "§6.12: TTL is the last distance plus LOCAL_ADD_TTL; longer: flag N");
-    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(Address));
     assert_eq!(net.route(0, 3), Some((1, 3)), "flag N keeps the route");
 }
 
@@ -250,7 +250,7 @@ fn a_local_repair_finds_a_detour_and_saves_the_packet() {
 fn a_local_repair_that_fails_ends_in_an_error() {
     let params = Params { local_repair: true, ..quiet() };
     let (net, packet) = broken_near_the_end(&params, false);
-    assert_eq!(net.ways[&packet].last(), Some(&NodeId(2)));
+    assert_eq!(net.ways[&packet].last(), Some(&Address(2)));
     assert_eq!(net.dropped(2, DropReason::DiscoveryFailed), 1);
     // RING_TRAVERSAL_TIME of TTL 3 is 400 ms.
     assert_eq!(net.said("RERR"), ["1412 2>1 RERR 3/1 [] ttl 1 40 B", "1413 1>0 RERR 3/1 [] ttl 1 40 B"]);
@@ -261,11 +261,11 @@ fn a_local_repair_that_fails_ends_in_an_error() {
 fn without_local_repair_the_source_looks_again() {
     let (mut net, packet) = broken_near_the_end(&quiet(), true);
     assert_eq!(net.dropped(2, DropReason::RetryLimit), 1);
-    assert_eq!(net.ways[&packet].last(), Some(&NodeId(2)));
+    assert_eq!(net.ways[&packet].last(), Some(&Address(2)));
     net.talk.clear();
     let packet = net.send(0, 3);
     net.run_until(3_000);
-    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 2, 4, 3].map(Address));
     assert!(net.talk[0].contains("hops to 3/1") && net.talk[0].contains("ttl 5"), "§6.4: 3 hops + TTL_INCREMENT");
 }
 
@@ -296,7 +296,7 @@ fn other_routes_over_a_link_in_repair_are_repaired_when_they_are_needed() {
     assert_eq!((net.route(1, 3), net.route(1, 2)), (Some((4, 3)), None));
     let packet = net.send(0, 2);
     net.run_until(1_400);
-    assert_eq!(net.ways[&packet], [0, 1, 4, 2].map(NodeId));
+    assert_eq!(net.ways[&packet], [0, 1, 4, 2].map(Address));
     net.check_loops();
 }
 
@@ -368,7 +368,7 @@ fn errors_are_limited_to_ten_a_second() {
             1,
             0,
             5,
-            wrap(AodvMessage::Reply(Reply { destination: NodeId(destination), originator: NodeId(0), ..reply() })),
+            wrap(AodvMessage::Reply(Reply { destination: Address(destination), originator: Address(0), ..reply() })),
         );
         net.send(0, destination);
     }
@@ -427,7 +427,7 @@ fn a_source_keeps_its_own_packets_when_the_first_link_breaks() {
     let sent = [net.send(0, 3), net.send(0, 3), net.send(0, 3)];
     net.run_until(3_000);
     for packet in sent {
-        assert_eq!(net.ways[&packet], [0, 2, 3].map(NodeId));
+        assert_eq!(net.ways[&packet], [0, 2, 3].map(Address));
     }
 }
 
@@ -440,7 +440,7 @@ fn a_reply_that_is_not_acknowledged_puts_the_neighbour_on_the_blacklist() {
             1,
             0,
             5,
-            wrap(AodvMessage::Request(Request { id, originator_sequence: id, destination: NodeId(0), ..request() })),
+            wrap(AodvMessage::Request(Request { id, originator_sequence: id, destination: Address(0), ..request() })),
         );
     };
     let mut net = network(2, &params);
@@ -477,7 +477,7 @@ fn a_reply_that_fails_puts_the_neighbour_on_the_blacklist() {
     net.mute(1, 0);
     let packet = net.send(0, 1);
     net.run_until(3_000);
-    assert_eq!(net.ways[&packet], [0, 2, 1].map(NodeId), "the second request comes the other way");
+    assert_eq!(net.ways[&packet], [0, 2, 1].map(Address), "the second request comes the other way");
     assert_eq!(net.dropped(1, DropReason::RetryLimit), 1);
 }
 

@@ -105,7 +105,7 @@ fn a_reply_about_a_neighbour_whose_link_was_broken_goes_on() {
     // Node 1 knows the number that node 2 answers with: its own error had advanced it.
     assert_eq!(net.said("RREP 0 hops to 2/1").len(), 1);
     assert_eq!(net.said("1>0 RREP 1 hops to 2/1").len(), 1, "{:?}", net.talk);
-    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId), "found by the first request");
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(Address), "found by the first request");
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn the_number_of_a_neighbour_that_is_only_heard_does_not_grow() {
     assert_eq!(net.route(0, 8), None, "expired, and the number is 6 now");
     for second in [7, 11, 15] {
         net.run_until(1_000 * second);
-        net.inject(8, 0, 5, wrap(AodvMessage::Reply(Reply { originator: NodeId(0), ..reply() })));
+        net.inject(8, 0, 5, wrap(AodvMessage::Reply(Reply { originator: Address(0), ..reply() })));
         assert_eq!(net.route(0, 8), Some((8, 1)), "a neighbour, whatever its number");
         net.talk.clear();
-        let asked = Request { originator: NodeId(7), destination: NodeId(8), id: second as u32, ..request() };
+        let asked = Request { originator: Address(7), destination: Address(8), id: second as u32, ..request() };
         net.inject(7, 0, 5, wrap(AodvMessage::Request(asked)));
         net.run_until(1_000 * second + 100);
         assert_eq!(net.said("RREP").len(), 0, "a route without a number of its own is not offered to others");
@@ -178,7 +178,7 @@ fn a_request_of_its_own_tells_a_node_of_its_neighbour() {
     net.part(0, 1);
     net.send_until(0, 9, 100);
     assert_eq!(net.route(0, 1), None);
-    net.inject(1, 0, 1, wrap(AodvMessage::Request(Request { originator: NodeId(0), hops: 1, ..request() })));
+    net.inject(1, 0, 1, wrap(AodvMessage::Request(Request { originator: Address(0), hops: 1, ..request() })));
     assert_eq!(net.route(0, 1), Some((1, 1)), "§6.5, first paragraph");
     assert_eq!(net.route(0, 0), None);
 }
@@ -244,7 +244,7 @@ fn a_reply_of_a_neighbour_that_was_only_heard_since_its_link_broke_goes_on() {
     let packet = net.send(0, 2);
     net.run_until(2_400);
     assert_eq!(net.said("1>0 RREP 1 hops to 2/").len(), 1, "{:?}", net.talk);
-    assert_eq!(net.ways[&packet], [0, 1, 2].map(NodeId), "found by the first request");
+    assert_eq!(net.ways[&packet], [0, 1, 2].map(Address), "found by the first request");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn precursors_are_forgotten_with_the_route() {
     // The route to node 3 is repaired. That to node 2 is left until it is needed, which it never is.
     net.send(0, 3);
     let used = |net: &Network| match net.router(1) {
-        Model::Aodv(router) => router.precursors.any(NodeId(2)),
+        Model::Aodv(router) => router.precursors.any(Address(2)),
         _ => unreachable!("all routers are AODV's"),
     };
     net.run_until(1_200);
