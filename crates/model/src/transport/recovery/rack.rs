@@ -92,8 +92,8 @@ impl Rack {
         }
     }
 
-    /// §6.2 steps 1 to 3 for one newly delivered segment, without `RACK.rtt`. Returns when the segment was sent, if that
-    /// is known.
+    /// §6.2 steps 1 to 3 for one newly delivered segment, without `RACK.rtt`. Returns when the segment was sent, if
+    /// that is known.
     ///
     /// `fack` is `RACK.fack` before the acknowledgement, because segments reported by one acknowledgement may have
     /// arrived in any order. `echo` is the timestamp that it echoes, if the timestamp can belong to the segment.

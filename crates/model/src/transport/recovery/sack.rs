@@ -112,29 +112,32 @@ impl Sack {
         self.rescue
     }
 
-    /// Enters recovery on a report of `news` bytes.
-    fn enter(&mut self, core: &mut Core, control: &mut Controller, news: u64) {
+    /// Enters recovery on an acknowledgement that delivers `delivered` bytes.
+    fn enter(&mut self, core: &mut Core, control: &mut Controller, delivered: u64) {
         self.recovering = true;
-        // §5 step (4.3).
-        self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
-        self.rescue_rxt = self.high_rxt;
-        self.rescue = None;
-        // The flight before the report.
-        let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(news);
+        // The flight before the acknowledgement.
+        let flight = (core.board.len() - core.board.sacked()) as f64 + core.segments(delivered);
         core.enter_recovery(control);
-        self.set_pipe(core);
         if self.proportional {
+            // The pipe does not contain the first retransmission yet.
+            self.high_rxt = core.una();
+            self.set_pipe(core);
             let mut prr = Prr::new(core.cwnd, flight);
-            core.reduce(&mut prr, news, false);
+            core.reduce(&mut prr, delivered, false);
             // The first retransmission has already been chosen.
             prr.on_sent();
             self.prr = Some(prr);
         }
+        // §5 steps (4.3) and (4.4).
+        self.high_rxt = core.board.get(0).map_or(0, |first| first.end());
+        self.rescue_rxt = self.high_rxt;
+        self.rescue = None;
+        self.set_pipe(core);
     }
 
-    /// Processes a duplicate acknowledgement outside recovery that reports `news` bytes. Returns whether it shows a
-    /// loss, so that recovery begins.
-    fn count_duplicate(&mut self, core: &mut Core, control: &mut Controller, news: u64) -> bool {
+    /// Processes a duplicate acknowledgement outside recovery that reports `news` of the bytes that it delivers.
+    /// Returns whether it shows a loss, so that recovery begins.
+    fn count_duplicate(&mut self, core: &mut Core, control: &mut Controller, news: u64, delivered: u64) -> bool {
         core.duplicates += 1;
         self.find_lost(core);
         core.report_duplicate(control, news);
@@ -143,7 +146,7 @@ impl Sack {
         // §5.1 after a timeout: not before HighACK has reached RecoveryPoint. RFC 6582 requires more, because without
         // SACK late duplicates look like a loss.
         if lost && core.una() >= core.recover {
-            self.enter(core, control, news);
+            self.enter(core, control, delivered);
         }
         lost
     }
@@ -183,7 +186,7 @@ impl LossRecovery for Sack {
         core.grow(control, arrival, phase);
         // §2 and §5: an acknowledgement that reports something new is a duplicate even if it acknowledges new data.
         if news > 0 && !recovered {
-            self.count_duplicate(core, control, news);
+            self.count_duplicate(core, control, news, delivered);
         }
     }
 
@@ -203,7 +206,7 @@ impl LossRecovery for Sack {
             core.hold();
             return;
         }
-        if !self.count_duplicate(core, control, news) {
+        if !self.count_duplicate(core, control, news, news) {
             core.hold();
             core.limited_transmit();
         }

@@ -293,6 +293,34 @@ fn a_proportional_reduction_is_spread_over_the_round_trip() {
     assert_ne!(one_loss_of_twenty(Choice::Rack, Proportional::Off), spread);
 }
 
+/// RFC 9937: when 1 to 3 of 1 to 9 are lost and one acknowledgement reports the six others, the pipe is empty. The
+/// limit is min(6, 4.5 - 0) segments, and the first retransmission is one of them.
+#[test]
+fn a_proportional_reduction_counts_the_first_retransmission_once() {
+    for recovery in [Choice::Sack, Choice::Rack] {
+        let params = Params { recovery, prr: Proportional::On, ..params(RFC) };
+        let (mut talk, _) = Talk::with(&params, "sack", RFC);
+        // No new data goes out between, so that nine segments are outstanding.
+        talk.sender.stop(talk.now);
+        assert_eq!(talk.after(100).ack(1), "");
+        talk.sender.write(u64::MAX / 2, talk.now);
+        assert_eq!(talk.sack(1, &[(4, 10)]), "r1 r2 r3 10", "{recovery:?}");
+        assert_eq!(talk.window().1, 4.5, "{recovery:?}");
+    }
+}
+
+/// RFC 9937: data that is acknowledged cumulatively counts as delivered too. Of 20 segments 10 to 15 are lost, and one
+/// acknowledgement covers 0 to 9 and reports 16 to 18. The limit is min(13, 5 - 1) segments, not min(3, 5 - 1).
+#[test]
+fn a_proportional_reduction_counts_what_an_acknowledgement_of_new_data_delivers() {
+    for recovery in [Choice::Sack, Choice::Rack] {
+        let params = Params { recovery, prr: Proportional::On, initial_window: 20, ..params(RFC) };
+        let (mut talk, _) = Talk::with(&params, "sack", RFC);
+        assert_eq!(talk.after(100).sack(10, &[(16, 19)]), "r10 r11 r12 r13", "{recovery:?}");
+        assert_eq!(talk.window(), (5.0, 5.0), "{recovery:?}");
+    }
+}
+
 #[test]
 fn a_proportional_reduction_ends_at_the_window_that_was_asked_for() {
     for recovery in [Choice::Sack, Choice::Rack] {
