@@ -74,7 +74,9 @@ class Database:
             raise StoreError(f"{self.folder} holds no results: there is no {NAME}")
         if self.write:
             # Who reads a large store without a log lets the writer wait until it has read it.
-            self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
+            self._connection = sqlite3.connect(
+                _uri(self.path, "rwc"), uri=True, isolation_level=None, timeout=60
+            )
             # Readers and the writer do not wait for one another.
             self._connection.execute("PRAGMA journal_mode = WAL")
             # A run that is committed is on the disk, not only on its way there.
@@ -183,10 +185,15 @@ class Database:
                 self._set(key, value)
 
 
+def _uri(path: Path, mode: str) -> str:
+    """A name that SQLite takes for this file, whatever the file is called."""
+    return f"file:{quote(str(path))}?mode={mode}"
+
+
 def _reader(path: Path) -> sqlite3.Connection:
     """A connection that reads, whatever the writer has left behind and however full the disk is."""
     for mode in ("rw", "ro"):
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)
+        connection = sqlite3.connect(_uri(path, mode), uri=True)
         try:
             connection.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError:

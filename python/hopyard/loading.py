@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
 
 from hopyard import _core, tables
 from hopyard.database import NAME, ROWS, StoreError
@@ -131,7 +130,7 @@ def _series(store: Store, runs: Sequence[dict[str, object]]) -> pa.Table | None:
             continue
         path = store.folder / str(run["series"])
         try:
-            rows = parquet.ParquetFile(path).read()
+            rows = tables.read_parquet(path)
         except OSError as error:
             reason = "it is gone" if not path.exists() else error
             raise StoreError(

@@ -18,6 +18,7 @@ import time
 import uuid
 import zlib
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -234,9 +235,8 @@ class Store(Reader):
     ) -> None:
         """Writes the series of each run, and adds the files' names as they are written."""
         import numpy as np
-        from pyarrow import parquet
 
-        from hopyard.tables import numbers, whole
+        from hopyard.tables import numbers, whole, write_parquet
 
         if not len(table):
             return
@@ -249,10 +249,7 @@ class Store(Reader):
             # A name of its own: a run that is made again does not touch the file of the former.
             name = f"{config}-{seed}-{pair[1]}-{uuid.uuid4().hex[:8]}.parquet"
             rows = table.slice(first, end - first).drop_columns(["case", "run"])
-            whole(
-                self.folder / SERIES / name,
-                lambda path, rows=rows: parquet.write_table(rows, path, compression="zstd"),  # type: ignore[misc]
-            )
+            whole(self.folder / SERIES / name, partial(write_parquet, rows))
             names[pair] = f"{SERIES}/{name}"
 
     def _prepare(self, name: str, schema: pa.Schema) -> None:

@@ -211,11 +211,25 @@ def write(
 def _write(table: pa.Table, path: Path) -> None:
     def save(beside: Path) -> None:
         if path.suffix == ".csv":
-            csv.write_csv(_plain(table), beside)
+            with beside.open("wb") as file:
+                csv.write_csv(_plain(table), file)
         else:
-            parquet.write_table(table, beside, compression="zstd")
+            write_parquet(table, beside)
 
     whole(path, save)
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Writes a table as a Parquet file."""
+    # An open file: pyarrow takes a path such as `word:name/file` for a URI.
+    with path.open("wb") as file:
+        parquet.write_table(table, file, compression="zstd")
+
+
+def read_parquet(path: Path) -> pa.Table:
+    """Reads the table of a Parquet file."""
+    with path.open("rb") as file:
+        return parquet.ParquetFile(file).read()
 
 
 def whole(path: Path, save: Callable[[Path], None]) -> None:
