@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import hopyard
+import kills
 import pytest
 from hopyard import Results
-from short import command
+from hopyard.folder import Folder
+from hopyard.plan import plan
+from short import command, process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,3 +36,132 @@ def test_a_folder_may_have_any_name(
     assert len(Results.load(name).series) > 0
     Results.load(name).save(f"{name}-2")
     assert command("plot", name, "--series", "cwnd").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["../victim.txt", "/etc/x", "a/b", ".lock", "results.sqlite", 7])
+def test_nothing_outside_the_folder_is_removed(short: Path, tmp_path: Path, name: object) -> None:
+    out = tmp_path / "o"
+    command("run", short, "--runs", 1, "--out", out)
+    victim = tmp_path / "victim.txt"
+    victim.write_text("mine")
+    note(out, "files", [name])
+    for more in (["--runs", 2], ["--force"], ["--plot"]):
+        done = command("run", short, "--out", out, *more)
+        assert (done.exit_code, "expected names of files in the folder" in done.stderr) == (2, True)
+        assert repr(name) in done.stderr
+    assert command("plot", out).exit_code == 2
+    assert victim.exists()
+    assert len(Results.load(out).flows) == 1
+
+
+def note(out: Path, key: str, value: object) -> None:
+    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
+        store.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+
+
+def test_a_lock_that_leads_elsewhere_is_refused(short: Path, tmp_path: Path) -> None:
+    out, victim = tmp_path / "o", tmp_path / "victim.txt"
+    command("run", short, "--runs", 1, "--out", out)
+    victim.write_text("mine")
+    (out / ".lock").unlink()
+    (out / ".lock").symlink_to(victim)
+    assert command("run", short, "--runs", 2, "--out", out).exit_code == 2
+    assert victim.read_text() == "mine"
+
+
+def test_force_leaves_the_users_files(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command("run", short, "--runs", 1, "--out", out, "--series", "cwnd", "--plot")
+    before = {path.name for path in (out / "series").iterdir()}
+    mine = [out / "nodes.csv", out / "delay.png", out / "series" / "my.parquet"]
+    for path in mine:
+        path.write_text("mine")
+    done = command("run", short, "--seed", 2, "--out", out, "--force", "--series", "srtt")
+    assert (done.exit_code, "which stay as they are: delay.png, nodes.csv" in done.stderr) == (
+        0,
+        True,
+    )
+    assert command("run", short, "--seed", 2, "--runs", 12, "--out", out).exit_code == 0
+    assert [path.read_text() for path in mine] == ["mine"] * 3
+    # What Hopyard had written is replaced.
+    assert not before & {path.name for path in (out / "series").iterdir()}
+    assert not {"goodput.png", "cwnd.png", "new"} & {path.name for path in out.iterdir()}
+    assert len(Results.load(out).flows) == 12
+
+
+def test_files_of_the_user_are_not_written_over(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command("run", short, "--runs", 1, "--out", out)
+    for name, more in {"nodes.csv": ["--format", "csv"], "goodput.png": ["--plot"]}.items():
+        (out / name).write_text("mine")
+        for force in ([], ["--force"]):
+            done = command("run", short, "--runs", 2, "--out", out, *more, *force)
+            assert (done.exit_code, f"{name}, which Hopyard did not write" in done.stderr) == (
+                2,
+                True,
+            )
+        assert (out / name).read_text() == "mine"
+    assert len(Results.load(out).flows) == 1, "refused before the first run"
+    done = command("plot", out)
+    assert (done.exit_code, "goodput.png" in done.stderr) == (2, True)
+    with pytest.raises(ValueError, match="did not write there"):
+        hopyard.run(short, out=out, format="csv")
+    # Its own files are replaced.
+    (out / "goodput.png").unlink()
+    for _ in range(2):
+        assert command("run", short, "--runs", 2, "--out", out, "--plot").exit_code == 0
+        assert command("plot", out).exit_code == 0
+
+
+def test_results_of_the_users_are_not_taken_for_begun_ones(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command("run", short, "--runs", 1, "--out", out)
+    command("run", short, "--runs", 1, "--seed", 5, "--out", out / "new")
+    done = command("run", short, "--seed", 2, "--out", out, "--force")
+    assert (done.exit_code, "holds files that are no results" in done.stderr) == (2, True)
+    assert [case.seed for case in Results.load(out / "new").cases] == [5]
+
+
+def test_force_does_not_replace_what_is_no_store(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    out.mkdir()
+    with closing(sqlite3.connect(out / "results.sqlite")) as other, other:
+        other.execute("CREATE TABLE mine (value)")
+    done = command("run", short, "--out", out, "--force")
+    assert (done.exit_code, "is no store of results" in done.stderr) == (2, True)
+    assert (out / "results.sqlite").exists()
+
+
+def test_runs_of_another_scenario_follow_those_that_never_ended(
+    short: Path, tmp_path: Path
+) -> None:
+    # A call that was ended before its first run leaves its cases in the store.
+    Folder(tmp_path / "o", plan(short, seed=5)).close()
+    done = command("run", short, "--runs", 2, "--out", tmp_path / "o")
+    assert done.exit_code == 0, done.stderr
+    assert len(Results.load(tmp_path / "o").flows) == 2
+
+
+@pytest.mark.parametrize("what", ["folder", "store", "moved"])
+def test_a_folder_that_goes_during_the_runs_is_an_error(
+    short: Path, tmp_path: Path, what: str
+) -> None:
+    out = tmp_path / "o"
+    with process("run", short, "--runs", 100_000, "--out", out) as running:
+        while len(kills.committed(out)) < 5:
+            time.sleep(0.02)
+        if what == "folder":
+            # The process may add a file meanwhile.
+            while out.exists():
+                shutil.rmtree(out, ignore_errors=True)
+        elif what == "store":
+            (out / "results.sqlite").unlink()
+        else:
+            out.rename(tmp_path / "moved")
+        _, errors = running.communicate(timeout=30)
+    assert running.returncode == 3, errors
+    assert "results.sqlite is gone: it was moved, removed or replaced" in errors
+    assert "are kept" not in errors
+    assert out.exists() == (what == "store")
+    if what == "store":
+        assert not (out / "flows.parquet").exists()

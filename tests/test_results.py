@@ -133,13 +133,17 @@ def test_files_say_what_the_tables_say(results: Results, tmp_path: Path, form: s
         assert float(rows[1]["goodput_kbps"]) == 50
 
 
-def test_a_second_save_leaves_nothing_of_the_first(results: Results, tmp_path: Path) -> None:
+def test_tables_without_runs_leave_no_others_beside_them(results: Results, tmp_path: Path) -> None:
     results.save(tmp_path)
     none = results.series.slice(0, 0), results.decisions.slice(0, 0)
     without = Results(results.flows, results.nodes, results.drops, *none)
-    without.save(tmp_path, "csv")
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"summary.csv", "flows.csv", "nodes.csv", "drops.csv"}
+    for form, others in {"csv": "drops.parquet", "parquet": "series.parquet"}.items():
+        with pytest.raises(ValueError, match=f"has decisions.*{others}"):
+            without.save(tmp_path, form)
+    names = ["decisions.parquet", "drops.parquet", "flows.parquet", "nodes.parquet"]
+    there = sorted(path.name for path in tmp_path.iterdir())
+    assert there == [*names, "series.parquet", "summary.csv"]
+    results.save(tmp_path)
 
 
 def test_a_confusion_matrix_is_made_from_decisions(results: Results) -> None:

@@ -22,7 +22,8 @@ from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
 from hopyard.cli import main
 from hopyard.database import StoreError
-from hopyard.folder import Folder, FolderError
+from hopyard.fit import FolderError
+from hopyard.folder import Folder
 from hopyard.plan import plan
 from hopyard.store import Store
 from short import SHORT, TCPS, command, process

@@ -59,6 +59,7 @@ def run(request: Request, stop: Stop) -> int:
     Raises:
         ScenarioError, ValueError, OSError: when what was given is wrong; nothing has been run.
     """
+    from hopyard.fit import table_files
     from hopyard.folder import Folder, default
 
     # Nothing can be lost yet: a signal ends the process at once.
@@ -72,7 +73,11 @@ def run(request: Request, stop: Stop) -> int:
     series = [*dict.fromkeys(name for case in cases for name in case.series)]
     if path is None and (request.plot or request.series):
         path = default(cases)
-    folder = None if path is None else Folder(path, cases, force=request.force)
+    writes = table_files(request.format)
+    if request.plot:
+        writes += [_measure_file(name) for name in request.measures or ["goodput"]]
+        writes += [_series_file(name) for name in series]
+    folder = None if path is None else Folder(path, cases, force=request.force, writes=writes)
     try:
         for note in folder.notes if folder else ():
             say(note)
@@ -107,9 +112,12 @@ def _run(
     except OSError as error:
         if folder is None:
             raise
+        from hopyard.database import GoneError
         from hopyard.loading import of_store
 
         say(f"error: {of(error)}")
+        if isinstance(error, GoneError):
+            return NOT_WRITTEN
         say("The runs that were added before are kept; what follows is theirs.")
         codes.append(NOT_WRITTEN)
         try:
@@ -293,9 +301,9 @@ def _draw(
     try:
         stop.drawing = True
         for name in measures or ["goodput"]:
-            paths += [_save_plot(results.plot(name), folder.where / f"{name}.png")]
+            paths += [_save_plot(results.plot(name), folder.drawing(_measure_file(name)))]
         for name in _sampled(results, series):
-            paths += [_save_plot(results.plot_series(name), folder.where / _series_file(name))]
+            paths += [_save_plot(results.plot_series(name), folder.drawing(_series_file(name)))]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
         return 0, paths
@@ -304,8 +312,6 @@ def _draw(
         return NOT_WRITTEN, paths
     finally:
         stop.drawing = False
-        with suppress(OSError):
-            folder.drawn(path.name for path in paths)
     return 0, paths
 
 
@@ -313,6 +319,10 @@ def _sampled(results: Results, series: Sequence[str]) -> list[str]:
     """Those of the quantities that have a sample."""
     there = set(results.series["quantity"].unique().to_pylist())
     return [name for name in series if name in there]
+
+
+def _measure_file(name: str) -> str:
+    return f"{name}.png"
 
 
 def _series_file(name: str) -> str:
@@ -381,6 +391,7 @@ def plot(
     stop: Stop,
 ) -> int:
     """Draws what a folder holds."""
+    from hopyard.folder import drawing
     from hopyard.results import Results
     from hopyard.store import Store
 
@@ -391,19 +402,23 @@ def plot(
     if output is not None and len(wanted) > 1:
         raise ValueError(f"expected one measure or series for {output}, found {', '.join(wanted)}")
     paths = []
+
+    def place(name: str) -> Path:
+        if output is not None:
+            return output
+        with Store(folder, write=True) as store:
+            return drawing(store, name)
+
     try:
         stop.idle, stop.drawing = False, True
         for name in wanted[: len(wanted) - len(series)]:
             figure = results.plot(name, x)
-            paths.append(_save_plot(figure, output or folder / f"{name}.png"))
+            paths.append(_save_plot(figure, place(_measure_file(name))))
         for name in series:
             figure = results.plot_series(name)
-            paths.append(_save_plot(figure, output or folder / _series_file(name)))
+            paths.append(_save_plot(figure, place(_series_file(name))))
     except signals.Stopped:
         return stop.exit_code
     finally:
         stop.drawing = False
-    if output is None:
-        with Store(folder, write=True) as store:
-            store.add_files(path.name for path in paths)
     return tell(f"{', '.join(map(str, paths))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 NAME = "results.sqlite"
 #: The version of the tables below.
 FORMAT = "1"
+#: The tables of a run, in the order in which the core gives them.
+TABLES = ("flows", "nodes", "drops", "series", "decisions")
 #: The tables whose rows are in the store.
-ROWS = ("flows", "nodes", "drops", "decisions")
+ROWS = tuple(name for name in TABLES if name != "series")
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -49,6 +52,10 @@ class StoreError(OSError):
     """The store cannot be used, or a run could not be added to it."""
 
 
+class GoneError(StoreError):
+    """The file was moved, removed or replaced while it was open: nothing more can be added."""
+
+
 class EmptyStoreError(StoreError):
     """The store has no tables yet: the process that made it has just begun, or was killed then."""
 
@@ -67,6 +74,7 @@ class Database:
         self._tables: dict[str, list[tuple[str, str]]] = {}
         with self._named():
             self._open()
+        self._file = _identity(self.path)
 
     def _open(self) -> None:
         new = not self.path.exists()
@@ -136,6 +144,18 @@ class Database:
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {_reason(error)}") from error
 
+    def check_there(self) -> None:
+        """Checks that the file which is open is the one that others find.
+
+        Raises:
+            GoneError: when it is not.
+        """
+        if _identity(self.path) != self._file:
+            raise GoneError(
+                f"{self.path} is gone: it was moved, removed or replaced while it was in use; runs "
+                "are kept no more"
+            )
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -180,14 +200,24 @@ class Database:
 
     def note(self, **values: str) -> None:
         """Writes notes."""
+        self.check_there()
         with self._named(), self._transaction():
             for key, value in values.items():
                 self._set(key, value)
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _uri(path: Path, mode: str) -> str:
     """A name that SQLite takes for this file, whatever the file is called."""
-    return f"file:{quote(str(path))}?mode={mode}"
+    # Before a path from the root stands an empty name of a machine.
+    return f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}?mode={mode}"
 
 
 def _reader(path: Path) -> sqlite3.Connection:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import sqlite3
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard import _core
-from hopyard.database import NAME, EmptyStoreError, StoreError
-from hopyard.store import SERIES, Store, here
+from hopyard import replacing
+from hopyard.fit import (
+    FolderError,
+    check_free,
+    check_own,
+    foreign,
+    is_empty,
+    listed,
+    reason_against,
+)
+from hopyard.reading import LOCK
+from hopyard.store import Store, here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,27 +28,29 @@ if TYPE_CHECKING:
     from hopyard.plan import Planned
     from hopyard.results import Results
 
-LOCK = ".lock"
-#: Where results that are to replace others are until they are whole.
-NEW = "new"
-#: What earlier versions and this one write besides the store.
-_TABLES = ("flows", "nodes", "drops", "series", "decisions")
-_TABLE_FILES = {f"{name}.{end}" for name in _TABLES for end in ("parquet", "csv")} | {"summary.csv"}
-
-
-class FolderError(ValueError):
-    """A folder cannot take the results: nothing has been run."""
-
 
 class Folder:
     """A folder that this process has taken for its results.
+
+    Args:
+        path: the folder.
+        cases: what is to be run.
+        force: whether the results here are replaced.
+        writes: names of files that are going to be written beside the store.
 
     Raises:
         FolderError: when the folder cannot be made or written, another process has taken it, or it
             holds something else.
     """
 
-    def __init__(self, path: Path, cases: Sequence[Planned], *, force: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        cases: Sequence[Planned],
+        *,
+        force: bool = False,
+        writes: Iterable[str] = (),
+    ) -> None:
         self.path = path
         #: What the user should know about what was here.
         self.notes: list[str] = []
@@ -55,8 +63,9 @@ class Folder:
         except ValueError as error:
             raise FolderError(f"{str(path)!r} cannot be a folder for results: {error}") from error
         try:
-            self._finish_former()
+            replacing.finish(path)
             self.store = self._open(cases, force=force)
+            check_free(path, writes)
             self.store.sweep()
             self.store.register(cases)
         except BaseException as error:
@@ -71,17 +80,15 @@ class Folder:
         return self.store.folder
 
     def _open(self, cases: Sequence[Planned], *, force: bool) -> Store:
-        if force and not _empty(self.path):
+        if force and not is_empty(self.path):
             self._replaces = True
-            new = self.path / NEW
-            if new.exists() and not (new / NAME).exists() and not _empty(new):
-                raise FolderError(f"{new} holds files that are no results; choose another folder")
-            # Former results that were to replace others: they are gone on with, if they are the
-            # same.
-            if (new / NAME).exists() and reason_against(new, cases) is not None:
-                shutil.rmtree(new)
-            new.mkdir(exist_ok=True)
-            return Store(new, write=True)
+            others = foreign(self.path)
+            if others:
+                self.notes.append(
+                    f"{self.path} has files that Hopyard did not write, which stay as they are: "
+                    f"{listed(others)}"
+                )
+            return replacing.begin(self.path, cases)
         reason = reason_against(self.path, cases)
         if reason is not None:
             raise FolderError(
@@ -116,21 +123,32 @@ class Folder:
         """Writes the tables, and moves everything to its place if it replaces other results."""
         from hopyard.tables import write
 
+        self.store.check_there()
         where = self.where
-        written = write(results, where, format, _former_files(where), measures)
-        self.store.note(files=json.dumps([path.name for path in written]))
+        former = self.store.files()
+
+        def begin(names: Sequence[str]) -> None:
+            check_own(where, names, former)
+            # A process that is killed now has noted all that may be there.
+            self.store.add_files(names)
+
+        written = write(results, where, format, measures, begin)
+        names = [path.name for path in written]
+        for name in set(former).difference(names):
+            (where / name).unlink(missing_ok=True)
+        self.store.note(files=json.dumps(names))
         if self._replaces and results.complete:
-            self.store.note(replaces="yes")
+            self.store.note(replaces=replacing.WHOLE)
             self.store.close()
-            self._finish_former()
+            replacing.finish(self.path)
             self._replaces = False
             self.store = Store(self.path, write=True)
-            written = [self.path / path.name for path in written]
+            written = [self.path / name for name in names]
         return written
 
-    def drawn(self, names: Iterable[str]) -> None:
-        """Notes the plots that belong to these results; others go with the next ones."""
-        self.store.add_files(names)
+    def drawing(self, name: str) -> Path:
+        """The file of a plot, which belongs to these results; it goes with the next ones."""
+        return drawing(self.store, name)
 
     def close(self) -> None:
         """Lets the folder go."""
@@ -139,68 +157,16 @@ class Folder:
         finally:
             os.close(self._lock)
 
-    def _finish_former(self) -> None:
-        """Moves results that are whole to the place of those that they replace."""
-        new = self.path / NEW
-        if not (new / NAME).exists():
-            return
-        try:
-            with Store(new) as store:
-                if store.meta("replaces") != "yes":
-                    return
-        except StoreError:
-            return
-        # The old tables go first: they can be made from the old store again, and never stand
-        # beside the new one.
-        for name in _former_files(self.path):
-            (self.path / name).unlink(missing_ok=True)
-        if (new / SERIES).is_dir():
-            (self.path / SERIES).mkdir(exist_ok=True)
-            for path in sorted((new / SERIES).iterdir()):
-                path.replace(self.path / SERIES / path.name)
-        for end in ("-wal", "-shm", ""):
-            # The log of the old store must not meet the new one.
-            (self.path / f"{NAME}{end}").unlink(missing_ok=True)
-        (new / NAME).replace(self.path / NAME)
-        for path in sorted(new.iterdir()):
-            if path.is_file():
-                path.replace(self.path / path.name)
-        shutil.rmtree(new, ignore_errors=True)
-        with Store(self.path, write=True) as store:
-            store.note(replaces="no")
 
+def drawing(store: Store, name: str) -> Path:
+    """The file of a plot beside a store, which is noted before it is drawn.
 
-def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
-    """Why the results of these cases cannot be added to those of a folder; none if they can."""
-    if not (folder / NAME).exists():
-        return None if _empty(folder) else "holds files that are no results of this version"
-    try:
-        with Store(folder) as store:
-            stored = store.cases()
-            makers = store.makers()
-            series = {case.key: store.kept(*case.key) for case in cases}
-    except EmptyStoreError:
-        return None
-    except StoreError as error:
-        return f"holds something that is no store of results ({error})"
-    if not makers:
-        return None
-    theirs = {(case.config, case.seed): case.scenario for case in stored}
-    ours = {case.key: case.scenario for case in cases}
-    if not (theirs.keys() <= ours.keys() or ours.keys() <= theirs.keys()):
-        key = next(key for key in theirs if key not in ours)
-        return f"holds results of another scenario ({theirs[key]}, {key[0]}, seed {key[1]})"
-    for maker in makers:
-        if (maker.version, maker.build) != (_core.__version__, _core.BUILD):
-            return (
-                f"holds {maker.runs} runs of Hopyard {maker.name}, and this is "
-                f"{_core.__version__} (build {_core.BUILD}): their results may differ"
-            )
-    for case in cases:
-        for kept in series[case.key].values():
-            if kept.quantities and case.series and kept.interval != case.interval:
-                return f"holds series sampled every {kept.interval}, not every {case.interval}"
-    return None
+    Raises:
+        FileExistsError: when there is such a file that Hopyard did not write.
+    """
+    check_own(store.folder, [name], store.files())
+    store.add_files([name])
+    return store.folder / name
 
 
 def default(cases: Sequence[Planned]) -> Path:
@@ -227,25 +193,11 @@ def _missing(store: Store, case: Planned) -> Planned:
     return (case.sampling(sampled) if runs and case.series else case).only(runs)
 
 
-def _empty(folder: Path) -> bool:
-    return not any(path.name != LOCK for path in folder.iterdir())
-
-
-def _former_files(folder: Path) -> set[str]:
-    """What was written beside the store of a folder."""
-    from hopyard.measures import MEASURES
-
-    names = set(_TABLE_FILES) | {f"{name}.png" for name in MEASURES}
-    with suppress(StoreError, sqlite3.Error), Store(folder) as store:
-        names |= set(json.loads(store.meta("files") or "[]"))
-    return names
-
-
 def _lock(folder: Path) -> int:
     """Takes the folder for this process; the operating system lets it go when the process ends."""
     import fcntl
 
-    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

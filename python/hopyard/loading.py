@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard import _core, tables
-from hopyard.database import NAME, ROWS, StoreError
+from hopyard.database import NAME, ROWS, TABLES, StoreError
+from hopyard.fit import table_files
 from hopyard.merging import Part, completed, documents, merged
 from hopyard.plan import Planned, numbers
 from hopyard.results import Case, Failure, Results
@@ -43,7 +44,7 @@ def of_batch(
     empty = _empty()
     merged = {
         name: tables.ordered([empty[name], *(part[place] for part in parts)])
-        for place, name in enumerate(tables.TABLES)
+        for place, name in enumerate(TABLES)
     }
     failures = [
         _failure(cases[each.case], each.run, each.error)
@@ -92,7 +93,7 @@ def part_of(store: Store) -> Part:
     # A file of series that a run names stays while the run's process lives.
     rows["series"] = _series(store, runs)
     empty = _empty()
-    whole = {name: empty[name] if rows[name] is None else rows[name] for name in tables.TABLES}
+    whole = {name: empty[name] if rows[name] is None else rows[name] for name in TABLES}
     return Part(store.folder, cases, runs, makers, whole, complete)
 
 
@@ -110,7 +111,7 @@ def _results(parts: Sequence[Part]) -> Results:
     known = completed(cases, documents(folders))
     version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
     return Results(
-        **{name: tables.with_origin(rows[name], known, version) for name in tables.TABLES},
+        **{name: tables.with_origin(rows[name], known, version) for name in TABLES},
         complete=all(part.complete for part in parts),
         failures=tuple(_failure(case, run["run"], run["error"]) for case, run in failed),
         origin=_Folders(tuple(folders)),
@@ -120,7 +121,7 @@ def _results(parts: Sequence[Part]) -> Results:
 def _empty() -> dict[str, pa.Table]:
     """Every table of a run's with its columns and no rows."""
     _, none = _core.Batch([], []).take()
-    return dict(zip(tables.TABLES, map(tables.read, none), strict=True))
+    return dict(zip(TABLES, map(tables.read, none), strict=True))
 
 
 def _series(store: Store, runs: Sequence[dict[str, object]]) -> pa.Table | None:
@@ -179,7 +180,7 @@ class _Folders:
 
     def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
         del force
-        return tables.write(results, folder, format, ())
+        return tables.write(results, folder, format)
 
 
 def _save(
@@ -193,7 +194,7 @@ def _save(
 ) -> list[Path]:
     from hopyard.folder import Folder
 
-    folder = Folder(path, cases, force=force)
+    folder = Folder(path, cases, force=force, writes=table_files(format))
     try:
         wanted = {
             (number, run) for number, case in enumerate(folder.missing(cases)) for run in case.runs

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hopyard import tables
-from hopyard.database import StoreError
+from hopyard.database import TABLES, StoreError
 from hopyard.results import Case
 from hopyard.scenario import value_of
 from hopyard.store import Store
@@ -71,7 +71,7 @@ def merged(parts: Sequence[Part]) -> Merged:
     for case in cases:
         numbers.setdefault((case.config, case.seed), []).append(case.number)
     done, failed = _sources(parts)
-    rows: dict[str, list[pa.Table]] = {name: [] for name in tables.TABLES}
+    rows: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
     for index, part in enumerate(parts):
         first = {key: own[0].number for key in numbers if (own := part.own(key))}
         whose = {number: key for key, number in first.items()}
@@ -80,7 +80,7 @@ def merged(parts: Sequence[Part]) -> Merged:
             for (config, seed, run), source in done.items()
             if source.part == index
         }
-        for name in tables.TABLES:
+        for name in TABLES:
             table = part.rows[name]
             if name == "series":
                 table = _sampled(table, index, first, done)

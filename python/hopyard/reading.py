@@ -6,12 +6,22 @@ import json
 import zlib
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hopyard.database import Database
+from hopyard.database import NAME, Database, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: The folder of the files of series.
+SERIES = "series"
+LOCK = ".lock"
+#: Where results that are to replace others are until they are whole.
+NEW = "new"
+#: Files and folders of a folder of results that are no tables and no plots.
+OWN = frozenset({NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal", SERIES, LOCK, NEW})
+_JSON: dict[type, str] = {list: "list", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,47 @@ class Reader(Database):
         """Whether all runs of the last call were finished."""
         with self._named():
             return self.meta("complete") == "yes"
+
+    def files(self) -> list[str]:
+        """The files beside the store that belong to these results.
+
+        Raises:
+            StoreError: when a name is not that of a file in the folder itself.
+        """
+        with self._named():
+            text = self.meta("files") or "[]"
+        names = self._json("meta, files", text, list)
+        for name in names:
+            if not (isinstance(name, str) and name == Path(name).name and name not in OWN):
+                raise StoreError(
+                    f"{self.path}: meta, files: expected names of files in the folder, found "
+                    f"{name!r}"
+                )
+        return list(dict.fromkeys(names))
+
+    def _json(self, place: str, text: object, kind: type[Any]) -> Any:
+        """A value that stands in the store as JSON."""
+        try:
+            value = json.loads(text)  # type: ignore[arg-type]
+        except (TypeError, ValueError, RecursionError):
+            value = None
+        if not isinstance(value, kind):
+            raise StoreError(
+                f"{self.path}: {place}: expected a JSON {_JSON[kind]}, found {text!r:.100}"
+            )
+        return value
+
+    def series(self) -> list[str]:
+        """The files of series that runs name."""
+        with self._named():
+            found = self._connection.execute("SELECT series FROM runs WHERE series IS NOT NULL")
+            names = [str(name) for (name,) in found]
+        for name in names:
+            if name != f"{SERIES}/{Path(name).name}":
+                raise StoreError(
+                    f"{self.path}: runs, series: expected a file in {SERIES}/, found {name!r}"
+                )
+        return names
 
     # What is to be run.
 

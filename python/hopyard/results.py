@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.confusion import confusion
+from hopyard.database import TABLES
 from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check, integers
 from hopyard.stats import estimate, paired_difference
@@ -180,8 +181,8 @@ class Results:
         Raises:
             ValueError: when there is no such case here.
         """
-        if table not in tables.TABLES:
-            raise ValueError(f"there is no table {table!r}: expected {', '.join(tables.TABLES)}")
+        if table not in TABLES:
+            raise ValueError(f"there is no table {table!r}: expected {', '.join(TABLES)}")
         case = self.own(case)
         rows: pa.Table = getattr(self, table)
         # A mask: an expression would import the query engine, which takes longer than a run.
@@ -299,7 +300,7 @@ class Results:
         tables.check_format(format)
         where = path_of(folder, "a folder for the results")
         if self.origin is None:
-            return tables.write(self, where, format, ())
+            return tables.write_alone(self, where, format)
         return self.origin.save(self, where, format, force=force)
 
     def __repr__(self) -> str:

@@ -83,12 +83,14 @@ def run(
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
     if out is None:
         return make(cases, jobs=jobs, progress=progress)
+    from hopyard.fit import table_files
     from hopyard.folder import Folder
     from hopyard.tables import check_format
 
     check_format(format)
     with signals.handled(leave=False) as stop:
-        folder = Folder(path_of(out, "a folder for the results (out)"), cases, force=force)
+        where = path_of(out, "a folder for the results (out)")
+        folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
             results = make(cases, jobs=jobs, progress=progress, folder=folder)
             folder.write(results, format)
@@ -192,7 +194,8 @@ class _Stored:
         self._folder = folder
 
     def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
-        from hopyard.tables import TABLES, read
+        from hopyard.database import TABLES
+        from hopyard.tables import read
 
         arrow = {name: read(table) for name, table in zip(TABLES, tables, strict=True)}
         self._folder.store.add(self._wanted, records, arrow)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import sys
 import time
 import uuid
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from hopyard import _core
 from hopyard.database import ROWS, StoreError
-from hopyard.reading import Reader
+from hopyard.reading import SERIES, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
     from hopyard.plan import Planned
 
-SERIES = "series"
+#: The name of a file of series: configuration, seed, run, and a part of its own. It is another one
+#: while the file is written.
+_SERIES_FILE = re.compile(
+    r"\.?([0-9a-f]+)-([0-9]+)-[0-9]+-[0-9a-f]{8}\.parquet(?:\.part\.parquet)?"
+)
 
 
 def here() -> str:
@@ -50,9 +55,7 @@ class Store(Reader):
 
     def add_files(self, names: Iterable[str]) -> None:
         """Notes files beside the store that belong to these results."""
-        with self._named():
-            files = json.loads(self.meta("files") or "[]")
-        self.note(files=json.dumps(list(dict.fromkeys([*files, *names]))))
+        self.note(files=json.dumps(list(dict.fromkeys([*self.files(), *names]))))
 
     # What is to be run.
 
@@ -64,7 +67,8 @@ class Store(Reader):
             self._set("complete", "no")
             for case in cases:
                 self._configuration(case)
-            if any((case.config, case.seed) not in mine for case in stored):
+            theirs = {(case.config, case.seed) for case in stored}
+            if mine < theirs:
                 # A part of the comparison that is here: its order and its names stay.
                 for case in cases:
                     self._connection.execute(
@@ -144,6 +148,7 @@ class Store(Reader):
         """
         from hopyard.tables import restrict
 
+        self.check_there()
         try:
             with self._named():
                 self._add(cases, records, tables)
@@ -272,15 +277,25 @@ class Store(Reader):
         self._set(f"columns of {name}", json.dumps(wanted))
         self._tables[name] = wanted
 
-    def sweep(self) -> None:
-        """Removes files of series that no run names: the process that wrote them was killed."""
+    def sweep(self, *, all_of_them: bool = False) -> None:
+        """Removes files of series that no run names: the process that wrote them was killed.
+
+        Only files that bear the name of a configuration and seed of this store are its own. With
+        `all_of_them`, those that a run names are removed, too.
+        """
         folder = self.folder / SERIES
         if not folder.is_dir():
             return
         with self._named():
-            named = {row[0] for row in self._connection.execute("SELECT series FROM runs")}
+            runs = self._connection.execute("SELECT series FROM runs WHERE series IS NOT NULL")
+            named = set() if all_of_them else {row[0] for row in runs}
+            keys = self._connection.execute(
+                "SELECT config, seed FROM cases UNION SELECT config, seed FROM runs"
+            )
+            mine = {(config, str(seed)) for config, seed in keys}
         for path in folder.iterdir():
-            if f"{SERIES}/{path.name}" not in named and path.suffix == ".parquet":
+            found = _SERIES_FILE.fullmatch(path.name)
+            if found and found.groups() in mine and f"{SERIES}/{path.name}" not in named:
                 path.unlink(missing_ok=True)
         # It goes when nothing is left in it.
         with suppress(OSError):

@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from hopyard import early
+from hopyard.database import TABLES
+from hopyard.fit import table_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -48,8 +50,6 @@ if early.is_command:
     _do_without_pandas()
 
 FORMATS = ("parquet", "csv")
-#: The tables of a run, in the order in which the core gives them.
-TABLES = ("flows", "nodes", "drops", "series", "decisions")
 #: The folder in which tables are written before they are moved to their place.
 BESIDE = ".writing"
 
@@ -174,13 +174,13 @@ def write(
     results: Results,
     folder: Path,
     format: str,
-    former: Iterable[str] = (),
     measures: Sequence[str] = (),
+    before: Callable[[Sequence[str]], object] | None = None,
 ) -> list[Path]:
     """Writes each table that has rows, and the summary, into a folder.
 
-    All are written beside and moved when all are whole; then the files called `former`, those of
-    an earlier call, are gone. The summary is always CSV: it is small and meant to be read.
+    All are written beside and moved when all are whole. The summary is always CSV: it is small and
+    meant to be read. `before` is told the names of the files before they are moved.
 
     Raises:
         ValueError: when `format` is not one of `FORMATS`.
@@ -199,13 +199,33 @@ def write(
             if len(table):
                 names.append(f"{name}.{format}")
                 _write(table, beside / names[-1])
-        for old in {*former, *(f"{name}.{ending}" for name in TABLES for ending in FORMATS)}:
-            (folder / old).unlink(missing_ok=True)
+        if before is not None:
+            before(names)
         for name in names:
             (beside / name).replace(folder / name)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return [folder / name for name in names]
+
+
+def write_alone(results: Results, folder: Path, format: str) -> list[Path]:
+    """Writes the tables of results that come from no run, and so have no store.
+
+    Raises:
+        ValueError: when the folder has tables that would stay beside these and say something else.
+        OSError: when a file cannot be written; the folder is as it was.
+    """
+
+    def check(names: Sequence[str]) -> None:
+        every = {name for ending in FORMATS for name in table_files(ending)}
+        others = sorted(name for name in every.difference(names) if (folder / name).exists())
+        if others:
+            raise ValueError(
+                f"{folder} has {', '.join(others)}, which would not be replaced: expected another "
+                "folder, or one without them"
+            )
+
+    return write(results, folder, format, before=check)
 
 
 def _write(table: pa.Table, path: Path) -> None:
