@@ -9,7 +9,8 @@ use hopyard_wire::{HardwareAddress, WireError};
 /// A frame in the values of the standard.
 ///
 /// A data frame has 36 bytes more than its packet: 24 of the MAC header, 8 of LLC and SNAP, 4 of the check sequence.
-/// The profile `rfc` counts the same. The profile `ns2` counts 34; the capture has the real 36.
+/// The profile `rfc` counts the same. The profile `ns2` counts 34; the capture has the real 36. Frames of slotted access
+/// are captured in the same form, with a duration of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// What the frame is.
@@ -123,6 +124,10 @@ pub fn radiotap(rate: Rate, frequency: Frequency, signal: Option<Power>, damaged
 mod tests {
     use super::super::station_of;
     use super::*;
+    use crate::address::InterfaceId;
+
+    const A: HardwareAddress = station_of(InterfaceId(0));
+    const B: HardwareAddress = station_of(InterfaceId(1));
 
     fn emitted(frame: &Frame<'_>) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -133,8 +138,8 @@ mod tests {
     const RTS: Frame<'_> = Frame {
         kind: FrameKind::Rts,
         duration: Span::from_nanos(1_000_001),
-        transmitter: station_of(0),
-        receiver: station_of(1),
+        transmitter: A,
+        receiver: B,
         damaged: false,
     };
 
@@ -143,7 +148,7 @@ mod tests {
         let bytes = emitted(&RTS);
         assert_eq!(bytes.len(), 20);
         let (header, _) = Header::parse(&bytes).expect("sound");
-        assert_eq!(header, Header::Rts { duration: 1001, receiver: station_of(1), transmitter: station_of(0) });
+        assert_eq!(header, Header::Rts { duration: 1001, receiver: B, transmitter: A });
         for kind in [FrameKind::Cts, FrameKind::Ack] {
             assert_eq!(emitted(&Frame { kind, ..RTS }).len(), 14);
         }
@@ -158,7 +163,7 @@ mod tests {
         assert_eq!(bytes.len(), 36 + packet.len());
         let (Header::Data(data), body) = Header::parse(&bytes).expect("sound") else { panic!("it carries data") };
         assert_eq!((data.duration, data.sequence, data.retry), (0x7fff, 904, true));
-        let addresses = Addresses::AdHoc { destination: station_of(1), source: station_of(0), bssid };
+        let addresses = Addresses::AdHoc { destination: B, source: A, bssid };
         assert_eq!(data.addresses, addresses);
         assert_eq!(EtherType::parse(body), Ok((EtherType::IPV4, &packet[..])));
     }

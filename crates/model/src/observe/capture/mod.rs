@@ -1,9 +1,9 @@
 //! Packets and frames as bytes, for captures.
 //!
 //! The simulator passes typed headers and lengths. [`packet`] gives the bytes that a real node would send for them: a
-//! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`frame`] puts them into an 802.11 frame.
+//! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`Frame`] puts them into an 802.11 frame.
 //!
-//! - A node's number gives its addresses, and a flow's number its port, which is the same at both ends. [`Names`] holds
+//! - An interface's number gives its addresses, and a flow's number its port, which is the same at both ends. [`Names`] holds
 //!   these rules; [`address_of`], [`station_of`] and [`port_of`] are the usual ones.
 //! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
@@ -11,11 +11,11 @@
 //!
 //! # Sizes
 //!
-//! With the profile `rfc` the bytes are as many as [`Packet::size`], except of a SYN: its options for the segment size
-//! and for window scaling (four bytes each) are on the wire, but the simulator does not count them. The profile `ns2`
-//! counts as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in
-//! AODV's requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header
-//! in segments that DSDV routes. [`size_note`] says so for a packet, as a comment in the capture.
+//! With the profile `rfc` the bytes are as many as [`Packet::size`], except of a SYN: its options for the segment size,
+//! for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2` counts
+//! as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in AODV's
+//! requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header in
+//! segments that DSDV routes. `docs/wire-formats.md` has the table. [`size_note`] is a comment for the capture.
 
 mod frame;
 
@@ -27,17 +27,17 @@ use hopyard_wire::{HardwareAddress, WireError, arp, icmp, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
 
-use crate::address::Address;
+use crate::address::{Address, InterfaceId};
 use crate::packet::{ArpMessage, Body, Carrier, FlowId, Packet, Place, Quote, TcpHeader, UdpHeader};
 use crate::transport::tcp as tcp_model;
 
-/// By which names the nodes and flows are known in a capture.
+/// By which names the interfaces and flows are known in a capture.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
-    /// The IP address of a node; not asked for the broadcast address.
+    /// The IP address; not asked for the broadcast address.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
-    /// The link address by which a node answers ARP; not asked for the broadcast address.
-    pub station: &'a dyn Fn(Address) -> HardwareAddress,
+    /// The link address of an interface.
+    pub station: &'a dyn Fn(InterfaceId) -> HardwareAddress,
     /// A flow.
     pub flow: &'a dyn Fn(FlowId) -> Flow,
 }
@@ -78,23 +78,28 @@ impl Flow {
     }
 }
 
-/// The usual IP address of the first interface of a node: node 0 has 10.0.0.1, node 254 has 10.0.0.255. All are in
+/// The usual IP address: interface 0, the first of node 0, has 10.0.0.1, and interface 254 has 10.0.0.255. All are in
 /// 10.0.0.0/8.
 ///
 /// # Panics
-/// If the network 10.0.0.0/8 has no address left for the node.
+/// If the network 10.0.0.0/8 has no address left for the interface.
 #[must_use]
 pub const fn address_of(address: Address) -> Ipv4Addr {
+    if address.is_broadcast() {
+        return Ipv4Addr::BROADCAST;
+    }
     assert!(address.0 < 0x00ff_fffe, "10.0.0.0/8 has no more addresses");
     Ipv4Addr::from_bits(0x0a00_0001 + address.0)
 }
 
-/// The usual link address of an interface with this number: interface 0 has 02:00:00:00:00:01, a locally administered
-/// address.
+/// The usual link address of an interface: interface 0 has 02:00:00:00:00:01, a locally administered address.
 #[must_use]
-pub const fn station_of(number: u32) -> HardwareAddress {
-    let [_, _, _, a, b, c, d, e] = (number as u64 + 1).to_be_bytes();
-    HardwareAddress([0x02, a, b, c, d, e])
+pub const fn station_of(interface: InterfaceId) -> HardwareAddress {
+    if interface.is_broadcast() {
+        return HardwareAddress::BROADCAST;
+    }
+    let [a, b, c, d] = (interface.0 + 1).to_be_bytes();
+    HardwareAddress([0x02, 0, a, b, c, d])
 }
 
 /// The usual port of a flow, from 61440 on. Analysers of packets assign no protocol to these ports. Flow 4096 has the
@@ -146,10 +151,10 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
     Ok(EtherType::IPV4)
 }
 
-/// A comment for a packet whose bytes are more or fewer than the simulator counts for it (see [the module](self)).
+/// A comment for a packet or frame that has more or fewer bytes in a capture than the simulator counts for it, if so.
 #[must_use]
-pub fn size_note(packet: &Packet, bytes: usize) -> Option<String> {
-    (packet.size as usize != bytes).then(|| format!("simulated with {} bytes, captured with {bytes}", packet.size))
+pub fn size_note(counted: u32, captured: usize) -> Option<String> {
+    (counted as usize != captured).then(|| format!("simulated with {counted} bytes, captured with {captured}"))
 }
 
 fn ip(protocol: Protocol, source: Ipv4Addr, destination: Ipv4Addr, ttl: u8) -> ipv4::Header {
@@ -212,11 +217,11 @@ impl Names<'_> {
         let (operation, target, target_hardware) = match message {
             // The asker does not know the target's link address.
             ArpMessage::Request { target } => (arp::Operation::Request, target, HardwareAddress([0; 6])),
-            ArpMessage::Reply => (arp::Operation::Reply, packet.destination, (self.station)(packet.destination)),
+            ArpMessage::Reply => (arp::Operation::Reply, packet.destination, (self.station)(packet.destination.into())),
         };
         arp::Message {
             operation,
-            sender_hardware: (self.station)(packet.source),
+            sender_hardware: (self.station)(packet.source.into()),
             sender: self.ip(packet.source),
             target_hardware,
             target: self.ip(target),

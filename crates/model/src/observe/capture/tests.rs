@@ -16,8 +16,7 @@ fn parameters(profile: &str) -> tcp_model::Params {
 /// The bytes of a packet, with the flows of these parameters.
 fn captured_with(params: &tcp_model::Params, it: &Packet) -> (EtherType, Vec<u8>) {
     let flow = |id| Flow::tcp(id, params, true);
-    let station = |node: Address| station_of(node.0);
-    let names = Names { address: &address_of, station: &station, flow: &flow };
+    let names = Names { address: &address_of, station: &station_of, flow: &flow };
     let mut bytes = Vec::new();
     let kind = packet(it, &names, &mut bytes).expect("it has an encoding");
     (kind, bytes)
@@ -77,7 +76,7 @@ fn segments_have_the_sizes_of_the_simulator() {
         let it = from_a_to_b(size, Body::Tcp(header));
         let bytes = captured(&it);
         assert_eq!(bytes.len(), size as usize, "{header:?}");
-        assert_eq!(size_note(&it, bytes.len()), None);
+        assert_eq!(size_note(it.size, bytes.len()), None);
         let (segment, payload) = parsed(&bytes);
         assert_eq!((segment.options.timestamps, payload), (header.timestamps, header.len as usize));
         let blocks: Vec<_> = header.sack.iter().map(|(start, end)| (start as u32, end as u32)).collect();
@@ -95,7 +94,7 @@ fn ns2_counts_options_without_padding() {
         let bytes = captured(&it);
         assert_eq!(bytes.len() as u32, counted + padding);
         let note = format!("simulated with {counted} bytes, captured with {}", bytes.len());
-        assert_eq!(size_note(&it, bytes.len()), (padding > 0).then_some(note));
+        assert_eq!(size_note(it.size, bytes.len()), (padding > 0).then_some(note));
     }
 }
 
@@ -112,7 +111,7 @@ fn a_syn_says_what_its_options_must_say() {
     // The option for the segment size is not counted by the simulator.
     assert_eq!((it.size, bytes.len()), (52, 56));
     let note = "simulated with 52 bytes, captured with 56";
-    assert_eq!(size_note(&it, bytes.len()).as_deref(), Some(note));
+    assert_eq!(size_note(it.size, bytes.len()).as_deref(), Some(note));
     let (segment, _) = parsed(&bytes);
     let options = tcp::Options {
         mss: Some(1472),
@@ -172,8 +171,7 @@ fn datagrams_carry_their_number_if_they_have_room() {
 #[test]
 fn what_is_longer_than_a_packet_is_refused() {
     let it = from_a_to_b(0, Body::Udp(UdpHeader { sequence: 0, len: 65_508 }));
-    let station = |node: Address| station_of(node.0);
-    let names = Names { address: &address_of, station: &station, flow: &Flow::udp };
+    let names = Names { address: &address_of, station: &station_of, flow: &Flow::udp };
     let error = packet(&it, &names, &mut Vec::new()).expect_err("too long");
     assert_eq!(error.to_string(), "IPv4: expected at most 65535 bytes, found 65536");
 }
@@ -184,7 +182,7 @@ fn address_resolution_knows_stations_and_nodes() {
         Packet { destination: Address::BROADCAST, ..from_a_to_b(28, Body::Arp(ArpMessage::Request { target: B })) };
     let (kind, bytes) = captured_with(&parameters(RFC), &broadcast);
     assert_eq!((kind, bytes.len()), (EtherType::ARP, broadcast.size as usize));
-    let (ip, hardware) = ([address_of(A), address_of(B)], [station_of(0), station_of(300)]);
+    let (ip, hardware) = ([address_of(A), address_of(B)], [station_of(A.into()), station_of(B.into())]);
     let request = arp::Message {
         operation: arp::Operation::Request,
         sender_hardware: hardware[0],
@@ -252,8 +250,9 @@ fn routing_messages_go_by_udp_or_by_ip_alone() {
 #[test]
 fn names_are_those_of_numbers() {
     assert_eq!(address_of(Address(0x00ff_fffd)), Ipv4Addr::new(10, 255, 255, 254));
-    assert_eq!(station_of(0x0102_0303).to_string(), "02:00:01:02:03:04");
-    assert_eq!(station_of(u32::MAX).to_string(), "02:01:00:00:00:00");
+    assert_eq!(address_of(Address::BROADCAST), Ipv4Addr::BROADCAST);
+    assert_eq!(station_of(InterfaceId(0x0102_0303)).to_string(), "02:00:01:02:03:04");
+    assert_eq!(station_of(InterfaceId::BROADCAST), HardwareAddress::BROADCAST);
     assert_eq!([0, 4095, 4096].map(|flow| port_of(FlowId(flow))), [61_440, 65_535, 61_440]);
     assert_eq!(Flow::udp(FlowId(1)), Flow { port: 61_441, segment_size: 0, sack: false, window_scale: 0 });
 }

@@ -1,0 +1,267 @@
+//! A packet of every kind, with what Wireshark must find in it.
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::Address;
+use hopyard_model::packet::{
+    ArpMessage, Body, FlowId, Packet, RoutingMessage, SackBlocks, TcpFlags, TcpHeader, UNREACHABLE, UdpHeader,
+};
+use hopyard_model::params::{Params as _, RFC};
+use hopyard_model::routing::{aodv, dsdv};
+
+/// Names of fields with their values.
+pub type Fields = &'static [(&'static str, &'static str)];
+
+/// A packet, and what Wireshark must find in it.
+pub struct Sample {
+    pub packet: Packet,
+    pub expected: Fields,
+}
+
+fn sample(size: u32, body: Body, expected: Fields) -> Sample {
+    let packet = Packet {
+        created: Time::ZERO,
+        source: Address(0),
+        destination: Address(1),
+        flow: FlowId(0),
+        size,
+        ttl: 64,
+        hops: 0,
+        body,
+    };
+    Sample { packet, expected }
+}
+
+fn broadcast(mut it: Sample) -> Sample {
+    it.packet.destination = Address::BROADCAST;
+    it.packet.ttl = 1;
+    it
+}
+
+const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false };
+const ACK: TcpFlags = TcpFlags { ack: true, ..NONE };
+
+fn header(seq: u64, ack: u64, flags: TcpFlags) -> TcpHeader {
+    TcpHeader { seq, ack, flags, window: 64_240, timestamps: Some((1000, 900)), ..TcpHeader::default() }
+}
+
+fn data(seq: u64, fin: bool, expected: Fields) -> Sample {
+    let header = TcpHeader { len: 1460, ..header(seq, 1, TcpFlags { fin, ..ACK }) };
+    sample(1512, Body::Tcp(header), expected)
+}
+
+fn answer(size: u32, header: TcpHeader, expected: Fields) -> Sample {
+    let mut it = sample(size, Body::Tcp(header), expected);
+    (it.packet.source, it.packet.destination) = (Address(1), Address(0));
+    it
+}
+
+/// A connection from its SYN to its last acknowledgement. The SYNs have four bytes more than the simulator counts, for
+/// the option with the segment size.
+pub fn connection() -> Vec<Sample> {
+    let acknowledges = |ack, blocks: &[(u64, u64)]| TcpHeader {
+        sack: SackBlocks::new(ack, blocks.iter().copied()),
+        ..header(1, ack, ACK)
+    };
+    vec![
+        sample(
+            52,
+            Body::Tcp(header(0, 0, TcpFlags { syn: true, ..NONE })),
+            &[
+                ("ip.len", "56"),
+                ("ip.src", "10.0.0.1"),
+                ("ip.dst", "10.0.0.2"),
+                ("ip.ttl", "64"),
+                ("tcp.srcport", "61440"),
+                ("tcp.dstport", "61440"),
+                ("tcp.flags", "0x0002"),
+                ("tcp.options.mss_val", "1472"),
+                ("tcp.option_kind", "2,4,8"),
+            ],
+        ),
+        answer(
+            52,
+            header(0, 1, TcpFlags { syn: true, ..ACK }),
+            &[("ip.len", "56"), ("ip.src", "10.0.0.2"), ("tcp.flags", "0x0012"), ("tcp.ack_raw", "1")],
+        ),
+        data(
+            1,
+            false,
+            &[
+                ("ip.len", "1512"),
+                ("tcp.len", "1460"),
+                ("tcp.seq_raw", "1"),
+                ("tcp.ack_raw", "1"),
+                ("tcp.flags", "0x0010"),
+                ("tcp.window_size", "64240"),
+                ("tcp.options.timestamp.tsval", "1000"),
+                ("tcp.options.timestamp.tsecr", "900"),
+            ],
+        ),
+        data(1461, false, &[("tcp.seq_raw", "1461")]),
+        data(2921, true, &[("tcp.seq_raw", "2921"), ("tcp.flags", "0x0011")]),
+        answer(
+            64,
+            acknowledges(1461, &[(2921, 4382)]),
+            &[
+                ("ip.len", "64"),
+                ("tcp.ack_raw", "1461"),
+                ("tcp.options.sack_le", "2921"),
+                ("tcp.options.sack_re", "4382"),
+            ],
+        ),
+        answer(
+            80,
+            acknowledges(1461, &[(1500, 1600), (1700, 1800), (2921, 4382)]),
+            &[("ip.len", "80"), ("tcp.options.sack.count", "3")],
+        ),
+        answer(52, header(1, 4382, TcpFlags { fin: true, ..ACK }), &[("ip.len", "52"), ("tcp.flags", "0x0011")]),
+    ]
+}
+
+/// Datagrams, address resolution and an error about a segment of [`connection`].
+pub fn others() -> Vec<Sample> {
+    let quote = connection()[2].packet.quote().expect("it has payload");
+    let mut error = sample(
+        UNREACHABLE,
+        Body::Icmp(quote),
+        &[
+            ("ip.len", "56,1512"),
+            ("ip.src", "10.0.0.8,10.0.0.1"),
+            ("ip.checksum.status", "1,1"),
+            ("icmp.type", "3"),
+            ("icmp.code", "1"),
+            ("icmp.checksum.status", "1"),
+            ("tcp.srcport", "61440"),
+            ("tcp.seq", "1"),
+        ],
+    );
+    (error.packet.source, error.packet.destination) = (Address(7), Address(0));
+    let flow = |mut it: Sample| {
+        it.packet.flow = FlowId(1);
+        it
+    };
+    vec![
+        flow(sample(
+            540,
+            Body::Udp(UdpHeader { sequence: 258, len: 512 }),
+            &[("ip.len", "540"), ("udp.length", "520"), ("udp.srcport", "61441"), ("udp.dstport", "61441")],
+        )),
+        flow(sample(28, Body::Udp(UdpHeader { sequence: 0, len: 0 }), &[("ip.len", "28"), ("udp.length", "8")])),
+        broadcast(sample(
+            28,
+            Body::Arp(ArpMessage::Request { target: Address(1) }),
+            &[
+                ("arp.opcode", "1"),
+                ("arp.src.hw_mac", "02:00:00:00:00:01"),
+                ("arp.src.proto_ipv4", "10.0.0.1"),
+                ("arp.dst.hw_mac", "00:00:00:00:00:00"),
+                ("arp.dst.proto_ipv4", "10.0.0.2"),
+            ],
+        )),
+        sample(
+            28,
+            Body::Arp(ArpMessage::Reply),
+            &[("arp.opcode", "2"), ("arp.dst.hw_mac", "02:00:00:00:00:02"), ("arp.dst.proto_ipv4", "10.0.0.2")],
+        ),
+        error,
+    ]
+}
+
+fn aodv(message: aodv::AodvMessage, expected: Fields) -> Sample {
+    let size = aodv::Params::of_profile(RFC).packet_size(&message);
+    sample(size, Body::Routing(RoutingMessage::new(message)), expected)
+}
+
+/// A message of every kind of every routing protocol.
+pub fn routing() -> Vec<Sample> {
+    let request = aodv::Request {
+        id: 7,
+        hops: 2,
+        destination: Address(9),
+        destination_sequence: 0,
+        unknown_sequence: true,
+        gratuitous: true,
+        destination_only: false,
+        originator: Address(4),
+        originator_sequence: 12,
+        sent: Time::ZERO,
+    };
+    let reply = aodv::Reply {
+        hops: 3,
+        destination: Address(9),
+        destination_sequence: 5,
+        originator: Address(4),
+        lifetime: Span::from_secs(6),
+        ack_required: true,
+        sent: Time::ZERO,
+    };
+    let error = aodv::RouteError { no_delete: false, unreachable: vec![(Address(9), 6), (Address(8), 2)] };
+    let advertisements = (0..3).map(|n| dsdv::Advertisement { destination: Address(n), metric: n as u8, sequence: 2 });
+    let update = dsdv::Update { full: true, advertisements: advertisements.collect() };
+    let update_size = dsdv::Params::of_profile(RFC).packet_size(&update);
+    vec![
+        broadcast(aodv(
+            aodv::AodvMessage::Request(request),
+            &[
+                ("ip.len", "52"),
+                ("ip.dst", "255.255.255.255"),
+                ("udp.srcport", "654"),
+                ("udp.dstport", "654"),
+                ("aodv.type", "1"),
+                ("aodv.flags.rreq_unknown", "1"),
+                ("aodv.flags.rreq_gratuitous", "1"),
+                ("aodv.flags.rreq_destinationonly", "0"),
+                ("aodv.hopcount", "2"),
+                ("aodv.rreq_id", "7"),
+                ("aodv.dest_ip", "10.0.0.10"),
+                ("aodv.orig_ip", "10.0.0.5"),
+                ("aodv.orig_seqno", "12"),
+            ],
+        )),
+        aodv(
+            aodv::AodvMessage::Reply(reply),
+            &[
+                ("ip.len", "48"),
+                ("aodv.type", "2"),
+                ("aodv.flags.rrep_ack", "1"),
+                ("aodv.prefix_sz", "0"),
+                ("aodv.hopcount", "3"),
+                ("aodv.dest_ip", "10.0.0.10"),
+                ("aodv.dest_seqno", "5"),
+                ("aodv.orig_ip", "10.0.0.5"),
+                ("aodv.lifetime", "6000"),
+            ],
+        ),
+        broadcast(aodv(
+            aodv::AodvMessage::Error(error),
+            &[
+                ("ip.len", "48"),
+                ("aodv.type", "3"),
+                ("aodv.destcount", "2"),
+                ("aodv.unreach_dest_ip", "10.0.0.10,10.0.0.9"),
+                ("aodv.dest_seqno", "6,2"),
+            ],
+        )),
+        aodv(aodv::AodvMessage::ReplyAck, &[("ip.len", "30"), ("aodv.type", "4")]),
+        broadcast(aodv(
+            aodv::AodvMessage::Hello { sequence: 8, lifetime: Span::from_secs(2) },
+            &[
+                ("ip.len", "48"),
+                ("aodv.type", "2"),
+                ("aodv.hopcount", "0"),
+                ("aodv.dest_ip", "10.0.0.1"),
+                ("aodv.dest_seqno", "8"),
+                ("aodv.lifetime", "2000"),
+            ],
+        )),
+        broadcast(sample(
+            update_size,
+            Body::Routing(RoutingMessage::new(update)),
+            &[
+                ("ip.len", "64"),
+                ("udp.dstport", "1021"),
+                ("data.data", "0a00000100000002000000000a00000200000002000100000a0000030000000200020000"),
+            ],
+        )),
+    ]
+}
