@@ -129,19 +129,22 @@ impl Rack {
         window.min(core.rtt.srtt().unwrap_or(window))
     }
 
-    /// The DSACK part of §6.2 step 4.
-    fn note_dsack(&mut self, core: &Core, header: &TcpHeader) {
+    /// The DSACK part of §6.2 step 4. Returns whether the acknowledgement widens the reordering window.
+    fn note_dsack(&mut self, core: &Core, header: &TcpHeader) -> bool {
         if self.dsack_round.is_some_and(|round| core.una() >= round) {
             self.dsack_round = None;
         }
-        if self.dsack_round.is_none() && dsack(header).is_some() {
+        let widens = self.dsack_round.is_none() && dsack(header).is_some();
+        if widens {
             self.dsack_round = Some(core.board.max());
             self.reo_wnd_mult += 1;
             self.reo_wnd_persist = PERSIST;
         }
+        widens
     }
 
-    /// The end of a recovery, or of the repair after a timeout: the rest of §6.2 step 4.
+    /// The end of a recovery, or of the repair after a timeout, by an acknowledgement that does not widen the
+    /// reordering window: the rest of §6.2 step 4 ("else if").
     fn calm_down(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -302,11 +305,13 @@ impl LossRecovery for Rack {
 
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
         let delivered = arrival.acked.delivered + core.board.mark_sacked(&arrival.header.sack);
-        self.note_dsack(core, arrival.header);
+        let widens = self.note_dsack(core, arrival.header);
         let mut phase = if core.recovering { Phase::Partial } else { Phase::Open };
         if core.una() >= core.recover && (core.recovering || self.timed_out) {
             self.timed_out = false;
-            self.calm_down();
+            if !widens {
+                self.calm_down();
+            }
             if core.recovering {
                 self.finish_reduction(core);
                 core.end_recovery(control);

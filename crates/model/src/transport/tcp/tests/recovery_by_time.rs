@@ -86,6 +86,37 @@ fn reported_duplicates_widen_the_reordering_window_once_a_round() {
     }
 }
 
+/// The first outstanding segment is lost; all others are reported 100 ms after they were sent. Returns how long the
+/// sender then waits. The acknowledgement of the retransmission ends the recovery, with a report of a duplicate or not.
+fn reordering_window_of_a_recovery(talk: &mut Talk, duplicate: bool) -> Span {
+    let (una, max, _) = talk.sender.window_edges();
+    let segment = |seq: u64| (seq - talk.origin) / SEGMENT;
+    let (first, end) = (segment(una), segment(max));
+    talk.after(100).sack(first, &[(first + 1, end)]);
+    let reported = talk.now;
+    assert!(talk.timer().starts_with(&format!("r{first}")));
+    let waited = talk.now.since(reported);
+    let end = (talk.sender.window_edges().1 - talk.origin) / SEGMENT;
+    let report = [(first, first + 1)];
+    talk.after(100).sack(end, if duplicate { &report } else { &[] });
+    waited
+}
+
+/// RFC 8985 §6.2 step 4: DSACK widens the reordering window for 16 recoveries. A recovery that ends with the
+/// acknowledgement that carries the report is not one of them ("else if").
+#[test]
+fn the_reordering_window_stays_wide_for_sixteen_recoveries() {
+    let mut talk = disordered(Choice::Rack);
+    talk.after(100).ack(21);
+    let (narrow, wide) = (Span::from_millis(25), Span::from_millis(50));
+    assert_eq!(reordering_window_of_a_recovery(&mut talk, true), narrow);
+    for recovery in 1..=16 {
+        assert_eq!(reordering_window_of_a_recovery(&mut talk, false), wide, "{recovery}");
+    }
+    assert_eq!(reordering_window_of_a_recovery(&mut talk, false), narrow);
+    assert_eq!(talk.sender.counters().timeouts, 0);
+}
+
 #[test]
 fn a_probe_finds_the_loss_of_the_last_segments() {
     for (recovery, timeouts) in [(Choice::Sack, 1), (Choice::Rack, 0)] {
