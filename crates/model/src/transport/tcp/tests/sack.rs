@@ -61,6 +61,15 @@ fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
     assert_eq!(talk.sender.counters().timeouts, 0);
 }
 
+/// Step (3) of RFC 6675 §5 allows two new segments here: cwnd is 11 segments, and the pipe 9.
+#[test]
+fn a_duplicate_that_reports_two_segments_allows_one_new_segment() {
+    let mut talk = talk(Choice::Sack);
+    assert_eq!(talk.after(100).ack(1), "10 11");
+    assert_eq!(talk.sack(1, &[(2, 4)]), "12");
+    assert_eq!((talk.window().0, talk.sender.state().flight / SEGMENT), (11.0, 12));
+}
+
 /// RFC 6675 §2: an acknowledgement that moves on and reports something new counts as a duplicate one too.
 #[test]
 fn an_acknowledgement_that_moves_on_may_show_a_loss() {
