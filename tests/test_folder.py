@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import hopyard
 import kills
+import numpy as np
+import pyarrow as pa
 import pytest
 from hopyard import Results
 from hopyard.folder import Folder
 from hopyard.plan import plan
-from short import command, process
+from short import TCPS, command, process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,3 +167,70 @@ def test_a_folder_that_goes_during_the_runs_is_an_error(
     assert out.exists() == (what == "store")
     if what == "store":
         assert not (out / "flows.parquet").exists()
+
+
+def test_the_numbers_of_runs_are_kept(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    assert command("run", short, "--run", 7, "--out", out).exit_code == 0
+    before = Results.load(out)
+    assert before.complete
+    assert command("run", out, "-q").exit_code == 0
+    assert Results.load(out).flows.equals(before.flows)
+    # Further numbers are added to those.
+    assert command("run", short, "--run", 3, "--run", 4, "--out", out).exit_code == 0
+    assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
+    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
+        assert store.execute("SELECT runs, numbers FROM cases").fetchall() == [(3, "3..4,7")]
+        for table in ("runs", "flows", "nodes", "drops"):
+            store.execute(f"DELETE FROM {table} WHERE run IN (4, 7)")
+    assert not Results.load(out).complete
+    assert command("run", out, "-q").exit_code == 0
+    assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
+
+
+def test_a_store_without_numbers_of_runs_is_read(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    command("run", short, "--runs", 2, "--out", out)
+    with closing(sqlite3.connect(out / "results.sqlite")) as store:
+        store.execute("ALTER TABLE cases DROP COLUMN numbers")
+        store.commit()
+    assert Results.load(out).complete
+    assert command("run", out, "-q").exit_code == 0
+    assert len(Results.load(out).flows) == 2
+    assert command("run", short, "--runs", 3, "--out", out).exit_code == 0
+    assert len(Results.load(out).flows) == 3
+
+
+def test_a_comparison_is_complete_when_all_its_cases_are(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    hopyard.run(short, set=TCPS, runs=3, out=out)
+    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
+        (vegas,) = store.execute(
+            "SELECT config FROM cases WHERE settings LIKE '%vegas%'"
+        ).fetchone()
+        for table in ("runs", "flows", "nodes", "drops"):
+            store.execute(f"DELETE FROM {table} WHERE config = ? AND run = 2", (vegas,))
+    # A call for a part of the comparison says nothing about the rest.
+    part = hopyard.run(short, set={"flow.tcp": ["newreno"]}, runs=3, out=out)
+    assert not part.complete
+    assert not Results.load(out).complete
+    assert "not complete" in command("show", out).stderr
+    hopyard.run(short, set=TCPS, runs=1, out=out)
+    assert not Results.load(out).complete, "three runs were asked for"
+    assert command("run", out, "-q").exit_code == 0
+    assert Results.load(out).complete
+
+
+def test_series_stay_asked_for(short: Path, tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    line = ["run", short, "--out", out, "-q"]
+    often = ["--set", "measure.interval=20 ms"]
+    assert command(*line, "--runs", 2, "--series", "cwnd", *often).exit_code == 0
+    assert command(*line, "--runs", 4).exit_code == 0
+    rows = Results.load(out).series
+    assert set(rows["run"].to_pylist()) == {0, 1, 2, 3}
+    for run in range(4):
+        times = rows.filter(pa.array(np.equal(rows["run"], run)))["time_s"].to_pylist()
+        assert times[1] - times[0] == pytest.approx(0.02)
+    assert command("run", out, "-q", "--runs", 5).exit_code == 0
+    assert set(Results.load(out).series["run"].to_pylist()) == set(range(5))

@@ -22,6 +22,9 @@ FORMAT = "1"
 TABLES = ("flows", "nodes", "drops", "series", "decisions")
 #: The tables whose rows are in the store.
 ROWS = tuple(name for name in TABLES if name != "series")
+#: Columns that a store of an earlier version lacks: the build that made a run, which is unknown
+#: there, and the numbers of the runs that were asked for, which are the first ones there.
+ADDED = {"runs": "build", "cases": "numbers"}
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -36,7 +39,7 @@ CREATE TABLE rules (hash TEXT PRIMARY KEY, module TEXT NOT NULL, source TEXT NOT
 CREATE TABLE cases (
     number INTEGER PRIMARY KEY, scenario TEXT NOT NULL, file TEXT, settings TEXT NOT NULL,
     config TEXT NOT NULL, seed INTEGER NOT NULL, runs INTEGER NOT NULL, series TEXT NOT NULL,
-    interval TEXT NOT NULL
+    interval TEXT NOT NULL, numbers TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE runs (
     config TEXT NOT NULL, seed INTEGER NOT NULL, run INTEGER NOT NULL, version TEXT NOT NULL,
@@ -108,9 +111,11 @@ class Database:
                 f"{self.path} has format {found}: expected format {FORMAT}, "
                 f"that of Hopyard {_core.__version__}"
             )
-        if self.write and not self._has_builds():
-            # The file was made before runs had the identity of the build: that of these is unknown.
-            self._connection.execute("ALTER TABLE runs ADD COLUMN build TEXT NOT NULL DEFAULT ''")
+        for table, column in ADDED.items():
+            if self.write and not self._has(table, column):
+                self._connection.execute(
+                    f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+                )
         self._read_columns()
 
     def _read_columns(self) -> None:
@@ -118,9 +123,9 @@ class Database:
             if (text := self.meta(f"columns of {name}")) is not None:
                 self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
 
-    def _has_builds(self) -> bool:
-        columns = self._connection.execute("PRAGMA table_info(runs)")
-        return any(name == "build" for _, name, *_ in columns)
+    def _has(self, table: str, column: str) -> bool:
+        columns = self._connection.execute(f"PRAGMA table_info({table})")
+        return any(name == column for _, name, *_ in columns)
 
     def __enter__(self) -> Self:
         return self
@@ -152,8 +157,8 @@ class Database:
         """
         if _identity(self.path) != self._file:
             raise GoneError(
-                f"{self.path} is gone: it was moved, removed or replaced while it was in use; runs "
-                "are kept no more"
+                f"{self.path} is gone: it was moved, removed or replaced while it was in use; no "
+                "run can be added to it"
             )
 
     @contextmanager

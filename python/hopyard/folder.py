@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hopyard.plan import Planned
+    from hopyard.reading import StoredCase
     from hopyard.results import Results
 
 
@@ -67,7 +68,7 @@ class Folder:
             self.store = self._open(cases, force=force)
             check_free(path, writes)
             self.store.sweep()
-            self.store.register(cases)
+            self.store.register(cases, anew=self._replaces)
         except BaseException as error:
             os.close(self._lock)
             if isinstance(error, OSError) and not isinstance(error, FolderError):
@@ -110,9 +111,10 @@ class Folder:
         """
         found = []
         planned: dict[tuple[str, int], set[int]] = {}
+        stored = {(case.config, case.seed): case for case in self.store.cases()}
         for case in cases:
             same = [name for each in cases if each.key == case.key for name in each.series]
-            mine = _missing(self.store, case.sampling(same))
+            mine = _missing(self.store, case.sampling(same), stored[case.key])
             known = planned.setdefault(case.key, set())
             runs = [run for run in mine.runs if run not in known]
             known.update(runs)
@@ -136,7 +138,7 @@ class Folder:
         names = [path.name for path in written]
         for name in set(former).difference(names):
             (where / name).unlink(missing_ok=True)
-        self.store.note(files=json.dumps(names))
+        self.store.note(files=json.dumps(names), complete="yes" if results.complete else "no")
         if self._replaces and results.complete:
             self.store.note(replaces=replacing.WHOLE)
             self.store.close()
@@ -181,16 +183,22 @@ def default(cases: Sequence[Planned]) -> Path:
         number += 1
 
 
-def _missing(store: Store, case: Planned) -> Planned:
+def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
+    """The case with those of its runs that the store lacks, or has without a series of the case."""
     kept = {run: each for run, each in store.kept(*case.key).items() if each.state == "done"}
-    # Quantities that former runs have sampled are sampled again: nothing is lost by it.
-    sampled = sorted({name for each in kept.values() for name in each.quantities})
     runs = [
         run
         for run in case.runs
         if run not in kept or not kept[run].quantities.issuperset(case.series)
     ]
-    return (case.sampling(sampled) if runs and case.series else case).only(runs)
+    if not runs:
+        return case.only(runs)
+    # What former calls have sampled is sampled in these runs, too: all runs of a case have it.
+    sampled = [
+        *stored.series,
+        *sorted({name for each in kept.values() for name in each.quantities}),
+    ]
+    return case.sampling(sampled, stored.interval).only(runs)
 
 
 def _lock(folder: Path) -> int:

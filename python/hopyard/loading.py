@@ -89,31 +89,22 @@ def part_of(store: Store) -> Part:
         runs = store.runs()
         makers = store.makers()
         rows = {name: store.table(name) for name in ROWS}
-        complete = store.complete
     # A file of series that a run names stays while the run's process lives.
     rows["series"] = _series(store, runs)
     empty = _empty()
     whole = {name: empty[name] if rows[name] is None else rows[name] for name in TABLES}
-    return Part(store.folder, cases, runs, makers, whole, complete)
+    return Part(store.folder, cases, runs, makers, whole)
 
 
 def _results(parts: Sequence[Part]) -> Results:
-    if len(parts) == 1:
-        (part,) = parts
-        by_number = {case.number: case for case in part.cases}
-        cases = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in part.cases]
-        rows = part.rows
-        failed = [(by_number[run["case"]], run) for run in part.runs if run["state"] == "failed"]
-    else:
-        all_parts = merged(parts)
-        cases, rows, failed = all_parts.cases, all_parts.rows, all_parts.failed
+    whole = merged(parts)
     folders = [part.folder for part in parts]
-    known = completed(cases, documents(folders))
+    known = completed(whole.cases, documents(folders))
     version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
     return Results(
-        **{name: tables.with_origin(rows[name], known, version) for name in TABLES},
-        complete=all(part.complete for part in parts),
-        failures=tuple(_failure(case, run["run"], run["error"]) for case, run in failed),
+        **{name: tables.with_origin(whole.rows[name], known, version) for name in TABLES},
+        complete=whole.complete,
+        failures=tuple(_failure(case, run["run"], run["error"]) for case, run in whole.failed),
         origin=_Folders(tuple(folders)),
     )
 
@@ -204,8 +195,6 @@ def _save(
             folder.store.add(
                 cases, new, {name: tables.restrict(table, wanted) for name, table in rows.items()}
             )
-        done = all(not case.runs for case in folder.missing(cases))
-        folder.store.note(complete="yes" if done else "no")
         return folder.write(of_store(folder.store), format)
     finally:
         folder.close()
@@ -228,8 +217,8 @@ def planned(store: Store, runs: int | Sequence[int] | None, series: Sequence[str
             if case.interval:
                 given.append(("measure.interval", json.dumps(case.interval)))
             core = core.with_settings(given)
-        own = numbers(case.runs if runs is None else runs)
-        found.append(Planned(core, case.scenario, None, case.settings, own or range(case.runs)))
+        own = numbers(runs) or case.runs
+        found.append(Planned(core, case.scenario, None, case.settings, own))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +19,14 @@ from hopyard.scenario import value_of
 from hopyard.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.reading import Maker, StoredCase
 
-#: Configuration and seed.
+#: Configuration and seed; with the number of a run.
 Key = tuple[str, int]
+RunKey = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,14 @@ class Part:
     makers: list[Maker]
     #: The rows of all runs, by table, with the numbers of case and run.
     rows: dict[str, pa.Table]
-    complete: bool
 
-    def own(self, key: Key) -> list[StoredCase]:
-        """The cases of a configuration and seed: several if names were compared."""
-        return [case for case in self.cases if (case.config, case.seed) == key]
+    @cached_property
+    def by_key(self) -> dict[Key, list[StoredCase]]:
+        """The cases of each configuration and seed: several if names were compared."""
+        found: dict[Key, list[StoredCase]] = {}
+        for case in self.cases:
+            found.setdefault((case.config, case.seed), []).append(case)
+        return found
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,9 @@ class Merged:
 
     cases: list[Case]
     rows: dict[str, pa.Table]
-    #: The runs that failed in every folder that has them: the case's number, the part's case.
+    #: The runs that failed in every folder that has them, with their cases.
     failed: list[tuple[StoredCase, dict[str, Any]]]
+    complete: bool
 
 
 def merged(parts: Sequence[Part]) -> Merged:
@@ -61,20 +67,19 @@ def merged(parts: Sequence[Part]) -> Merged:
     Raises:
         StoreError: when parts were made by different builds, or have different results of a run.
     """
+    if len(parts) == 1:
+        return _alone(parts[0])
     _one_build(parts)
-    groups = _groups(parts)
-    cases = [
-        replace(case, number=number)
-        for number, case in enumerate(case for group in groups.values() for case in group)
-    ]
+    cases = [replace(case, number=number) for number, case in enumerate(_cases(parts))]
     numbers: dict[Key, list[int]] = {}
     for case in cases:
         numbers.setdefault((case.config, case.seed), []).append(case.number)
     done, failed = _sources(parts)
-    rows: dict[str, list[pa.Table]] = {name: [] for name in TABLES}
+    rows: dict[str, list[pa.Table]] = {
+        name: [table.slice(0, 0)] for name, table in parts[0].rows.items()
+    }
     for index, part in enumerate(parts):
-        first = {key: own[0].number for key in numbers if (own := part.own(key))}
-        whose = {number: key for key, number in first.items()}
+        first = {key: own[0].number for key, own in part.by_key.items()}
         wanted = {
             (first[config, seed], run)
             for (config, seed, run), source in done.items()
@@ -86,14 +91,30 @@ def merged(parts: Sequence[Part]) -> Merged:
                 table = _sampled(table, index, first, done)
             else:
                 table = tables.restrict(table, wanted)
-            rows[name] += _spread(table, [(old, numbers[key]) for old, key in whose.items()])
-    return Merged(
-        cases,
-        {
-            name: tables.ordered(each) if each else parts[0].rows[name]
-            for name, each in rows.items()
-        },
-        failed,
+            rows[name] += _renumbered(table, {old: numbers[key] for key, old in first.items()})
+    whole = {name: tables.ordered(each) for name, each in rows.items()}
+    return Merged(cases, whole, failed, _complete(parts, done))
+
+
+def _alone(part: Part) -> Merged:
+    by_number = {case.number: case for case in part.cases}
+    done = {_key(run) for run in part.runs if run["state"] == "done"}
+    failed = [(by_number[run["case"]], run) for run in part.runs if run["state"] != "done"]
+    cases = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in part.cases]
+    return Merged(cases, part.rows, failed, _complete([part], done))
+
+
+def _key(run: dict[str, Any]) -> RunKey:
+    return run["config"], run["seed"], run["run"]
+
+
+def _complete(parts: Sequence[Part], done: Container[RunKey]) -> bool:
+    """Whether all runs are done that were asked for in any part."""
+    return all(
+        (case.config, case.seed, run) in done
+        for part in parts
+        for case in part.cases
+        for run in case.runs
     )
 
 
@@ -143,29 +164,32 @@ def _one_build(parts: Sequence[Part]) -> None:
         )
 
 
-def _groups(parts: Sequence[Part]) -> dict[Key, list[Case]]:
-    """The cases of each configuration and seed.
+def _cases(parts: Sequence[Part]) -> list[Case]:
+    """The cases of all parts, in the order in which they come first.
 
-    There is one, with what all folders compare, or one for each name where a folder compares names.
+    A configuration and seed is one case, with the settings of all parts; or one for each name
+    where a part compares names.
     """
-    groups: dict[Key, list[Case]] = {}
-    for key in dict.fromkeys((case.config, case.seed) for part in parts for case in part.cases):
-        owns = [own for part in parts if (own := part.own(key))]
-        several = [own for own in owns if len(own) > 1]
-        shared: dict[str, str] = {}
-        for own in owns:
-            if len(own) == 1:
-                shared = {**own[0].settings, **shared}
-        chosen = {
-            (case.scenario, tuple(case.settings.items())): case
-            for own in several or owns[:1]
-            for case in own
-        }
-        groups[key] = [
-            Case(0, each.scenario, {**shared, **each.settings}, each.config, each.seed)
-            for each in chosen.values()
-        ]
-    return groups
+    found: dict[tuple[Key, object], Case] = {}
+    for part in parts:
+        for case in part.cases:
+            key = case.config, case.seed
+            owns = [each.by_key[key] for each in parts if key in each.by_key]
+            several = [own for own in owns if len(own) > 1]
+            shared: dict[str, str] = {}
+            for own in owns:
+                if len(own) == 1:
+                    shared = {**own[0].settings, **shared}
+            named = [each for own in several for each in own] or [owns[0][0]]
+            mine = [each for each in named if _label(each) == _label(case)] or named
+            for each in mine:
+                settings = {**shared, **each.settings}
+                found.setdefault((key, _label(each)), Case(0, each.scenario, settings, *key))
+    return list(found.values())
+
+
+def _label(case: StoredCase) -> object:
+    return case.scenario, tuple(case.settings.items())
 
 
 @dataclass(frozen=True)
@@ -180,14 +204,14 @@ class _Source:
 
 def _sources(
     parts: Sequence[Part],
-) -> tuple[dict[tuple[str, int, int], _Source], list[tuple[StoredCase, dict[str, Any]]]]:
+) -> tuple[dict[RunKey, _Source], list[tuple[StoredCase, dict[str, Any]]]]:
     """The part from which each finished run is taken, and the runs that are finished nowhere."""
-    done: dict[tuple[str, int, int], _Source] = {}
-    failed: dict[tuple[str, int, int], tuple[StoredCase, dict[str, Any]]] = {}
+    done: dict[RunKey, _Source] = {}
+    failed: dict[RunKey, tuple[StoredCase, dict[str, Any]]] = {}
     for index, part in enumerate(parts):
         by_number = {case.number: case for case in part.cases}
         for run in part.runs:
-            key = run["config"], run["seed"], run["run"]
+            key = _key(run)
             if run["state"] != "done":
                 failed.setdefault(key, (by_number[run["case"]], run))
                 continue
@@ -206,7 +230,7 @@ def _sampled(
     table: pa.Table,
     index: int,
     first: dict[Key, int],
-    done: dict[tuple[str, int, int], _Source],
+    done: dict[RunKey, _Source],
 ) -> pa.Table:
     """The samples that are taken from a part: each quantity of a run is from one part."""
     mask = np.zeros(len(table), dtype=bool)
@@ -221,14 +245,17 @@ def _sampled(
     return table.filter(pa.array(mask))
 
 
-def _spread(table: pa.Table, numbers: Iterable[tuple[int, Sequence[int]]]) -> list[pa.Table]:
-    """The rows with the new numbers of their cases, once for each."""
+def _renumbered(table: pa.Table, numbers: Mapping[int, Sequence[int]]) -> list[pa.Table]:
+    """The rows with the new numbers of their cases: as often as a case has new ones."""
     case = tables.numbers(table, "case")
+    place = table.schema.get_field_index("case")
     found = []
-    for old, news in numbers:
-        rows = table.filter(pa.array(case == old))
-        for new in news if len(rows) else ():
-            column = pa.array(np.full(len(rows), new, dtype=np.uint32))
-            place = rows.schema.get_field_index("case")
-            found.append(rows.set_column(place, rows.schema.field(place), column))
+    for copy in range(max(map(len, numbers.values()), default=0)):
+        new = np.full(max(numbers) + 1, -1, dtype=np.int64)
+        for old, news in numbers.items():
+            new[old] = news[copy] if copy < len(news) else -1
+        mine = new[case] if len(case) else case
+        column = pa.array(mine[mine >= 0], pa.uint32())
+        rows = table.filter(pa.array(mine >= 0, pa.bool_()))
+        found.append(rows.set_column(place, table.schema.field(place), column))
     return found

@@ -58,12 +58,15 @@ class Planned:
         """Configuration and seed: with a number they make a run."""
         return self.config, self.seed
 
-    def sampling(self, series: Iterable[str]) -> Planned:
-        """The case with further quantities sampled."""
+    def sampling(self, series: Iterable[str], interval: str = "") -> Planned:
+        """The case with further quantities sampled; at an interval, if it samples none itself."""
         wanted = list(dict.fromkeys([*self.series, *series]))
         if wanted == list(self.series):
             return self
-        core = self.core.with_settings([("measure.series", json.dumps(wanted))])
+        given = [("measure.series", json.dumps(wanted))]
+        if interval and not self.series:
+            given.append(("measure.interval", json.dumps(interval)))
+        core = self.core.with_settings(given)
         return Planned(core, self.scenario, self.file, self.settings, self.runs)
 
     def only(self, runs: Sequence[int]) -> Planned:

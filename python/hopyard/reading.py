@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hopyard.database import NAME, Database, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     import pyarrow as pa
 
 #: The folder of the files of series.
@@ -61,10 +63,34 @@ class StoredCase:
     settings: dict[str, str]
     config: str
     seed: int
-    #: How many runs were asked for.
-    runs: int
+    #: The numbers of the runs that were asked for.
+    runs: Sequence[int]
     series: tuple[str, ...]
     interval: str
+
+
+def write_numbers(numbers: Iterable[int]) -> str:
+    """Numbers of runs as text, such as "0..4,7"."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(f"{first}..{last}" if last > first else f"{first}" for first, last in parts)
+
+
+def read_numbers(text: str) -> Sequence[int]:
+    """The numbers that `write_numbers` has written.
+
+    Raises:
+        ValueError: when the text is another one.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("..")
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 class Reader(Database):
@@ -73,12 +99,6 @@ class Reader(Database):
     Raises:
         StoreError: when the file cannot be opened, is no store, or cannot be read.
     """
-
-    @property
-    def complete(self) -> bool:
-        """Whether all runs of the last call were finished."""
-        with self._named():
-            return self.meta("complete") == "yes"
 
     def files(self) -> list[str]:
         """The files beside the store that belong to these results.
@@ -125,11 +145,11 @@ class Reader(Database):
 
     def cases(self) -> list[StoredCase]:
         """The cases, in the order of the comparison."""
-        with self._named():
-            found = self._connection.execute(
-                "SELECT number, scenario, file, settings, config, seed, runs, series, interval"
-                " FROM cases ORDER BY number"
-            ).fetchall()
+        column = "numbers" if self._has("cases", "numbers") else "''"
+        found = self._select(
+            "SELECT number, scenario, file, settings, config, seed, runs, series, interval,"
+            f" {column} FROM cases ORDER BY number"
+        )
         return [
             StoredCase(
                 number,
@@ -138,12 +158,18 @@ class Reader(Database):
                 dict(json.loads(settings)),
                 config,
                 seed,
-                runs,
+                read_numbers(numbers) if numbers else range(runs),
                 tuple(json.loads(series)),
                 interval,
             )
-            for number, scenario, file, settings, config, seed, runs, series, interval in found
+            for number, scenario, file, settings, config, seed, runs, series, interval, numbers in (
+                found
+            )
         ]
+
+    def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._named():
+            return self._connection.execute(query, values).fetchall()
 
     # Runs.
 
@@ -168,7 +194,7 @@ class Reader(Database):
 
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
-        build = "build" if self._has_builds() else "''"
+        build = "build" if self._has("runs", "build") else "''"
         with self._named():
             found = self._connection.execute(
                 f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"

@@ -203,6 +203,4 @@ class _Stored:
     def results(self) -> Results:
         from hopyard.loading import of_store
 
-        done = all(not case.runs for case in self._folder.missing(self._cases))
-        self._folder.store.note(complete="yes" if done else "no")
         return of_store(self._folder.store)

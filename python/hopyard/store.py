@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from hopyard import _core
 from hopyard.database import ROWS, StoreError
-from hopyard.reading import SERIES, Reader
+from hopyard.reading import SERIES, Reader, write_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,38 +59,54 @@ class Store(Reader):
 
     # What is to be run.
 
-    def register(self, cases: Sequence[Planned]) -> None:
-        """Notes what is to be run, with all that makes it again."""
-        stored = self.cases()
-        mine = {case.key for case in cases}
+    def register(self, cases: Sequence[Planned], *, anew: bool = False) -> None:
+        """Notes what is to be run, with all that makes it again.
+
+        What was asked for before stays asked for: runs and series are added to it. With `anew`,
+        the runs are these alone.
+        """
         with self._named(), self._transaction():
+            stored = self.cases()
+            before = {(case.config, case.seed): case for case in stored}
             self._set("complete", "no")
             for case in cases:
                 self._configuration(case)
-            theirs = {(case.config, case.seed) for case in stored}
-            if mine < theirs:
+            wanted: dict[tuple[str, int], tuple[object, ...]] = {}
+            for case in cases:
+                same = [each for each in cases if each.key == case.key]
+                asked = {run for each in same for run in each.runs}
+                series = [name for each in same for name in each.series]
+                interval = case.interval
+                if (old := before.get(case.key)) is not None:
+                    asked |= set() if anew else set(old.runs)
+                    interval = interval if series else old.interval
+                    series = [*old.series, *series]
+                wanted[case.key] = (
+                    len(asked),
+                    json.dumps(list(dict.fromkeys(series))),
+                    interval,
+                    write_numbers(asked),
+                )
+            if wanted.keys() < before.keys():
                 # A part of the comparison that is here: its order and its names stay.
-                for case in cases:
-                    self._connection.execute(
-                        "UPDATE cases SET runs = max(runs, ?) WHERE config = ? AND seed = ?",
-                        (len(case.runs), *case.key),
-                    )
+                self._connection.executemany(
+                    "UPDATE cases SET runs = ?, series = ?, interval = ?, numbers = ?"
+                    " WHERE config = ? AND seed = ?",
+                    [(*values, *key) for key, values in wanted.items()],
+                )
                 return
-            before = {(case.config, case.seed): case.runs for case in stored}
             self._connection.execute("DELETE FROM cases")
             self._connection.executemany(
-                "INSERT INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO cases (number, scenario, file, settings, config, seed, runs, series,"
+                " interval, numbers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         number,
                         case.scenario,
                         case.file,
                         json.dumps(list(case.settings.items())),
-                        case.config,
-                        case.seed,
-                        max(len(case.runs), before.get(case.key, 0)),
-                        json.dumps(case.series),
-                        case.interval,
+                        *case.key,
+                        *wanted[case.key],
                     )
                     for number, case in enumerate(cases)
                 ],
