@@ -7,6 +7,8 @@
 mod losses;
 
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use hopyard_engine::{Digest, Time};
 
@@ -238,13 +240,24 @@ impl DropCounts {
 pub struct Owners {
     nodes: u32,
     further: Vec<NodeId>,
+    names: Arc<[Ipv4Addr]>,
 }
 
 impl Owners {
-    /// So many nodes, each with one interface, and the nodes of the further interfaces in order.
+    /// So many nodes, each with one interface, the nodes of the further interfaces in order, and the IPv4 address of
+    /// every interface.
     #[must_use]
-    pub const fn new(nodes: u32, further: Vec<NodeId>) -> Self {
-        Self { nodes, further }
+    pub fn new(nodes: u32, further: Vec<NodeId>, names: Vec<Ipv4Addr>) -> Self {
+        Self { nodes, further, names: names.into() }
+    }
+
+    /// The IPv4 address that the user knows.
+    #[must_use]
+    pub fn name(&self, address: Address) -> Ipv4Addr {
+        if address.is_broadcast() {
+            return Ipv4Addr::BROADCAST;
+        }
+        self.names.get(address.index()).copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
     /// The node that has an address. Of the broadcast address, no node.

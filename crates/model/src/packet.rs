@@ -129,8 +129,8 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// The total length of the IP packet on the wire, in bytes, of a segment other than a SYN. Options fill whole words:
-    /// two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
+    /// The total length of the IP packet on the wire, in bytes, of a segment other than a SYN. Options fill whole
+    /// words: two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
     #[must_use]
     pub const fn length(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };

@@ -33,8 +33,8 @@ fn path(flows: &[(u32, u32, &str, &str)], loss: f64) -> Spec {
     let mut slow = wired::Params { rate: mbps(2.0), delay: Span::from_millis(48), ..fast.clone() };
     slow.losses.rate = loss;
     spec.wires = vec![
-        WireSpec { ends: (NodeId(0), NodeId(1)), params: fast },
-        WireSpec { ends: (NodeId(1), NodeId(2)), params: slow },
+        WireSpec { ends: (NodeId(0), NodeId(1)), params: fast, network: None },
+        WireSpec { ends: (NodeId(1), NodeId(2)), params: slow, network: None },
     ];
     for (number, &(from, to, variant, profile)) in flows.iter().enumerate() {
         add_tcp(&mut spec, from, to, "rfc", variant, |tcp| tcp.window = 100);

@@ -5,6 +5,7 @@ mod common;
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::observe::Outcome;
+use hopyard_model::routing::static_routes::Others;
 use hopyard_model::routing::{self, static_routes};
 
 use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
@@ -68,6 +69,11 @@ fn a_packet_that_address_resolution_gives_up_is_counted_as_that() {
     for protocol in ["static", "oracle"] {
         for profile in ["rfc", "ns2"] {
             let mut spec = network(profile, protocol, &chain(2, if protocol == "static" { 1000.0 } else { 200.0 }));
+            for node in &mut spec.nodes {
+                if let routing::Config::StaticRoutes(routes) = &mut node.routing {
+                    routes.others = Others::Direct;
+                }
+            }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
             spec.duration = Span::from_secs(10);
             let outcome = run(&spec);

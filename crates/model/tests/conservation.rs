@@ -156,8 +156,11 @@ fn spec() -> impl Strategy<Value = Spec> {
                     wired::Params { rate: mbps(0.5), queue_length: queue, ..wired::Params::of_profile(profile) };
                 params.losses.rate = loss;
                 let from = from % nodes;
-                spec.wires
-                    .push(WireSpec { ends: (NodeId(from), NodeId((from + 1 + to % (nodes - 1)) % nodes)), params });
+                spec.wires.push(WireSpec {
+                    ends: (NodeId(from), NodeId((from + 1 + to % (nodes - 1)) % nodes)),
+                    params,
+                    network: None,
+                });
                 spec.nodes[from as usize].wireless = loss < 0.1;
             }
             for plan in &flows {
@@ -228,7 +231,7 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
         let mut spec = network("rfc", protocol, &[(0.0, 0.0), (10.0, 0.0), (200.0, 0.0)]);
         spec.nodes[0].wireless = false;
         let wire = wired::Params::of_profile("rfc");
-        spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params: wire });
+        spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params: wire, network: None });
         add_cbr(&mut spec, 1, 2, 100, Span::from_millis(50));
         spec.duration = Span::from_secs(40);
         let outcome = run(&spec);

@@ -28,7 +28,7 @@ fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
     let mut params =
         wired::Params { rate: mbps(1.0), delay: Span::from_millis(20), ..wired::Params::of_profile("ns2") };
     change(&mut params);
-    spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params }];
+    spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
     spec.duration = Span::from_secs(20);
     spec
 }

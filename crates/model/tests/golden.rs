@@ -222,8 +222,8 @@ fn bottleneck(profile: &str) -> Spec {
     let mut slow = wired::Params { rate: mbps(0.8), delay: Span::from_millis(40), ..fast.clone() };
     slow.losses.segments = vec![28, 29, 32, 90, 150, 150];
     spec.wires = vec![
-        WireSpec { ends: (NodeId(0), NodeId(1)), params: fast },
-        WireSpec { ends: (NodeId(1), NodeId(2)), params: slow },
+        WireSpec { ends: (NodeId(0), NodeId(1)), params: fast, network: None },
+        WireSpec { ends: (NodeId(1), NodeId(2)), params: slow, network: None },
     ];
     spec.duration = Span::from_secs(10);
     spec
@@ -346,7 +346,7 @@ fn wires() {
             let mut params =
                 wired::Params { rate: mbps(1.0), delay: Span::from_millis(10), ..wired::Params::of_profile(profile) };
             change(&mut params);
-            spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params }];
+            spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
             add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             spec.duration = Span::from_secs(4);

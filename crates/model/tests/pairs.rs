@@ -27,7 +27,7 @@ fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
     let mut params = wired::Params { rate: mbps(rate), queue_length: queue, ..wired::Params::of_profile("rfc") };
     params.delay = Span::from_millis(40);
     params.losses.rate = loss;
-    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params });
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 1, "rfc", variant, |tcp| tcp.window = 200);
     spec.duration = Span::from_secs(40);
     spec

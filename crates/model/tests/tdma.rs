@@ -8,6 +8,8 @@ use hopyard_model::context::DropReason;
 use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::routing;
+use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::world::Spec;
 
 fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Params)) {
@@ -95,8 +97,10 @@ fn a_slot_with_two_owners_within_reach_loses_their_packets() {
         }
         with_tdma(&mut spec, "rfc", |tdma| tdma.slot = Span::from_micros(100_000));
         spec.flows.truncate(1);
-        // A receiver that moved away: nobody acknowledges, so nobody sends again.
+        // A receiver out of reach: nobody acknowledges, so nobody sends again.
         spec.nodes[1].start.x = 900.0;
+        let routes = static_routes::Params { others: Others::Direct, ..static_routes::Params::of_profile("rfc") };
+        spec.nodes[0].routing = routing::Config::StaticRoutes(routes);
         let outcome = run(&spec);
         assert!(outcome.flows[0].packets_arrived == 0);
         dropped(&outcome, DropReason::NotReceived) + dropped(&outcome, DropReason::ArpFailed)

@@ -566,6 +566,8 @@ impl WrittenRoutes {
             at = match (self.routes.get(&(at, to)), self.others.as_str()) {
                 (Some(via), _) => *via,
                 (None, "direct") => to,
+                // Whether there is a path depends on the places of the nodes, which `check_reach` looks at.
+                (None, "shortest") => return true,
                 (None, "chain") => {
                     if to > at {
                         at + 1

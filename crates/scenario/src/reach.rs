@@ -212,7 +212,12 @@ impl Resolver<'_> {
         let radios = resolved.nodes.count;
         let all = radios.saturating_add(resolved.nodes.wired);
         let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| over_wires(name)).collect();
+        // Hosts that wires alone join find each other whatever the protocol.
+        let mut wired = Groups::new(&[], 1.0, all, resolved.wires.iter().map(|(wire, _)| wire.between));
         for (i, (flow, _)) in resolved.flows.iter().enumerate() {
+            if flow.from < all && flow.to < all && wired.find(flow.from) == wired.find(flow.to) {
+                continue;
+            }
             let ends = [("from", flow.from), ("to", flow.to)];
             if let Some((key, node)) = ends.into_iter().find(|(_, node)| (radios..all).contains(node)) {
                 let message = format!(

@@ -52,6 +52,7 @@ impl Scenario {
             radio: params(&resolved.radio),
             propagation: config(radio::propagation::Config::read, &resolved.propagation),
             mac: config(mac::Config::read, &resolved.mac),
+            network: None,
             link: params(&resolved.link),
             ip: params(&resolved.ip),
             wires: resolved
@@ -59,7 +60,7 @@ impl Scenario {
                 .iter()
                 .map(|(wire, link)| {
                     let [a, b] = wire.between;
-                    WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link) }
+                    WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: None }
                 })
                 .collect(),
             flows: flows(resolved, &streams),

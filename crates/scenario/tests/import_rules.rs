@@ -1,7 +1,7 @@
 //! Imports point downward only, and protocol rooms do not know one another.
 //!
-//! engine, wire ← packet, params ← protocol rooms ← world ← scenario ← py. The source is taken apart into tokens, so that
-//! neither a comment nor a string counts as an import, and code within macros does.
+//! engine, wire ← packet, params ← protocol rooms ← world ← scenario ← py. The source is taken apart into tokens, so
+//! that neither a comment nor a string counts as an import, and code within macros does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

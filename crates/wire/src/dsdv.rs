@@ -10,7 +10,8 @@
 //! | 8–9 | metric in hops; what the network has agreed on as infinity (by default 250), or more, for no route |
 //! | 10–11 | zero; ignored on reception |
 //!
-//! UDP carries an update on a port for experiments (RFC 4727 §6). The length of the datagram gives the number of entries. Full dumps and incremental updates have the same format.
+//! UDP carries an update on a port for experiments (RFC 4727 §6). The length of the datagram gives the number of
+//! entries. Full dumps and incremental updates have the same format.
 
 use std::net::Ipv4Addr;
 

@@ -73,6 +73,7 @@ impl Scenario {
             radio: radio::Params::of_profile(profile),
             propagation: radio::propagation::Config::of_profile("two_ray_ground", profile)?,
             mac: mac::Config::of_profile("dcf", profile)?,
+            network: None,
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),

@@ -4,6 +4,8 @@
 //! world sends where routing says that a packet cannot be passed on). Left out: fragmentation (frames carry any
 //! packet), options, the other ICMP messages, and the checksum (the simulated channel has no undetected errors).
 
+mod table;
+
 use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::address::Address;
 use crate::packet::{Body, Packet};
 use crate::params::{self, Fault};
+
+pub use table::{Table, Way};
 
 /// Parameters of the network layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -146,6 +146,12 @@ impl Wired {
         self.directions[direction as usize].to
     }
 
+    /// The delay of the link.
+    #[must_use]
+    pub const fn delay(&self) -> Span {
+        self.directions[0].delay
+    }
+
     /// A packet enters a direction; it is queued, or dropped.
     pub fn enqueue(&mut self, direction: Direction, packet: PacketId, cx: &mut Context) {
         self.directions[direction as usize].enqueue(packet, cx);

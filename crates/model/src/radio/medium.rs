@@ -325,8 +325,8 @@ impl<C: Copy> Medium<C> {
         let mut first = true;
         if radios.len() > CACHED && (*next == 0 || *next == n) {
             // With thousands of stations, little of their state is in the processor's cache. If each edge read its
-            // station's state, every read would have to wait for the memory. Here all are read at once, before any is needed, and
-            // the waits overlap.
+            // station's state, every read would have to wait for the memory. Here all are read at once, before any is
+            // needed, and the waits overlap.
             let read = hearers.iter().fold(0, |sum: u32, hearer| {
                 let station = hearer.station as usize;
                 sum.wrapping_add(radios[station].prefetch()).wrapping_add(listener.prefetch(station))

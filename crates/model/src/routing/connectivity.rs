@@ -1,5 +1,10 @@
 //! Who can hear whom, as the simulator knows it: the oracle's input.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hopyard_engine::Span;
+
 use crate::address::{Address, NodeId};
 use crate::context::Owners;
 
@@ -12,6 +17,16 @@ pub struct Connectivity {
     starts: Vec<u32>,
     neighbours: Vec<Address>,
     owners: Owners,
+    /// The addresses at the ends of wires, each with the delay to it; sorted.
+    wires: Vec<(Address, Span)>,
+}
+
+/// What a path costs: first the frames that it takes on radio channels, then the delay of its wires, then its hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    frames: u32,
+    delay: Span,
+    hops: u32,
 }
 
 impl Connectivity {
@@ -21,7 +36,7 @@ impl Connectivity {
     /// When there are more than 2^32 links.
     #[must_use]
     pub fn new<L: IntoIterator<Item = Address>>(lists: impl IntoIterator<Item = L>, owners: Owners) -> Self {
-        let mut it = Self { starts: vec![0], neighbours: Vec::new(), owners };
+        let mut it = Self { starts: vec![0], neighbours: Vec::new(), owners, wires: Vec::new() };
         for list in lists {
             let start = it.neighbours.len();
             it.neighbours.extend(list);
@@ -30,6 +45,14 @@ impl Connectivity {
             it.starts.push(u32::try_from(it.neighbours.len()).expect("fewer than 2^32 links"));
         }
         it
+    }
+
+    /// Says which of the addresses are at the end of a wire, and after which delay.
+    #[must_use]
+    pub fn with_wires(mut self, mut wires: Vec<(Address, Span)>) -> Self {
+        wires.sort_unstable();
+        self.wires = wires;
+        self
     }
 
     /// How many nodes there are.
@@ -47,10 +70,50 @@ impl Connectivity {
         }
     }
 
-    /// The first hop and the number of hops of a shortest path to the node with an address. Of several shortest paths
-    /// it is the one whose first hop has the lowest number.
+    /// The first hop and the number of hops of a shortest path to the node with an address: one with the fewest hops
+    /// over radio, among these one with the shortest delay over wires. Of several such paths it is the one whose first
+    /// hop has the lowest number.
     #[must_use]
     pub fn shortest_path(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
+        if self.wires.is_empty() { self.fewest_hops(from, to) } else { self.least_cost(from, to) }
+    }
+
+    /// Dijkstra's algorithm, for networks with wires.
+    fn least_cost(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
+        let to = self.owners.of(to);
+        let mut seen = vec![false; self.nodes()];
+        *seen.get_mut(from.index())? = true;
+        let mut heap = BinaryHeap::new();
+        let reach = |node: NodeId, cost: Cost, first: Option<Address>, seen: &[bool], heap: &mut BinaryHeap<_>| {
+            for &neighbour in self.neighbours(node) {
+                let next = self.owners.of(neighbour);
+                if !seen[next.index()] {
+                    let wire = self.wires.binary_search_by_key(&neighbour, |&(address, _)| address);
+                    let delay = wire.map_or(Span::ZERO, |place| self.wires[place].1);
+                    let cost = Cost {
+                        frames: cost.frames + u32::from(wire.is_err()),
+                        delay: cost.delay + delay,
+                        hops: cost.hops + 1,
+                    };
+                    let first = first.unwrap_or(neighbour);
+                    heap.push(Reverse((cost, self.owners.of(first), first, next)));
+                }
+            }
+        };
+        reach(from, Cost { frames: 0, delay: Span::ZERO, hops: 0 }, None, &seen, &mut heap);
+        while let Some(Reverse((cost, _, first, node))) = heap.pop() {
+            if node == to {
+                return Some((first, cost.hops));
+            }
+            if !std::mem::replace(&mut seen[node.index()], true) {
+                reach(node, cost, Some(first), &seen, &mut heap);
+            }
+        }
+        None
+    }
+
+    /// Breadth-first search, for networks without wires.
+    fn fewest_hops(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
         // Breadth-first search. Neighbours enter the queue sorted by node, so that nodes of equal distance leave it
         // sorted by first hop. The first path found to a node therefore has the lowest first hop.
         let to = self.owners.of(to);
@@ -110,5 +173,28 @@ mod tests {
         assert_eq!(net.shortest_path(NodeId(4), Address(0)), Some((Address(3), 3)));
         assert_eq!(net.shortest_path(NodeId(0), Address(5)), None);
         assert_eq!(net.shortest_path(NodeId(7), Address(0)), None);
+    }
+
+    #[test]
+    fn wires_count_by_their_delay_and_less_than_radio() {
+        // 0 and 4 hear each other over radio; wires lead from 0 over 1 and 2, or over 3, to 4.
+        let lists = [&[1, 3, 4][..], &[0, 2], &[1, 4], &[0, 4], &[0, 2, 3]];
+        let wires = |delays: [u64; 5]| {
+            let ends = [(0, 4), (1, 1), (2, 2), (3, 3)];
+            let radio = delays[0] == 0;
+            let ends = ends.into_iter().filter(|&(at, _)| !(radio && at == 0));
+            ends.map(|(at, end)| (Address(end), Span::from_millis(delays[at]))).collect::<Vec<_>>()
+        };
+        let net = Connectivity::new(
+            lists.iter().map(|list| list.iter().map(|&n| Address(n)).collect::<Vec<_>>()),
+            Owners::default(),
+        );
+        // Node 4 is one hop away over radio. All addresses but its own are ends of wires.
+        let net = net.with_wires(wires([0, 1, 1, 5, 0]));
+        assert_eq!(net.shortest_path(NodeId(0), Address(2)), Some((Address(1), 2)));
+        assert_eq!(net.shortest_path(NodeId(0), Address(4)), Some((Address(4), 1)), "every way ends with radio");
+        assert_eq!(net.shortest_path(NodeId(4), Address(1)), Some((Address(2), 2)), "3 ms less than over node 3");
+        let net = net.with_wires(wires([9, 1, 1, 5, 0]));
+        assert_eq!(net.shortest_path(NodeId(0), Address(4)), Some((Address(4), 1)), "9 ms, over 11 ms");
     }
 }

@@ -1,18 +1,20 @@
 //! Routes written in the scenario; they never change.
 //!
 //! For experiments in which routing must have no influence: a chain, a star, a single hop. `others` says what happens
-//! to a destination without a written route: it counts as a neighbour, or as reached along a chain of numbers, or as
-//! unreachable. Nothing that a protocol does is modelled. When a link fails, the packet is lost and the route stays.
+//! to a destination without a written route: it is reached along a shortest path, or counts as a neighbour, or as
+//! reached along a chain of numbers, or as unreachable. Nothing that a protocol does is modelled. When a link fails,
+//! the packet is lost and the route stays.
 //!
 //! Validated by construction: the tests below walk every route.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Routing;
+use super::{Connectivity, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::PacketId;
@@ -22,6 +24,9 @@ use crate::params::{self, Fault};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Others {
+    /// Along a path with the fewest radio hops, and the shortest delay over wires, as the links are at the start of the
+    /// run; a packet for which there is no path is dropped.
+    Shortest,
     /// Straight to the destination, as if every node were a neighbour.
     Direct,
     /// To the neighbour whose number is one nearer to the destination's: nodes stand in a chain, in order.
@@ -54,7 +59,7 @@ pub struct Params {
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
-        Self { routes: Vec::new(), others: Others::Direct }
+        Self { routes: Vec::new(), others: Others::Shortest }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -81,7 +86,8 @@ impl Params {
     /// The next hop, by the written routes or by `others`.
     fn next_hop(&self, known: &BTreeMap<(u32, u32), u32>, at: Address, to: Address) -> Option<Address> {
         known.get(&(at.0, to.0)).map(|&via| Address(via)).or(match self.others {
-            Others::Direct => Some(to),
+            // Where a path leads is known when the run starts.
+            Others::Direct | Others::Shortest => Some(to),
             Others::Chain if to < at => Some(Address(at.0 - 1)),
             Others::Chain => Some(Address(at.0 + 1)),
             Others::Drop => None,
@@ -110,6 +116,10 @@ pub struct StaticRoutes {
     routes: Vec<(Address, Address, u8)>,
     /// Destinations whose route has been announced, sorted.
     announced: Vec<Address>,
+    /// The links at the start of the run, with `Others::Shortest`.
+    connectivity: Option<Arc<Connectivity>>,
+    /// Shortest paths that were looked up: first hop and number of hops, by destination.
+    paths: Vec<(Address, Option<(Address, u8)>)>,
 }
 
 impl StaticRoutes {
@@ -124,7 +134,22 @@ impl StaticRoutes {
                 (Address(to), Address(via), hops)
             })
             .collect();
-        Self { node, address: node.into(), others: params.others, routes, announced: Vec::new() }
+        Self {
+            node,
+            address: node.into(),
+            others: params.others,
+            routes,
+            announced: Vec::new(),
+            connectivity: None,
+            paths: Vec::new(),
+        }
+    }
+}
+
+impl StaticRoutes {
+    fn shortest(&self, destination: Address) -> Option<(Address, u8)> {
+        let (first, hops) = self.connectivity.as_ref()?.shortest_path(self.node, destination)?;
+        Some((first, u8::try_from(hops).ok()?))
     }
 }
 
@@ -135,6 +160,11 @@ impl Routing for StaticRoutes {
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let destination = cx.packets[packet].destination;
+        if self.others == Others::Shortest
+            && let Err(place) = self.paths.binary_search_by_key(&destination, |path| path.0)
+        {
+            self.paths.insert(place, (destination, self.shortest(destination)));
+        }
         let Some((next_hop, hops)) = self.lookup(destination) else {
             cx.drop_packet(self.node, packet, DropReason::NoRoute);
             return;
@@ -171,6 +201,10 @@ impl Routing for StaticRoutes {
             return Some((next_hop, hops));
         }
         match self.others {
+            Others::Shortest => match self.paths.binary_search_by_key(&destination, |path| path.0) {
+                Ok(place) => self.paths[place].1,
+                Err(_) => self.shortest(destination),
+            },
             Others::Direct => Some((destination, 1)),
             Others::Chain if destination < self.address => {
                 Some((Address(self.node.0 - 1), u8::try_from(self.node.0 - destination.0).ok()?))
@@ -183,11 +217,23 @@ impl Routing for StaticRoutes {
     fn held(&self) -> Vec<PacketId> {
         Vec::new()
     }
+
+    fn connectivity_interval(&self) -> Span {
+        // Once, at the start.
+        if self.others == Others::Shortest { Span::MAX } else { Span::ZERO }
+    }
+
+    fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
+        if self.others == Others::Shortest && self.connectivity.is_none() {
+            self.connectivity = Some(Arc::clone(connectivity));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Owners;
     use crate::params::{Params as _, read};
     use crate::routing::tests::{datagram, sends};
     use hopyard_engine::Streams;
@@ -219,6 +265,23 @@ mod tests {
         }
         assert_eq!(sends(&cx), [Address(2)]);
         assert_eq!(cx.ledger.dropped, 1);
+    }
+
+    #[test]
+    fn other_destinations_are_reached_along_the_links_of_the_start() {
+        let lists = [&[1][..], &[0, 2], &[1], &[]].map(|list| list.iter().map(|&n| Address(n)).collect::<Vec<_>>());
+        let start = Arc::new(Connectivity::new(lists.clone(), Owners::default()));
+        let later = Arc::new(Connectivity::new([vec![Address(2)], lists[1].clone()], Owners::default()));
+        let mut node = at(&Params::of_profile("rfc"), 0);
+        node.on_connectivity(&start);
+        node.on_connectivity(&later);
+        let mut cx = Context::default();
+        for destination in [2, 3] {
+            let packet = datagram(&mut cx, Address(0), Address(destination));
+            node.route(packet, &mut cx);
+        }
+        assert_eq!((sends(&cx), cx.ledger.dropped), (vec![Address(1)], 1), "node 3 is not connected");
+        assert_eq!(node.lookup(Address(2)), Some((Address(1), 2)));
     }
 
     #[test]

@@ -94,6 +94,7 @@ mod tests {
             radio: radio::Params::of_profile(RFC),
             propagation: radio::propagation::Config::of_profile("two_ray_ground", RFC).expect("a propagation model"),
             mac: mac::Config::of_profile("dcf", RFC).expect("a MAC"),
+            network: None,
             link: link::Params::of_profile(RFC),
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),

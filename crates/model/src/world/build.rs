@@ -1,11 +1,14 @@
 //! Building a world from its specification.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
+use super::addressing::{self, AddressError, Member, Network};
 use super::flow::{Counts, Endpoints, Flow, Sampled};
+use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
 use crate::address::{InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
@@ -41,6 +44,12 @@ pub enum BuildError {
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
+    },
+    /// The addresses cannot be.
+    #[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Addresses {
+        /// Everything that cannot be.
+        errors: Vec<AddressError>,
     },
     /// A flow or wire leads from a node to itself.
     #[error("{what} {number} leads from node {node} to itself")]
@@ -83,6 +92,7 @@ impl World {
                 routing_wakeup: Wakeup::default(),
                 mobility,
                 further: Vec::new(),
+                table: None,
                 flows: Vec::new(),
                 routing_protocol: node.routing.name(),
                 forwarded: 0,
@@ -123,7 +133,10 @@ impl World {
             let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
             wires.push(WiredLink { wire, wakeup: Wakeup::default() });
         }
-        let owners = Owners::new(count as u32, interfaces[count..].iter().map(|it| it.node).collect());
+        let addresses = plan_addresses(spec, &interfaces, &wires)?;
+        let further = interfaces[count..].iter().map(|it| it.node).collect();
+        fill_tables(spec, &mut nodes, &interfaces, &wires, &addresses);
+        let owners = Owners::new(count as u32, further, addresses.names);
         let plan =
             Plan { radio: &spec.radio, propagation: &spec.propagation, mac: &spec.mac, search: spec.medium.search };
         let mut world = Self {
@@ -154,6 +167,54 @@ impl World {
         };
         world.watch_losses();
         Ok(world)
+    }
+}
+
+/// Gives every interface its IPv4 address.
+fn plan_addresses(spec: &Spec, interfaces: &[Interface], wires: &[WiredLink]) -> Result<addressing::Plan, BuildError> {
+    let radios = interfaces.iter().enumerate().filter(|(_, it)| matches!(it.attachment, Attachment::Radio { .. }));
+    let mut members = vec![Member {
+        network: Network::Channel(0),
+        prefix: spec.network,
+        interfaces: radios.map(|(number, _)| (number as u32, None)).collect(),
+    }];
+    members.extend(wires.iter().zip(&spec.wires).enumerate().map(|(number, (it, wire))| Member {
+        network: Network::Wire(number),
+        prefix: wire.network,
+        interfaces: [Direction::Backward, Direction::Forward].map(|end| (it.wire.to(end).0, None)).into(),
+    }));
+    addressing::assign(&members, interfaces.len()).map_err(|errors| BuildError::Addresses { errors })
+}
+
+/// Gives the nodes with wires their tables, unless their routing protocol crosses wires.
+fn fill_tables(
+    spec: &Spec,
+    nodes: &mut [Node],
+    interfaces: &[Interface],
+    wires: &[WiredLink],
+    addresses: &addressing::Plan,
+) {
+    if wires.is_empty() || spec.nodes.iter().all(|node| node.routing.crosses_wires()) {
+        return;
+    }
+    let edges = wires.iter().zip(&spec.wires).enumerate().flat_map(|(number, (it, wire))| {
+        let ends = [(wire.ends, Direction::Forward), ((wire.ends.1, wire.ends.0), Direction::Backward)];
+        ends.map(|((from, to), direction)| wired_routes::Edge {
+            wire: number,
+            from,
+            to,
+            address: it.wire.to(direction).into(),
+            delay: wire.params.delay,
+        })
+    });
+    let paths = wired_routes::Wires::new(edges.collect(), nodes.len());
+    let radios = interfaces.iter().filter(|it| matches!(it.attachment, Attachment::Radio { .. }));
+    let radios = [radios.map(|it| it.node).collect()];
+    let wired: BTreeSet<NodeId> = spec.wires.iter().flat_map(|wire| [wire.ends.0, wire.ends.1]).collect();
+    for node in wired {
+        if !spec.nodes[node.index()].routing.crosses_wires() {
+            nodes[node.index()].table = Some(Box::new(paths.table(node, addresses, &radios)));
+        }
     }
 }
 

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Queue, Time, Wakeup};
+use hopyard_engine::{Queue, Span, Time, Wakeup};
 
-use super::{Attachment, Event, World};
+use super::{Attachment, Event, WiredLink, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::ip::{self, Arrival};
+use crate::ip::{self, Arrival, Way};
 use crate::link::Link;
 use crate::link::receive_path::Arriving;
+use crate::link::wired::Direction;
 use crate::mac::Outgoing;
 use crate::mobility::Mobility;
 use crate::packet::{Body, PacketId};
@@ -105,7 +106,7 @@ impl World {
         while let Some(action) = self.cx.actions.pop_front() {
             match action {
                 Action::Route { node, packet } => {
-                    self.nodes[node.index()].routing.route(packet, &mut self.cx);
+                    self.route(node, packet);
                     self.arm_routing(node.index());
                 }
                 Action::Send { node, packet, next_hop } => self.send(node, packet, next_hop),
@@ -132,6 +133,29 @@ impl World {
                 }
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
+        }
+    }
+
+    /// IP passes a packet on: by the table, or as the routing protocol decides.
+    #[inline]
+    pub(super) fn route(&mut self, node: NodeId, packet: PacketId) {
+        if self.nodes[node.index()].table.is_none() {
+            return self.nodes[node.index()].routing.route(packet, &mut self.cx);
+        }
+        let destination = self.cx.packets[packet].destination;
+        match self.way(node, destination) {
+            Some(Way::Protocol) => self.nodes[node.index()].routing.route(packet, &mut self.cx),
+            Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
+            Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
+            None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
+        }
+    }
+
+    /// Which way packets to a destination go from a node.
+    pub(super) fn way(&self, node: NodeId, destination: Address) -> Option<Way> {
+        match &self.nodes[node.index()].table {
+            None => Some(Way::Protocol),
+            Some(table) => table.lookup(self.cx.owners.name(destination)),
         }
     }
 
@@ -358,7 +382,7 @@ impl World {
             Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
             Arrival::Forward => {
                 self.nodes[n].forwarded += 1;
-                self.nodes[n].routing.route(packet, &mut self.cx);
+                self.route(node, packet);
             }
             Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
         }
@@ -425,14 +449,25 @@ impl World {
                 Attachment::Nothing => {}
             }
         }
-        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone());
+        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
         if *self.connectivity != connectivity || now == Time::ZERO {
             self.connectivity = Arc::new(connectivity);
             for n in 0..self.nodes.len() {
                 self.nodes[n].routing.on_connectivity(&self.connectivity);
             }
         }
-        self.queue.push(now + self.connectivity_interval, Event::Connectivity);
+        let next = now + self.connectivity_interval;
+        if next < Time::NEVER {
+            self.queue.push(next, Event::Connectivity);
+        }
+    }
+
+    /// The addresses at the ends of wires, each with the delay to it.
+    fn wire_ends(&self) -> Vec<(Address, Span)> {
+        let ends = |it: &WiredLink| {
+            [Direction::Forward, Direction::Backward].map(|to| (it.wire.to(to).into(), it.wire.delay()))
+        };
+        self.wires.iter().flat_map(ends).collect()
     }
 
     /// Whether a frame of a node can be decoded at an interface when nothing disturbs it.

@@ -7,6 +7,7 @@ use hopyard_engine::{Time, Wakeup};
 use super::{Event, Quantity, RuleFailure, World};
 use crate::address::{Address, NodeId};
 use crate::context::DropReason;
+use crate::ip::Way;
 use crate::observe::{FlowMeter, SeriesRow};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
 use crate::routing::Routing;
@@ -209,7 +210,7 @@ impl World {
             hops: 0,
             body,
         });
-        self.nodes[source.index()].routing.route(packet, &mut self.cx);
+        self.route(source, packet);
         self.arm_routing(source.index());
     }
 
@@ -262,15 +263,18 @@ impl World {
             hops: 0,
             body: Body::Icmp(quote),
         });
-        let it = &mut self.nodes[node.index()];
-        it.icmp_errors += 1;
-        if it.routing.lookup(quote.source).is_none() {
+        self.nodes[node.index()].icmp_errors += 1;
+        let has_route = match self.way(node, quote.source) {
+            Some(Way::Protocol) => self.nodes[node.index()].routing.lookup(quote.source).is_some(),
+            way => way.is_some(),
+        };
+        if !has_route {
             self.cx.drop_packet(node, packet, DropReason::NoRoute);
             return;
         }
         // It is sent before the route error, which is in the list of actions already.
         let pending = self.cx.actions.len();
-        it.routing.route(packet, &mut self.cx);
+        self.route(node, packet);
         let asked = self.cx.actions.len() - pending;
         self.cx.actions.rotate_right(asked);
         self.arm_routing(node.index());

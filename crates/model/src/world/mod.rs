@@ -4,6 +4,7 @@
 //! which are carried out first in, first out, before the next event.
 
 mod account;
+mod addressing;
 mod build;
 pub mod columns;
 mod decisions;
@@ -11,6 +12,7 @@ mod dispatch;
 mod flow;
 mod report;
 mod spec;
+mod wired_routes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,12 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hopyard_engine::{Queue, Span, Time, Wakeup};
 
 pub use account::Unaccounted;
+pub use addressing::{AddressError, Network};
 pub use build::BuildError;
 pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Scheduled};
 use crate::context::Context;
+use crate::ip::Table;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
@@ -102,6 +106,8 @@ struct Node {
     mobility: mobility::Model,
     /// The interfaces beyond the first.
     further: Vec<InterfaceId>,
+    /// Which way packets go; without a table, the routing protocol decides for all.
+    table: Option<Box<Table>>,
     /// The flows that start here.
     flows: Vec<usize>,
     routing_protocol: &'static str,

@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::NodeId;
+use crate::address::{NodeId, Prefix};
 use crate::mobility::{self, Movements, Position};
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
@@ -32,6 +32,8 @@ pub struct Spec {
     pub propagation: propagation::Config,
     /// Medium access.
     pub mac: mac::Config,
+    /// The prefix of the channel, if it is given.
+    pub network: Option<Prefix>,
     /// Interface queue and address resolution.
     pub link: link::Params,
     /// The network layer.
@@ -68,6 +70,8 @@ pub struct WireSpec {
     pub ends: (NodeId, NodeId),
     /// Rate, delay, queue, losses.
     pub params: link::wired::Params,
+    /// Its prefix, if it is given.
+    pub network: Option<Prefix>,
 }
 
 /// A flow from one node to another.

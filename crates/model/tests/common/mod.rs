@@ -33,6 +33,7 @@ pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
         radio: radio::Params::of_profile(profile),
         propagation: radio::propagation::Config::of_profile("two_ray_ground", profile).expect("a propagation model"),
         mac: mac::Config::of_profile("dcf", profile).expect("a MAC"),
+        network: None,
         link: link::Params::of_profile(profile),
         ip: ip::Params::of_profile(profile),
         wires: Vec::new(),

@@ -113,7 +113,7 @@ pub fn wired() -> Spec {
     let mut params = wired::Params { rate: mbps(1.5), ..wired::Params::of_profile("rfc") };
     params.losses.rate = 0.01;
     params.losses_back.packets = vec![4, 40];
-    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params });
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 3, "rfc", "sack", |_| {});
     add_tcp(&mut spec, 2, 0, "rfc", "reno", |_| {});
     spec.duration = Span::from_secs(10);

@@ -9,8 +9,8 @@ use hopyard_wire::{HardwareAddress, WireError};
 /// A frame in the values of the standard.
 ///
 /// A data frame has 36 bytes more than its packet: 24 of the MAC header, 8 of LLC and SNAP, 4 of the check sequence.
-/// The profile `rfc` counts the same. The profile `ns2` counts 34; the capture has the real 36. Frames of slotted access
-/// are captured in the same form, with a duration of zero.
+/// The profile `rfc` counts the same. The profile `ns2` counts 34; the capture has the real 36. Frames of slotted
+/// access are captured in the same form, with a duration of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// What the frame is.
