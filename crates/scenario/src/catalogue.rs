@@ -213,6 +213,20 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
     places
 }
 
+/// Whether a name is that of an external congestion control: `module:Class`.
+pub(crate) fn is_custom(name: &str) -> bool {
+    name.contains(':')
+}
+
+/// Whether a key of a flow applies to TCP only.
+pub(crate) fn is_tcp_only(key: &str) -> bool {
+    let tcp = layout("tcp").parts[0];
+    ["tcp", "acking"].contains(&key)
+        || (tcp.defaults)("rfc").get(key).is_some()
+        || is_custom(key)
+        || ROOMS.iter().any(|room| ["congestion", "acking"].contains(&room.name) && room.model(key).is_some())
+}
+
 /// The message for a model that does not exist.
 pub(crate) fn no_such_model(room: &Room, name: &str) -> (String, String, Option<String>) {
     let message = format!("there is no {} model `{name}`", room.name);

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hopyard_model::mobility::Movements;
-use hopyard_model::mobility::movement_file::{BadFile, Params, Reading};
+use hopyard_model::mobility::files::{BadFile, Reading};
+use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::transport::congestion;
-use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::custom::{BadRule, CustomClass, Surroundings};
 use crate::problem::one_of;
-use crate::scenario::Scenario;
 
 /// The largest movement file that is read, in bytes on disk. The movement model limits the size of a compressed file
 /// after decompression.
@@ -74,20 +73,6 @@ pub struct NamedFile {
     pub hash: u64,
     /// Its content.
     pub bytes: Arc<[u8]>,
-}
-
-impl Scenario {
-    /// The movement files that the scenario names, as they were read. With them the scenario can be read again
-    /// anywhere.
-    #[must_use]
-    pub fn files(&self) -> Vec<NamedFile> {
-        let named = |(key, file): (&String, &Arc<MovementFile>)| {
-            let parameters: Value = serde_json::from_str(key).ok()?;
-            let path = parameters.get("path")?.as_str()?.to_owned();
-            Some(NamedFile { path, hash: file.hash, bytes: Arc::clone(&file.bytes) })
-        };
-        self.resolved.files.iter().filter_map(named).collect()
-    }
 }
 
 /// A file that cannot be used.

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::check::file_key;
 use crate::files::MovementFile;
-use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
+use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
 use crate::sections::{Flow, Flows, Head, Measure, Movement, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.

@@ -6,33 +6,34 @@
 
 mod axes;
 mod catalogue;
-mod check;
 mod custom;
 pub mod docs;
 mod events;
 mod expand;
 mod files;
 mod hash;
+mod key;
 mod merge;
 mod models;
 mod placement;
 mod problem;
-mod reach;
 mod resolve;
 mod scenario;
 mod schema;
 pub mod sections;
+mod setting;
 mod spec;
 mod sweep;
 mod template;
 mod tree;
+mod value;
 mod write;
 
 pub use axes::Axis;
 pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
 pub use files::NamedFile;
-pub use merge::key_parts;
+pub use key::key_parts;
 pub use models::{Model, Parameter, ProfileDefault, find_models, models};
 pub use problem::{Location, Problem, Problems};
 pub use scenario::Scenario;

@@ -4,14 +4,12 @@
 //! that passed are checked together. A fault that the model finds is reported for the key that it names.
 
 use hopyard_model::params::{ModelInfo, ParamsError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::key::join;
 use crate::problem::{Mark, Problem, nearest, one_of};
 use crate::tree::{Entry, Kind, Node, Table};
-use crate::write::{bare_or_quoted, inline};
-
-/// A model's parameters, or a section's keys, as an object.
-pub(crate) type Values = Map<String, Value>;
+use crate::value::{Values, inline};
 
 /// The keys of one section: those of a model's parameters, and other keys that are possible there.
 pub(crate) struct Section<'a> {
@@ -258,21 +256,6 @@ fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -
     }
 }
 
-/// A dotted path. A key with other characters than letters, digits, `_` and `-` is quoted, as in TOML.
-pub(crate) fn join(path: &str, key: &str) -> String {
-    let key = bare_or_quoted(key);
-    if path.is_empty() { key } else { format!("{path}.{key}") }
-}
-
-/// The parts of a dotted key as TOML has it: bare words, or text in quotes, with dots between them.
-///
-/// # Errors
-/// What is wrong with the key.
-pub fn key_parts(key: &str) -> Result<Vec<String>, String> {
-    let parts = toml_edit::Key::parse(key).map_err(|error| error.message().to_owned())?;
-    Ok(parts.iter().map(|part| part.get().to_owned()).collect())
-}
-
 /// A problem with a value that a model refused, in the model's words: as the expectation if it begins with "expected",
 /// otherwise as a hint.
 fn expectation(problem: Problem, words: &str) -> Problem {
@@ -368,31 +351,4 @@ fn inner(found: &str) -> Option<String> {
         _ if value == "map" => "a table".to_owned(),
         _ => value.to_owned(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_taken_apart_and_put_together() {
-        for (path, wanted) in [
-            ("mac.dcf.rate", vec!["mac", "dcf", "rate"]),
-            (" flow . 0 . tcp ", vec!["flow", "0", "tcp"]),
-            ("tcp.\"a.b:Rule\".beta", vec!["tcp", "a.b:Rule", "beta"]),
-            ("tcp.'a.b:Rule'", vec!["tcp", "a.b:Rule"]),
-            ("tcp.\"a\\u00e9\"", vec!["tcp", "a\u{e9}"]),
-        ] {
-            assert_eq!(
-                key_parts(path).as_deref().ok(),
-                Some(&wanted.into_iter().map(str::to_owned).collect::<Vec<_>>()[..]),
-                "{path}"
-            );
-        }
-        for path in ["", ".", "a.", ".a", "a..b", "a.\"b", "a.\"b\"c", "tcp.my:Rule.beta", "a b", "a=1\nb", "a#"] {
-            assert!(key_parts(path).is_err(), "{path}");
-        }
-        assert_eq!(join("tcp", "a.b:Rule"), "tcp.\"a.b:Rule\"");
-        assert_eq!(key_parts(&join(&join("", "flow"), "a.b:Rule")).ok(), Some(vec!["flow".into(), "a.b:Rule".into()]));
-    }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::catalogue::{ROOMS, all_models, own_sections};
 use crate::problem::nearest;
-use crate::write::inline;
+use crate::value::inline;
 
 /// A model, or a section of a scenario, with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -112,7 +112,7 @@ fn describe(info: &ModelInfo) -> Model {
 fn properties(path: &str, schema: &Value, root: &Value, each: &mut dyn FnMut(&str, &Value)) {
     let Some(found) = resolved(schema, root).get("properties").and_then(Value::as_object) else { return };
     for (name, property) in found {
-        let path = crate::merge::join(path, name);
+        let path = crate::key::join(path, name);
         if resolved(property, root).get("properties").is_some() {
             properties(&path, property, root, each);
         } else {

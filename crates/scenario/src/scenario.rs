@@ -6,15 +6,15 @@ use std::sync::Arc;
 use hopyard_engine::Span;
 use serde_json::{Value, json};
 
-use crate::check::BYTES_A_NODE;
 use crate::custom::Surroundings;
-use crate::files::{Files, MOST_SCENARIO, in_megabytes, read_bounded};
+use crate::files::{Files, MOST_SCENARIO, MovementFile, NamedFile, in_megabytes, read_bounded};
 use crate::hash::hash;
-use crate::merge::Values;
 use crate::problem::{Problem, Problems, Source};
-use crate::resolve::{Resolved, resolve};
+use crate::resolve::{BYTES_A_NODE, Resolved, resolve};
+use crate::setting::apply_setting;
 use crate::sweep::{SWEEP, Sweep};
-use crate::tree::{Kind, Table, apply_setting, parse};
+use crate::tree::{Kind, Table, parse};
+use crate::value::Values;
 use crate::write;
 
 /// A scenario that is complete and possible.
@@ -163,6 +163,18 @@ impl Scenario {
     #[must_use]
     pub fn memory(&self) -> u64 {
         u64::from(self.nodes()) * BYTES_A_NODE
+    }
+
+    /// The movement files that the scenario names, as they were read. With them the scenario can be read again
+    /// anywhere.
+    #[must_use]
+    pub fn files(&self) -> Vec<NamedFile> {
+        let named = |(key, file): (&String, &Arc<MovementFile>)| {
+            let parameters: Value = serde_json::from_str(key).ok()?;
+            let path = parameters.get("path")?.as_str()?.to_owned();
+            Some(NamedFile { path, hash: file.hash, bytes: Arc::clone(&file.bytes) })
+        };
+        self.resolved.files.iter().filter_map(named).collect()
     }
 
     /// Warnings: what is possible, but may not be intended.

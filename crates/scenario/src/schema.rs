@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::{LAYOUT, Layout, ROOMS, room};
-use crate::merge::{PROFILE, Values, profiles};
+use crate::merge::{PROFILE, profiles};
 use crate::sweep::{SWEEP, TOGETHER};
+use crate::value::Values;
 use hopyard_model::params::ModelInfo;
 
 /// The JSON schema (draft 2020-12) of a scenario, for editors that complete and check TOML.

@@ -11,12 +11,11 @@ use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Tr
 use hopyard_model::{mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
-use crate::check::file_key;
-use crate::merge::Values;
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant};
+use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
 use crate::scenario::Scenario;
-use crate::sections::{Placement, Until};
+use crate::sections::{Placement, Until, Wire};
+use crate::value::Values;
 
 /// A selected model as its room's configuration.
 fn config<C>(read: fn(&str, &Value) -> Result<C, ParamsError>, chosen: &Chosen) -> C {
@@ -43,30 +42,26 @@ impl Scenario {
     pub fn spec(&self, run: u64) -> Spec {
         let resolved = &*self.resolved;
         let streams = Streams::new(resolved.head.seed, run);
-        Spec {
-            seed: resolved.head.seed,
-            run,
-            duration: resolved.head.duration,
-            measure_from: Time::ZERO + resolved.measure.from,
-            nodes: nodes(resolved, &streams),
-            radio: params(&resolved.radio),
-            propagation: config(radio::propagation::Config::read, &resolved.propagation),
-            mac: config(mac::Config::read, &resolved.mac),
-            network: None,
-            link: params(&resolved.link),
-            ip: params(&resolved.ip),
-            wires: resolved
-                .wires
-                .iter()
-                .map(|(wire, link)| {
-                    let [a, b] = wire.between;
-                    WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: None }
-                })
-                .collect(),
-            flows: flows(resolved, &streams),
-            observe: ObserveSpec { series: resolved.measure.series.clone(), interval: resolved.measure.interval },
-            medium: MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search },
-        }
+        let mut spec = Spec::network(&resolved.head.profile);
+        spec.seed = resolved.head.seed;
+        spec.run = run;
+        spec.duration = resolved.head.duration;
+        spec.measure_from = Time::ZERO + resolved.measure.from;
+        spec.nodes = nodes(resolved, &streams);
+        spec.radio = params(&resolved.radio);
+        spec.propagation = config(radio::propagation::Config::read, &resolved.propagation);
+        spec.mac = config(mac::Config::read, &resolved.mac);
+        spec.link = params(&resolved.link);
+        spec.ip = params(&resolved.ip);
+        let wire = |(wire, link): &(Wire, Values)| {
+            let [a, b] = wire.between;
+            WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: None }
+        };
+        spec.wires = resolved.wires.iter().map(wire).collect();
+        spec.flows = flows(resolved, &streams);
+        spec.observe = ObserveSpec { series: resolved.measure.series.clone(), interval: resolved.measure.interval };
+        spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
+        spec
     }
 }
 
@@ -89,10 +84,8 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     let (mobility, movements) = movement(&resolved.mobility);
     let radio = |node: u32| NodeSpec {
         mobility: mobility.clone(),
-        start: place(node),
         movements: movements.clone(),
-        wireless: true,
-        routing: routing.clone(),
+        ..NodeSpec::stationary(place(node), routing.clone())
     };
     let mut nodes: Vec<_> = (0..resolved.nodes.count).map(radio).collect();
     for (moved, chosen) in &resolved.movements {
@@ -103,14 +96,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
             node.movements.clone_from(&movements);
         }
     }
-    let still = mobility::Config::of_profile("stationary", &resolved.head.profile).expect("nodes can stand still");
-    let wired = |_| NodeSpec {
-        mobility: still.clone(),
-        start: Position::default(),
-        movements: None,
-        wireless: false,
-        routing: routing.clone(),
-    };
+    let wired = |_| NodeSpec { wireless: false, ..NodeSpec::stationary(Position::default(), routing.clone()) };
     nodes.extend((0..resolved.nodes.wired).map(wired));
     nodes
 }

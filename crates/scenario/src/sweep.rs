@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::axes::Axis;
 use crate::problem::{Mark, Problem, Problems, Source};
 use crate::tree::{Kind, Node, Table, parse_setting};
-use crate::write::inline;
+use crate::value::inline;
 
 /// The section's name.
 pub(crate) const SWEEP: &str = "sweep";

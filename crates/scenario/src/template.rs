@@ -10,7 +10,7 @@ use crate::catalogue::LAYOUT;
 use crate::models::{Model, models};
 use crate::problem::{nearest, one_of};
 use crate::scenario::Scenario;
-use crate::write::inline;
+use crate::value::inline;
 
 /// The kinds of templates.
 pub const KINDS: [&str; 3] = ["chain", "random_waypoint", "wired"];

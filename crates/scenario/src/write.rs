@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::merge::{Values, join};
-use crate::tree::value_to_toml;
+use crate::key::{bare_or_quoted, join};
+use crate::value::{Values, inline};
 
 /// A scenario's sections as TOML: keys first, then tables, then lists of tables, in the order of `values`.
 pub(crate) fn to_toml(values: &Values) -> String {
@@ -46,17 +46,6 @@ fn table(text: &mut String, path: &str, values: &Values) {
             _ => {}
         }
     }
-}
-
-/// A key in the form of TOML.
-pub(crate) fn bare_or_quoted(key: &str) -> String {
-    let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if bare { key.to_owned() } else { toml::Value::String(key.to_owned()).to_string() }
-}
-
-/// A value on one line; nothing if TOML cannot express it.
-pub(crate) fn inline(value: &Value) -> Option<String> {
-    value_to_toml(value).map(|value| value.to_string())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{NodeId, Prefix};
 use crate::mobility::{self, Movements, Position};
+use crate::params::Params as _;
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
 use crate::transport::{acking, tcp};
@@ -48,6 +49,30 @@ pub struct Spec {
     pub medium: MediumSpec,
 }
 
+impl Spec {
+    /// A run of 30 s without nodes and flows, with the defaults of a profile: two-ray ground path loss and DCF.
+    #[must_use]
+    pub fn network(profile: &str) -> Self {
+        Self {
+            seed: 1,
+            run: 0,
+            duration: Span::from_secs(30),
+            measure_from: Time::ZERO,
+            nodes: Vec::new(),
+            radio: radio::Params::of_profile(profile),
+            propagation: propagation::Config::TwoRayGround(propagation::two_ray_ground::Params::of_profile(profile)),
+            mac: mac::Config::Dcf(mac::dcf::Params::of_profile(profile)),
+            network: None,
+            link: link::Params::of_profile(profile),
+            ip: ip::Params::of_profile(profile),
+            wires: Vec::new(),
+            flows: Vec::new(),
+            observe: ObserveSpec::default(),
+            medium: MediumSpec::default(),
+        }
+    }
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
@@ -61,6 +86,15 @@ pub struct NodeSpec {
     pub wireless: bool,
     /// How it routes.
     pub routing: routing::Config,
+}
+
+impl NodeSpec {
+    /// A node with a radio that stays at `place`.
+    #[must_use]
+    pub fn stationary(place: Position, routing: routing::Config) -> Self {
+        let mobility = mobility::Config::Stationary(mobility::stationary::Params {});
+        Self { mobility, start: place, movements: None, wireless: true, routing }
+    }
 }
 
 /// A wired link between two nodes.

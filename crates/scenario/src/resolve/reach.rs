@@ -12,8 +12,9 @@ use hopyard_model::radio::{self, Reception, Sensitivity};
 use hopyard_model::routing;
 use serde_json::Value;
 
+use super::resolved::Resolved;
+use super::resolver::Resolver;
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Resolved, Resolver};
 use crate::sections::{Flow, Placement};
 
 /// The number of runs that are checked if nodes are drawn.
@@ -110,7 +111,7 @@ fn distance(a: Position, b: Position) -> f64 {
 
 impl Resolver<'_> {
     /// Reports flows that cannot be carried at all.
-    pub(crate) fn check_reach(&mut self, resolved: &Resolved) {
+    pub(super) fn check_reach(&mut self, resolved: &Resolved) {
         self.check_wired_hosts(resolved);
         let Some(ranges) = Ranges::of(resolved) else { return };
         let still = |model: &str| model == "stationary";

@@ -9,9 +9,10 @@ use hopyard_model::transport::congestion::{self, CongestionControl as _, Control
 use hopyard_model::{mac, routing};
 use serde_json::Value;
 
+use super::resolved::{BYTES_A_NODE, Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
+use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
-use crate::resolve::{Chosen, FlowKind, Resolved, Resolver, TcpKind, Variant};
 use crate::sections::{Flow, Placement, Until};
 
 /// Movement models that have their own start positions.
@@ -19,20 +20,10 @@ fn has_own_start(mobility: &Chosen) -> bool {
     ["random_waypoint", "movement_file"].contains(&mobility.model.name)
 }
 
-/// The parameters of a movement file as one key.
-pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
-    (chosen.model.name == "movement_file").then(|| Value::Object(chosen.values.clone()).to_string())
-}
-
 /// A scenario with more rows of series than this gives a warning.
 const MANY_ROWS: u128 = 10_000_000;
 /// A scenario with more nodes than this gives a warning.
 const MANY_NODES: u64 = 100_000;
-/// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
-/// one flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV.
-/// Routes and queues of a longer run need more.
-pub(crate) const BYTES_A_NODE: u64 = 2_500;
-
 /// The part of a scenario to which a path leads: a section, a key at the top level, or one table of a list: "nodes",
 /// "flow.3".
 fn section_of(path: &str) -> String {
@@ -46,7 +37,7 @@ fn section_of(path: &str) -> String {
 
 impl Resolver<'_> {
     /// Completes what depends on several sections, and reports every combination that is impossible.
-    pub(crate) fn check(&mut self, mut resolved: Resolved) -> Resolved {
+    pub(super) fn check(&mut self, mut resolved: Resolved) -> Resolved {
         self.read_files(&mut resolved);
         // A faulty section has its default values here. They must not cause further messages.
         self.faulty = self.problems.iter().map(|problem| section_of(&problem.path)).collect();
@@ -86,7 +77,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a section, or one table of a list of sections, has problems of its own.
-    pub(crate) fn is_faulty(&self, section: &str) -> bool {
+    pub(super) fn is_faulty(&self, section: &str) -> bool {
         self.faulty.contains(section)
     }
 

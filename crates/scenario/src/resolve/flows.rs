@@ -1,0 +1,102 @@
+//! The flows of a scenario: their transport and traffic.
+
+use serde_json::Value;
+
+use super::resolved::{FlowKind, TcpKind, Variant};
+use super::resolver::{Resolver, typed};
+use crate::catalogue::{Layout, is_custom, is_tcp_only, layout, room};
+use crate::key::join;
+use crate::merge::PROFILE;
+use crate::problem::{Mark, Problem};
+use crate::sections::{Flow, Flows};
+use crate::tree::{Entry, Kind, Node, Table};
+use crate::value::Values;
+
+impl Resolver<'_> {
+    pub(super) fn flows(&mut self, tcp: &Values) -> Option<Vec<(Flow, FlowKind)>> {
+        let mut flows = Vec::new();
+        let mut written = Vec::new();
+        for (index, (table, mark)) in self.list("flow").into_iter().enumerate() {
+            let path = format!("flow.{index}");
+            let (own, kind, sparse) = self.flow_like(layout("flow"), &path, table, Some(mark), tcp);
+            written.push(Value::Object(sparse));
+            flows.push(kind.map(|kind| (typed::<Flow>(&own), kind)));
+        }
+        if !written.is_empty() {
+            self.complete.insert("flow".to_owned(), Value::Array(written));
+        }
+        flows.into_iter().collect()
+    }
+
+    pub(super) fn random_flows(&mut self, tcp: &Values) -> Option<Option<(Flows, FlowKind)>> {
+        if let Some(Entry { node: Node { mark, kind: Kind::Array(_) }, .. }) = self.root.get("flows") {
+            let problem =
+                Problem::new("flows", Some(mark), "[[flows]] is a list of tables, and there is only one [flows]");
+            self.problems.push(problem.expected("one [flows], or [[flow]]"));
+        }
+        let Some(table) = self.table("flows") else { return Some(None) };
+        let mark = self.place("flows");
+        let (own, kind, sparse) = self.flow_like(layout("flows"), "flows", table, mark.as_ref(), tcp);
+        self.complete.insert("flows".to_owned(), Value::Object(sparse));
+        kind.map(|kind| Some((typed::<Flows>(&own), kind)))
+    }
+
+    /// Reads a flow, or the randomly drawn flows: its own keys, its transport and traffic, and how it is written.
+    fn flow_like(
+        &mut self,
+        layout: &'static Layout,
+        path: &str,
+        table: &Table,
+        mark: Option<&Mark>,
+        tcp: &Values,
+    ) -> (Values, Option<FlowKind>, Values) {
+        let udp = table.get("udp").is_some_and(|entry| matches!(entry.node.kind, Kind::Scalar(Value::Bool(true))));
+        let mut base = self.defaults(layout.parts[0]);
+        if udp {
+            base.insert("traffic".to_owned(), "cbr".into());
+        }
+        let mut read = self.section(layout, path.to_owned(), Some(table), mark, Some(vec![base, tcp.clone()]));
+        let (own, machine) = (read.take(), read.take());
+        let mut sparse = own.clone();
+        if udp {
+            for entry in table.entries.iter().filter(|entry| is_tcp_only(&entry.key)) {
+                let message = format!("`{}` is a key of TCP, and this flow uses UDP", entry.key);
+                let problem = Problem::new(join(path, &entry.key), Some(&entry.mark), message);
+                self.problems.push(problem.hint(format!("leave out `udp = true`, or `{}`", entry.key)));
+            }
+            sparse.remove("tcp");
+            sparse.remove("acking");
+        } else {
+            sparse.extend(table.entries.iter().filter_map(|e| Some((e.key.clone(), machine.get(&e.key)?.clone()))));
+        }
+        let mut chosen = |resolver: &mut Self, key: &'static str, room_name: &'static str| {
+            let given = resolver.given_tables(room(room_name), path, Some(table));
+            let info = resolver.select(room_name, &join(path, key), own.get(key)?.as_str()?)?;
+            let chosen = resolver.with_table(room_name, info, &given, path, table);
+            if let Some(Entry { node: Node { kind: Kind::Table(parameters), .. }, .. }) = table.get(info.name) {
+                // A profile of its own stands for all of its values.
+                let own = parameters.get(PROFILE).is_some();
+                let is_given = |key: &String| own || parameters.get(key).is_some();
+                let given = chosen.values.iter().filter(|(key, _)| is_given(key));
+                let given = given.map(|(key, value)| (key.clone(), value.clone()));
+                sparse.insert(info.name.to_owned(), Value::Object(given.collect()));
+            }
+            Some(chosen)
+        };
+        let traffic = chosen(self, "traffic", "traffic");
+        let transport = if udp {
+            Some(None)
+        } else {
+            let acking = chosen(self, "acking", "acking");
+            let variant = match own.get("tcp").and_then(Value::as_str) {
+                Some(name) if is_custom(name) => {
+                    self.custom_variant(path, table, name, &mut sparse).map(Variant::Custom)
+                }
+                _ => chosen(self, "tcp", "congestion").map(Variant::Model),
+            };
+            variant.zip(acking).map(|(variant, acking)| Some(TcpKind { machine, variant, acking }))
+        };
+        let kind = traffic.zip(transport).map(|(traffic, tcp)| FlowKind { tcp, traffic });
+        (own, kind, sparse)
+    }
+}

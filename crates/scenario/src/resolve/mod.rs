@@ -1,0 +1,161 @@
+//! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
+
+mod check;
+mod custom;
+mod flows;
+mod reach;
+mod resolved;
+mod resolver;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+pub(crate) use self::resolved::{BYTES_A_NODE, Chosen, FlowKind, Outcome, Resolved, TcpKind, Variant, file_key};
+use self::resolver::{Resolver, typed};
+use crate::catalogue::{LAYOUT, layout, room, where_belongs};
+use crate::files::Files;
+use crate::key::join;
+use crate::merge::{Judge, Section};
+use crate::sections::{Head, Measure, Nodes, Simulator};
+use crate::tree::Table;
+use crate::value::Values;
+
+/// Reads the tree.
+pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
+    let mut resolver = Resolver {
+        root,
+        files,
+        profile: String::new(),
+        area: None,
+        shared: BTreeMap::new(),
+        used: BTreeSet::new(),
+        classes: BTreeMap::new(),
+        custom: BTreeMap::new(),
+        used_custom: BTreeMap::new(),
+        problems: Vec::new(),
+        faulty: BTreeSet::new(),
+        warnings: Vec::new(),
+        complete: Values::new(),
+    };
+    let resolved = resolver.run();
+    let Resolver { problems, warnings, .. } = resolver;
+    Outcome { resolved: resolved.filter(|_| problems.is_empty()), problems, warnings }
+}
+
+impl Resolver<'_> {
+    fn run(&mut self) -> Option<Resolved> {
+        let root_node_tables = LAYOUT.iter().map(|layout| layout.name).filter(|name| !name.is_empty()).collect();
+        let head = Section {
+            path: String::new(),
+            parts: vec![(layout("").parts[0] as &dyn Judge, self.defaults(layout("").parts[0]))],
+            tables: root_node_tables,
+            profiles: &[],
+        };
+        let head = head.read(Some(self.root), None, where_belongs, &mut self.problems).remove(0);
+        self.profile = head.get("profile").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.complete.extend(head.clone());
+        let head: Head = typed(&head);
+
+        let nodes: Nodes = typed(&self.single("nodes").take());
+        if nodes.area[0].metres() > 0.0 {
+            self.area = Some(nodes.area.map(|length| Value::String(length.to_string())));
+        }
+        let mobility = self.choice("mobility", "mobility");
+        let movements = self.movements();
+        let mut radio = self.single("radio");
+        let (own, radio) = (radio.take(), radio.take());
+        let propagation = self.chosen_in("radio", "propagation", &own);
+        self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
+        let mac = self.choice("mac", "mac");
+        let link = self.plain("link");
+        let ip = self.plain("ip");
+        let routing = self.choice("routing", "routing");
+        let tcp = self.plain("tcp");
+        self.single("acking");
+        self.single("traffic");
+        let flows = self.flows(&tcp);
+        let random_flows = self.random_flows(&tcp);
+        let wires = self.wires();
+        let measure: Measure = typed(&self.plain("measure"));
+        let simulator: Simulator = typed(&self.plain("simulator"));
+
+        self.tables_of_used_models();
+        let resolved = Resolved {
+            head,
+            nodes,
+            positions: Vec::new(),
+            mobility: mobility?,
+            movements: movements?,
+            files: BTreeMap::new(),
+            radio,
+            propagation: propagation?,
+            mac: mac?,
+            link,
+            ip,
+            routing: routing?,
+            flows: flows?,
+            random_flows: random_flows?,
+            wires,
+            measure,
+            simulator,
+            complete: Values::new(),
+        };
+        let mut resolved = self.check(resolved);
+        self.warn_of_unused();
+        resolved.complete = self.written(&resolved.nodes);
+        Some(resolved)
+    }
+
+    /// Puts the parameters of the models in use into their sections.
+    fn tables_of_used_models(&mut self) {
+        for (room_name, model) in &self.used {
+            let room = room(room_name);
+            let Some(info) = room.model(model) else { continue };
+            let values = self.base(room.name, info);
+            let section = self.complete.entry(room.section).or_insert_with(|| Value::Object(Values::new()));
+            if let Value::Object(section) = section {
+                section.insert((*model).to_owned(), Value::Object(values));
+            }
+        }
+        let tcp = self.complete.entry(room("congestion").section).or_insert_with(|| Value::Object(Values::new()));
+        if let Value::Object(tcp) = tcp {
+            let with_parameters = self.used_custom.iter().filter(|(_, values)| !values.is_empty());
+            tcp.extend(with_parameters.map(|(name, values)| (name.clone(), Value::Object(values.clone()))));
+        }
+    }
+
+    fn warn_of_unused(&mut self) {
+        let unused: Vec<_> = self.shared.keys().filter(|key| !self.used.contains(*key)).copied().collect();
+        for (room_name, model) in unused {
+            let path = join(room(room_name).section, model);
+            self.warning(&path, format!("[{path}] is not used: the scenario has no {room_name} model `{model}`"));
+        }
+        let unused: Vec<_> = self.custom.keys().filter(|name| !self.used_custom.contains_key(*name)).cloned().collect();
+        for name in unused {
+            let path = join(room("congestion").section, &name);
+            self.warning(&path, format!("[{path}] is not used: no flow has the rule `{name}`"));
+        }
+    }
+
+    /// The scenario with every default, its sections in the order of the layout.
+    fn written(&mut self, nodes: &Nodes) -> Values {
+        let mut complete = std::mem::take(&mut self.complete);
+        if let Ok(nodes) = serde_json::to_value(nodes) {
+            complete.insert("nodes".to_owned(), nodes);
+        }
+        let mut ordered = Values::new();
+        let is_section = |key: &str| LAYOUT.iter().any(|layout| layout.name == key);
+        ordered.extend(
+            complete.iter().filter(|(key, _)| !is_section(key)).map(|(key, value)| (key.clone(), value.clone())),
+        );
+        for layout in LAYOUT {
+            if let Some(value) = complete.remove(layout.name)
+                && value != Value::Object(Values::new())
+            {
+                ordered.insert(layout.name.to_owned(), value);
+            }
+        }
+        ordered
+    }
+}

@@ -1,0 +1,333 @@
+//! The reader of sections: their values over the defaults, and the models that they select.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hopyard_model::params::ModelInfo;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::resolved::Chosen;
+use crate::catalogue::{Layout, is_custom, layout, no_such_model, room, where_belongs};
+use crate::custom::CustomClass;
+use crate::files::Files;
+use crate::key::{join, key_parts};
+use crate::merge::{Judge, Section, profiles};
+use crate::problem::{Mark, Problem};
+use crate::sections::{Movement, Wire};
+use crate::tree::{Entry, Kind, Node, Table};
+use crate::value::Values;
+
+pub(super) struct Resolver<'a> {
+    pub(super) root: &'a Table,
+    pub(super) files: &'a Files,
+    pub(super) profile: String,
+    pub(super) area: Option<[Value; 2]>,
+    /// Parameters of sections for the whole scenario, by room and model. The parameters of flows and nodes are compared
+    /// with them.
+    pub(super) shared: BTreeMap<(&'static str, &'static str), Values>,
+    pub(super) used: BTreeSet<(&'static str, &'static str)>,
+    /// The external congestion controls that were already looked up.
+    pub(super) classes: BTreeMap<String, Option<Arc<dyn CustomClass>>>,
+    /// Parameters of external congestion controls for the whole scenario.
+    pub(super) custom: BTreeMap<String, Values>,
+    /// The parameters of each external congestion control in use, when a flow gives none.
+    pub(super) used_custom: BTreeMap<String, Values>,
+    pub(super) problems: Vec<Problem>,
+    /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
+    pub(super) faulty: BTreeSet<String>,
+    pub(super) warnings: Vec<Problem>,
+    pub(super) complete: Values,
+}
+
+/// A section's values as typed data, which the same type has already checked.
+pub(super) fn typed<T: DeserializeOwned>(values: &Values) -> T {
+    serde_json::from_value(Value::Object(values.clone())).expect("a section was read by its own type")
+}
+
+/// A section as it was read: the values of each of its parts.
+pub(super) struct Read {
+    pub(super) parts: Vec<Values>,
+}
+
+impl Read {
+    pub(super) fn take(&mut self) -> Values {
+        if self.parts.is_empty() { Values::new() } else { self.parts.remove(0) }
+    }
+}
+
+/// The names of external congestion controls whose tables are in a section that allows them.
+fn external_tables<'t>(layout: &Layout, table: Option<&'t Table>) -> impl Iterator<Item = &'t str> {
+    let entries = table.filter(|_| layout.rooms.contains(&"congestion")).into_iter().flat_map(|table| &table.entries);
+    entries.map(|entry| entry.key.as_str()).filter(|key| is_custom(key))
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn defaults(&self, info: &ModelInfo) -> Values {
+        match (info.defaults)(&self.profile) {
+            Value::Object(values) => values,
+            _ => Values::new(),
+        }
+    }
+
+    /// The place of a dotted key in the text, or of the nearest table that contains it.
+    pub(super) fn place(&self, path: &str) -> Option<Mark> {
+        let mut best = None;
+        let mut node: Option<&Node> = None;
+        for step in key_parts(path).unwrap_or_default() {
+            let table = match node.map(|node| &node.kind) {
+                None => self.root,
+                Some(Kind::Table(table)) => table,
+                Some(Kind::Array(items)) => {
+                    node = step.parse::<usize>().ok().and_then(|index| items.get(index));
+                    best = node.map(|node| node.mark.clone()).or(best);
+                    if node.is_none() {
+                        return best;
+                    }
+                    continue;
+                }
+                Some(Kind::Scalar(_) | Kind::Bad) => return best,
+            };
+            let Some(entry) = table.get(&step) else { return best };
+            node = Some(&entry.node);
+            // The place of a table is its header; the place of a key in it is its value.
+            best = Some(entry.node.mark.clone());
+        }
+        best
+    }
+
+    /// Whether the scenario gives a key.
+    pub(super) fn is_given(&self, section: &str, key: &str) -> bool {
+        self.table(section).is_some_and(|table| table.get(key).is_some())
+    }
+
+    pub(super) fn problem(&mut self, path: &str, message: impl Into<String>) -> &mut Problem {
+        let place = self.place(path);
+        self.problems.push(Problem::new(path, place.as_ref(), message));
+        self.problems.last_mut().expect("one was added")
+    }
+
+    pub(super) fn warning(&mut self, path: &str, message: impl Into<String>) {
+        let place = self.place(path);
+        self.warnings.push(Problem::new(path, place.as_ref(), message));
+    }
+
+    /// A section that occurs once.
+    pub(super) fn table(&self, name: &str) -> Option<&'a Table> {
+        match self.root.get(name).map(|entry| &entry.node.kind) {
+            Some(Kind::Table(table)) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The parameters of a model in this scenario when a flow or a node gives none.
+    pub(super) fn base(&self, room: &'static str, info: &'static ModelInfo) -> Values {
+        if let Some(values) = self.shared.get(&(room, info.name)) {
+            return values.clone();
+        }
+        let mut values = self.defaults(info);
+        // Nodes that draw their own paths draw them in the scenario's area.
+        if let Some([width, height]) = &self.area
+            && room == "mobility"
+            && values.contains_key("width")
+            && values.contains_key("height")
+        {
+            values.insert("width".to_owned(), width.clone());
+            values.insert("height".to_owned(), height.clone());
+        }
+        values
+    }
+
+    /// Reads a section that occurs once, with the tables of its models.
+    pub(super) fn single(&mut self, name: &'static str) -> Read {
+        let layout = layout(name);
+        let entry = self.root.get(name);
+        if let Some(Entry { node: Node { mark, kind: Kind::Array(_) }, .. }) = entry {
+            let found = format!("[[{name}]] is a list of tables, and there is only one [{name}]");
+            self.problems.push(Problem::new(name, Some(mark), found).expected(format!("one [{name}]")));
+        }
+        let table = self.table(name);
+        let read = self.section(layout, name.to_owned(), table, entry.map(|entry| &entry.node.mark), None);
+        for room_name in layout.rooms {
+            for (info, values) in self.given_tables(room(room_name), name, table) {
+                self.shared.insert((room_name, info.name), values);
+            }
+        }
+        if let Some(table) = table
+            && name == room("congestion").section
+        {
+            self.shared_custom(name, table);
+        }
+        if read.parts.len() == 1 {
+            self.complete.insert(name.to_owned(), Value::Object(read.parts[0].clone()));
+        }
+        read
+    }
+
+    /// A section with one model's parameters, or one section's keys, and nothing else.
+    pub(super) fn plain(&mut self, name: &'static str) -> Values {
+        self.single(name).take()
+    }
+
+    /// A section that only selects a model.
+    pub(super) fn choice(&mut self, name: &'static str, room_name: &'static str) -> Option<Chosen> {
+        let own = self.plain(name);
+        self.chosen_in(name, room_name, &own)
+    }
+
+    pub(super) fn chosen_in(&mut self, section: &'static str, room_name: &'static str, own: &Values) -> Option<Chosen> {
+        let (key, _) = layout(section).selectors.iter().find(|(_, name)| *name == room_name)?;
+        let info = self.select(room_name, &join(section, key), own.get(*key)?.as_str()?)?;
+        Some(Chosen { model: info, values: self.base(room_name, info) })
+    }
+
+    /// The model that a key names.
+    pub(super) fn select(&mut self, room_name: &'static str, path: &str, name: &str) -> Option<&'static ModelInfo> {
+        let room = room(room_name);
+        let found = room.model(name);
+        if let Some(info) = found {
+            self.used.insert((room_name, info.name));
+        } else {
+            let (message, expected, hint) = no_such_model(room, name);
+            let problem = self.problem(path, message);
+            problem.expected = Some(expected);
+            problem.hint = hint;
+        }
+        found
+    }
+
+    pub(super) fn section(
+        &mut self,
+        layout: &'static Layout,
+        path: String,
+        table: Option<&Table>,
+        header: Option<&Mark>,
+        bases: Option<Vec<Values>>,
+    ) -> Read {
+        let bases = bases.unwrap_or_else(|| layout.parts.iter().map(|info| self.defaults(info)).collect());
+        let mut tables: Vec<&str> = layout.tables().collect();
+        tables.extend(external_tables(layout, table));
+        let profiles = match layout.parts {
+            [info] => profiles(info),
+            _ => &[],
+        };
+        let parts = layout.parts.iter().map(|info| *info as &dyn Judge).zip(bases).collect();
+        let section = Section { path, parts, tables, profiles };
+        if let Some(table) = table {
+            for key in layout.required {
+                if table.get(key).is_none() {
+                    let problem = Problem::new(section.key(key), header, format!("{} has no `{key}`", layout.title()));
+                    self.problems.push(problem.expected(format!("`{key}`")));
+                }
+            }
+        }
+        Read { parts: section.read(table, header, where_belongs, &mut self.problems) }
+    }
+
+    /// The complete tables of a room's models in a section.
+    pub(super) fn given_tables(
+        &mut self,
+        room: &'static crate::catalogue::Room,
+        path: &str,
+        table: Option<&Table>,
+    ) -> Vec<(&'static ModelInfo, Values)> {
+        let mut given = Vec::new();
+        for info in room.models {
+            let Some(entry) = table.and_then(|table| table.get(info.name)) else { continue };
+            let Kind::Table(parameters) = &entry.node.kind else { continue };
+            let section = Section {
+                path: join(path, info.name),
+                parts: vec![(info as &dyn Judge, self.base(room.name, info))],
+                tables: vec![],
+                profiles: profiles(info),
+            };
+            let values =
+                section.read(Some(parameters), Some(&entry.node.mark), where_belongs, &mut self.problems).remove(0);
+            given.push((info, values));
+        }
+        given
+    }
+
+    /// The tables of a list of sections.
+    pub(super) fn list(&mut self, name: &'static str) -> Vec<(&'a Table, &'a Mark)> {
+        let Some(entry) = self.root.get(name) else { return Vec::new() };
+        let Kind::Array(items) = &entry.node.kind else {
+            if let Kind::Table(_) = entry.node.kind {
+                let message = format!("[{name}] is one table, and there may be several");
+                self.problems.push(Problem::new(name, Some(&entry.mark), message).expected(format!("[[{name}]]")));
+            }
+            return Vec::new();
+        };
+        let mut tables = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            match &item.kind {
+                Kind::Table(table) => tables.push((table, &item.mark)),
+                Kind::Bad => {}
+                _ => {
+                    let found = format!("`{name}` has {} in it", item.describe());
+                    let problem = Problem::new(format!("{name}.{index}"), Some(&item.mark), found);
+                    self.problems.push(problem.expected("tables"));
+                }
+            }
+        }
+        tables
+    }
+
+    pub(super) fn movements(&mut self) -> Option<Vec<(Movement, Chosen)>> {
+        let mut movements = Vec::new();
+        let mut written = Vec::new();
+        for (index, (table, mark)) in self.list("movement").into_iter().enumerate() {
+            let path = format!("movement.{index}");
+            let own = self.section(layout("movement"), path.clone(), Some(table), Some(mark), None).take();
+            let given = self.given_tables(room("mobility"), &path, Some(table));
+            let movement: Movement = typed(&own);
+            let info = self.select("mobility", &join(&path, "model"), &movement.model);
+            let chosen = info.map(|info| self.with_table("mobility", info, &given, &path, table));
+            let mut own = own;
+            if let (Some(chosen), Some(_)) = (&chosen, info) {
+                own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
+            }
+            written.push(Value::Object(own));
+            movements.push(chosen.map(|chosen| (movement, chosen)));
+        }
+        if !written.is_empty() {
+            self.complete.insert("movement".to_owned(), Value::Array(written));
+        }
+        movements.into_iter().collect()
+    }
+
+    /// A selected model with the parameters of its own table, if there is one. Tables of other models cause a warning.
+    pub(super) fn with_table(
+        &mut self,
+        room_name: &'static str,
+        info: &'static ModelInfo,
+        given: &[(&'static ModelInfo, Values)],
+        path: &str,
+        table: &Table,
+    ) -> Chosen {
+        for (other, _) in given {
+            if other.name != info.name {
+                let mark = table.get(other.name).map(|entry| entry.mark.clone());
+                let message = format!("`{}` is not used here: the {room_name} model is `{}`", other.name, info.name);
+                self.warnings.push(Problem::new(join(path, other.name), mark.as_ref(), message));
+            }
+        }
+        let own = given.iter().find(|(model, _)| model.name == info.name);
+        Chosen { model: info, values: own.map_or_else(|| self.base(room_name, info), |(_, values)| values.clone()) }
+    }
+
+    pub(super) fn wires(&mut self) -> Vec<(Wire, Values)> {
+        let mut wires = Vec::new();
+        let mut written = Vec::new();
+        for (index, (table, mark)) in self.list("wire").into_iter().enumerate() {
+            let mut read = self.section(layout("wire"), format!("wire.{index}"), Some(table), Some(mark), None);
+            let (own, link) = (read.take(), read.take());
+            written.push(Value::Object(own.clone().into_iter().chain(link.clone()).collect()));
+            wires.push((typed::<Wire>(&own), link));
+        }
+        if !written.is_empty() {
+            self.complete.insert("wire".to_owned(), Value::Array(written));
+        }
+        wires
+    }
+}
