@@ -3,8 +3,9 @@
 //! Reference: Chiu and Jain 1989. `aimd.py` is the same congestion control; `tests/test_rules.py` compares the digests.
 
 use hopyard_model::params::{self, Fault};
-use hopyard_model::transport::congestion::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
-use hopyard_model::transport::recovery;
+use hopyard_model::transport::congestion::{
+    Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,7 @@ impl CongestionControl for Aimd {
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::NewReno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::NewReno
     }
 }

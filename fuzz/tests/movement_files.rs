@@ -6,7 +6,7 @@ use bolero::check;
 use hopyard_engine::Time;
 use hopyard_fuzz::Spoilt;
 use hopyard_model::mobility::Mobility;
-use hopyard_model::mobility::movement_file::{BadFile, Dimensions, Format, Movements, Reading};
+use hopyard_model::mobility::files::{BadFile, Dimensions, Format, Movements, Reading};
 
 const SETDEST: Reading = Reading { format: Format::Setdest, dimensions: Dimensions::Detect, area: None };
 const BONNMOTION: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };

@@ -10,8 +10,9 @@ use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
 use hopyard_model::transport::congestion::newreno::{NewReno, Params};
-use hopyard_model::transport::congestion::{Ack, Answer, Config, CongestionControl, Loss, Timeout, View};
-use hopyard_model::transport::recovery;
+use hopyard_model::transport::congestion::{
+    Ack, Answer, Config, CongestionControl, Loss, RecoveryChoice, Timeout, View,
+};
 use hopyard_model::world::{RuleFailure, RunError, Spec, Transport, Watch, World};
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ impl CongestionControl for Failing {
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         self.rule.on_timeout(timeout, view)
     }
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.rule.recovery()
     }
     fn failure(&mut self) -> Option<String> {

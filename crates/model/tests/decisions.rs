@@ -11,10 +11,12 @@ use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::{DecisionRow, Outcome};
 use hopyard_model::params::Params as _;
+use hopyard_model::transport::acking;
 use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
 use hopyard_model::transport::congestion::welcome::{self, Welcome};
-use hopyard_model::transport::congestion::{Ack, Answer, Config, CongestionControl, Duplicate, Loss, Timeout, View};
-use hopyard_model::transport::{acking, recovery};
+use hopyard_model::transport::congestion::{
+    Ack, Answer, Config, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View,
+};
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
 use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger};
@@ -199,7 +201,7 @@ impl CongestionControl for Silent {
         self.0.on_idle(restart, view)
     }
 
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.0.recovery()
     }
 }

@@ -13,7 +13,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::link::{Limit, RoutingPackets};
-use hopyard_model::mobility::movement_file::{Movements, Reading};
+use hopyard_model::mobility::files::{Movements, Reading};
 use hopyard_model::mobility::{self, random_waypoint, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;

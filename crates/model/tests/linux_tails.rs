@@ -12,8 +12,8 @@ mod two_links;
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
-use hopyard_model::transport::congestion::{self, newreno, reno::Halve};
-use hopyard_model::transport::{acking, recovery, tcp};
+use hopyard_model::transport::congestion::{self, RecoveryChoice, newreno, reno::Halve};
+use hopyard_model::transport::{acking, tcp};
 use two_links::{Kind, Link, Path};
 
 struct Case<'a> {
@@ -59,7 +59,7 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
         segment_size: Bytes::new(1448),
         window: 4000,
         nagle: false,
-        recovery: recovery::Choice::Rack,
+        recovery: RecoveryChoice::Rack,
         echo_copies: tcp::EchoCopies::Last,
         min_rto: Span::from_millis(200),
         fast_retransmit_restarts_timer: true,

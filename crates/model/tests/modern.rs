@@ -6,7 +6,8 @@ mod two_links;
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
-use hopyard_model::transport::congestion::{self, bbr, cubic, hystart};
+use hopyard_model::transport::congestion::control::hystart;
+use hopyard_model::transport::congestion::{self, bbr, cubic};
 use hopyard_model::transport::{acking, tcp};
 use two_links::{Link, NS2_LINKS, Path};
 

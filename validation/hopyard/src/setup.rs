@@ -7,13 +7,13 @@ use anyhow::{Context as _, Result, anyhow};
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::mobility::movement_file::Reading;
+use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Movements, Position};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};
-use hopyard_model::{ip, link, mac, radio, routing, traffic};
+use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::{mac, radio, routing, traffic};
 
 /// A scenario, with its profile.
 #[derive(Clone, Debug)]
@@ -26,19 +26,9 @@ pub struct Scenario {
 impl Scenario {
     /// Nodes at these places that stay there.
     pub fn stationary(profile: &'static str, protocol: &str, places: &[(f64, f64)]) -> Result<Self> {
-        let mobility = mobility::Config::of_profile("stationary", profile)?;
         let routing = routing::Config::of_profile(protocol, profile)?;
-        let nodes = places
-            .iter()
-            .map(|&(x, y)| NodeSpec {
-                mobility: mobility.clone(),
-                start: Position { x, y },
-                movements: None,
-                wireless: true,
-                routing: routing.clone(),
-            })
-            .collect();
-        Self::of_nodes(profile, nodes)
+        let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position { x, y }, routing.clone());
+        Ok(Self::of_nodes(profile, places.iter().map(node).collect()))
     }
 
     /// As many nodes as a movement file has, which move as it says.
@@ -54,34 +44,16 @@ impl Scenario {
         let nodes = (0..movements.len())
             .map(|_| NodeSpec {
                 mobility: mobility.clone(),
-                start: Position::default(),
                 movements: Some(Arc::clone(&movements)),
-                wireless: true,
-                routing: routing.clone(),
+                ..NodeSpec::stationary(Position::default(), routing.clone())
             })
             .collect();
-        Self::of_nodes(profile, nodes)
+        Ok(Self::of_nodes(profile, nodes))
     }
 
-    fn of_nodes(profile: &'static str, nodes: Vec<NodeSpec>) -> Result<Self> {
-        let spec = Spec {
-            seed: 1,
-            run: 0,
-            duration: Span::from_secs(360),
-            measure_from: Time::ZERO,
-            nodes,
-            radio: radio::Params::of_profile(profile),
-            propagation: radio::propagation::Config::of_profile("two_ray_ground", profile)?,
-            mac: mac::Config::of_profile("dcf", profile)?,
-            network: None,
-            link: link::Params::of_profile(profile),
-            ip: ip::Params::of_profile(profile),
-            wires: Vec::new(),
-            flows: Vec::new(),
-            observe: ObserveSpec::default(),
-            medium: MediumSpec::default(),
-        };
-        Ok(Self { profile, spec })
+    fn of_nodes(profile: &'static str, nodes: Vec<NodeSpec>) -> Self {
+        let duration = Span::from_secs(360);
+        Self { profile, spec: Spec { duration, nodes, ..Spec::network(profile) } }
     }
 
     /// Changes the parameters of DCF.

@@ -8,7 +8,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::track::{Command, Fix, Follower, Track};
+use super::files::track::{Command, Fix, Follower, Track};
 use super::{BuildError, Leg, Mobility, Position, Spec};
 use crate::address::NodeId;
 use crate::params::{self, Fault};

@@ -9,7 +9,8 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Offer, Period, Traffic, packet_or_stop};
+use super::source::packet_or_stop;
+use super::{Offer, Period, Traffic};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of constant bit rate traffic.
@@ -146,7 +147,7 @@ impl Traffic for Cbr {
 mod tests {
     use super::*;
     use crate::params::Params as _;
-    use crate::traffic::tests::{offers, rng, seconds};
+    use crate::traffic::testing::{offers, rng, seconds};
 
     fn times(params: &Params, stop: f64) -> Vec<f64> {
         let mut source = Cbr::new(params, Period { start: seconds(1.0), stop: seconds(stop) }, rng());

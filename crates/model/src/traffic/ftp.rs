@@ -55,7 +55,7 @@ impl Traffic for Ftp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::tests::{offers, rng, seconds};
+    use crate::traffic::testing::{offers, rng, seconds};
 
     #[test]
     fn there_is_always_more_until_the_stop() {

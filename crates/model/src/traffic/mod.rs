@@ -4,43 +4,19 @@
 //! amount of data. For TCP this is a write, for UDP one datagram. A source has its own random stream, so that its data
 //! does not depend on the transport protocol.
 
-use hopyard_engine::{Rng, Time};
-
-use crate::registry;
-
 pub mod cbr;
 pub mod ftp;
 pub mod on_off;
+mod source;
 pub mod transfer;
 
-/// When a flow runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Period {
-    /// The time from which on data is sent.
-    pub start: Time,
-    /// The time from which on no data is sent; [`Time::NEVER`] to send until the end of the run.
-    pub stop: Time,
-}
+#[cfg(test)]
+mod testing;
 
-/// The data that a source offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
-    /// This many bytes: a write to TCP, or one datagram of UDP.
-    Bytes(u64),
-    /// As many bytes as transport can take, until the source ends.
-    Unlimited,
-    /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
-    Last(u64),
-}
+use hopyard_engine::{Rng, Time};
 
-/// A source of traffic.
-pub trait Traffic {
-    /// Handles the deadline. Must be called at the deadline only.
-    fn on_timer(&mut self, now: Time) -> Offer;
-
-    /// When `on_timer` must be called next; [`Time::NEVER`] if the source has ended.
-    fn deadline(&self) -> Time;
-}
+pub use self::source::{Offer, Period, Traffic};
+use crate::registry;
 
 /// Defines the registry, and the enum that forwards to one of the models.
 ///
@@ -85,36 +61,11 @@ models! {
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
 }
 
-/// The deadline of a source of packets: the time of the next packet, or the stop if it is earlier.
-fn packet_or_stop(next: Time, period: Period) -> Time {
-    next.min(period.stop)
-}
-
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::{Span, Streams};
-
+    use super::testing::{offers, rng, seconds};
     use super::*;
     use crate::params::{NS2, Params, RFC};
-
-    /// What a source offers up to `until`, each with its time in seconds.
-    pub(super) fn offers(source: &mut impl Traffic, until: Time) -> Vec<(f64, Offer)> {
-        let mut all = Vec::new();
-        while source.deadline() <= until && source.deadline() != Time::NEVER {
-            let now = source.deadline();
-            all.push((now.seconds(), source.on_timer(now)));
-            assert!(source.deadline() >= now, "time does not go back");
-        }
-        all
-    }
-
-    pub(super) fn seconds(seconds: f64) -> Time {
-        Time::ZERO + Span::from_secs_f64(seconds)
-    }
-
-    pub(super) fn rng() -> Rng {
-        Streams::new(1, 0).stream("flow/0/traffic")
-    }
 
     #[test]
     fn every_source_keeps_to_its_period() {

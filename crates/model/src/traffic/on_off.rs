@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cbr::{check_packet_size, packet_interval};
-use super::{Offer, Period, Traffic, packet_or_stop};
+use super::source::packet_or_stop;
+use super::{Offer, Period, Traffic};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// How the times are distributed.
@@ -145,7 +146,7 @@ impl Traffic for OnOff {
 mod tests {
     use super::*;
     use crate::params::Params as _;
-    use crate::traffic::tests::{offers, rng, seconds};
+    use crate::traffic::testing::{offers, rng, seconds};
 
     fn times(params: &Params, stop: f64) -> Vec<f64> {
         let mut source = OnOff::new(params, Period { start: seconds(0.0), stop: seconds(stop) }, rng());

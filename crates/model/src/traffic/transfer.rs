@@ -61,7 +61,7 @@ impl Traffic for Transfer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::tests::{offers, rng, seconds};
+    use crate::traffic::testing::{offers, rng, seconds};
 
     #[test]
     fn the_file_is_offered_once() {

@@ -7,6 +7,9 @@
 
 pub mod acking;
 pub mod congestion;
+pub mod connection;
+pub mod notice;
 pub mod recovery;
+pub mod recovery_choice;
 pub mod tcp;
 pub mod udp;

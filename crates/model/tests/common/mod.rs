@@ -7,40 +7,18 @@ pub mod table;
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::mobility::{self, Position};
+use hopyard_model::mobility::Position;
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};
-use hopyard_model::{ip, link, mac, radio, routing, traffic};
+use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::{mac, radio, routing, traffic};
 
 /// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
     let routing = routing::Config::of_profile(routing, profile).expect("a routing protocol");
-    let node = |&(x, y): &(f64, f64)| NodeSpec {
-        mobility: mobility::Config::of_profile("stationary", profile).expect("a mobility model"),
-        start: Position { x, y },
-        movements: None,
-        wireless: true,
-        routing: routing.clone(),
-    };
-    Spec {
-        seed: 1,
-        run: 0,
-        duration: Span::from_secs(30),
-        measure_from: Time::ZERO,
-        nodes: places.iter().map(node).collect(),
-        radio: radio::Params::of_profile(profile),
-        propagation: radio::propagation::Config::of_profile("two_ray_ground", profile).expect("a propagation model"),
-        mac: mac::Config::of_profile("dcf", profile).expect("a MAC"),
-        network: None,
-        link: link::Params::of_profile(profile),
-        ip: ip::Params::of_profile(profile),
-        wires: Vec::new(),
-        flows: Vec::new(),
-        observe: ObserveSpec::default(),
-        medium: MediumSpec::default(),
-    }
+    let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position { x, y }, routing.clone());
+    Spec { nodes: places.iter().map(node).collect(), ..Spec::network(profile) }
 }
 
 /// Positions in a row.

@@ -8,9 +8,9 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
-use hopyard_model::transport::congestion;
+use hopyard_model::transport::acking;
+use hopyard_model::transport::congestion::{self, RecoveryChoice};
 use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
-use hopyard_model::transport::{acking, recovery};
 
 /// A link's rate and propagation delay.
 #[derive(Clone, Copy)]
@@ -272,7 +272,7 @@ pub fn ns2_config(set: &str, variant: &str) -> tcp::Config {
     let name = match variant {
         "Newreno" => "newreno",
         "NewrenoSBS" => {
-            params.recovery = recovery::Choice::SlowButSteady;
+            params.recovery = RecoveryChoice::SlowButSteady;
             "newreno"
         }
         "Sack1" => "sack",

@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::reno::Halve;
 use hopyard_model::transport::congestion::{self, sack};
-use hopyard_model::transport::recovery::Proportional;
+use hopyard_model::transport::recovery_choice::Proportional;
 use hopyard_model::transport::{acking, tcp};
 
 use crate::two_links::{Event, Kind, NS2_LINKS, Path};

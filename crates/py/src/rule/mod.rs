@@ -13,9 +13,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
-use hopyard_model::transport::congestion::{self, Answer, CongestionControl, View};
-use hopyard_model::transport::recovery;
-use hopyard_model::transport::tcp::NetworkEvent;
+use hopyard_model::transport::congestion::{self, Answer, CongestionControl, NetworkEvent, RecoveryChoice, View};
 use hopyard_scenario::{BadRule, CustomClass, CustomRules};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -238,8 +236,8 @@ impl CongestionControl for Broken {
         Answer::Keep
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::NewReno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::NewReno
     }
 
     fn failure(&mut self) -> Option<String> {
@@ -253,7 +251,7 @@ struct Instance {
     rule: Py<WindowRule>,
     /// The method for each event; `None` for events that the class does not define.
     methods: [Option<Py<PyAny>>; Event::COUNT],
-    recovery: recovery::Choice,
+    recovery: RecoveryChoice,
     wants_rate: bool,
     wants_notices: bool,
     governs_recovery: bool,
@@ -406,7 +404,7 @@ impl CongestionControl for Instance {
         self.governs_recovery
     }
 
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.recovery
     }
 

@@ -2,8 +2,7 @@
 //! arguments of events are simple objects.
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::transport::congestion::{self, Answer, Phase, Restore, View};
-use hopyard_model::transport::tcp::NetworkEvent;
+use hopyard_model::transport::congestion::{self, Answer, NetworkEvent, Phase, Restore, View};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

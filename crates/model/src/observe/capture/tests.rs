@@ -4,7 +4,7 @@ use hopyard_engine::units::Bytes;
 use super::*;
 use crate::packet::{Message, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
 use crate::params::{NS2, Params, RFC};
-use crate::transport::tcp::header_bytes;
+use crate::transport::connection::header_bytes;
 
 const A: Address = Address(0);
 const B: Address = Address(300);

@@ -6,49 +6,11 @@
 pub mod adaptive;
 pub mod delayed;
 pub mod every;
+mod policy;
 
 use hopyard_engine::Time;
 
-/// A segment, as seen by the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// The time.
-    pub now: Time,
-    /// It is the next segment in order, and the receiver has no segments beyond it.
-    pub in_order: bool,
-    /// It opens or closes the connection.
-    pub control: bool,
-    /// It is the first segment of a connection that opens without a SYN, or a duplicate of it.
-    pub first: bool,
-    /// It is a duplicate of the last segment in order, and the receiver has no segments beyond it.
-    pub copy_of_last: bool,
-}
-
-/// The answer to an arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Acknowledge at once.
-    Now,
-    /// Wait for another segment or for the deadline.
-    Later,
-}
-
-/// Decides when a receiver acknowledges.
-pub trait AckPolicy {
-    /// A segment arrived.
-    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict;
-
-    /// The time at which a delayed acknowledgement must be sent; [`Time::NEVER`] if there is none.
-    fn deadline(&self) -> Time {
-        Time::NEVER
-    }
-
-    /// The deadline has passed, and an acknowledgement is sent because of it.
-    fn on_expired(&mut self) {}
-
-    /// An acknowledgement is sent.
-    fn on_acknowledged(&mut self) {}
-}
+pub use self::policy::{AckPolicy, Arrival, Verdict};
 
 /// Makes the registry, and the enum that forwards to the policy in use.
 macro_rules! policies {

@@ -26,9 +26,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::transport::recovery;
 
 /// The profile that follows the paper's formulas.
 pub const PAPER: &str = "paper";
@@ -360,8 +359,8 @@ impl CongestionControl for AdaptivePacing {
         if self.paused { Span::ZERO } else { self.gap }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::NewReno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::NewReno
     }
 }
 

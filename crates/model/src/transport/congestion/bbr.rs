@@ -17,9 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::model::{Aggregation, LongTerm, MaxFilter};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, Sent, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault, RFC};
-use crate::transport::recovery;
 
 const NS3: &str = "ns3";
 
@@ -613,8 +612,8 @@ impl CongestionControl for Bbr {
         true
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::Sack
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::Sack
     }
 }
 

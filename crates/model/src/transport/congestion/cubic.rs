@@ -1,22 +1,21 @@
 //! CUBIC: the window is a cubic function of the time since the last loss. The function is flat near the window at which
 //! the loss occurred.
 //!
-//! Read: RFC 9438; RFC 9406 for the end of slow start (`hystart.rs`); for the profile `ns3`, ns-3.37's `TcpCubic`.
-//! Implemented of RFC 9438: §4.2 (function, target and its limits), §4.3 (Reno-friendly region), §4.4 and §4.5 (concave
-//! and convex regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start), §5.8 (pauses do
-//! not count). If §4.3 would reduce the window to `W_est`, the window does not change, because §4.2 requires that it
-//! never decreases without a loss. Left out: §4.9 (the undoing of a reduction), because spurious losses are not
-//! detected; ECN; of ns-3, its hybrid slow start. Validated against the closed forms of §4.2 and §4.3 (tests below)
-//! and, in the profile `ns3`, against ns-3.37's windows (`tests/drops_ns3.rs`).
+//! Read: RFC 9438; RFC 9406 for the end of slow start (`control/hystart.rs`); for the profile `ns3`, ns-3.37's
+//! `TcpCubic`. Implemented of RFC 9438: §4.2 (function, target and its limits), §4.3 (Reno-friendly region), §4.4 and
+//! §4.5 (concave and convex regions), §4.6 (decrease), §4.7 (fast convergence), §4.8 (timeout), §4.10 (slow start),
+//! §5.8 (pauses do not count). If §4.3 would reduce the window to `W_est`, the window does not change, because §4.2
+//! requires that it never decreases without a loss. Left out: §4.9 (the undoing of a reduction), because spurious
+//! losses are not detected; ECN; of ns-3, its hybrid slow start. Validated against the closed forms of §4.2 and §4.3
+//! (tests below) and, in the profile `ns3`, against ns-3.37's windows (`tests/drops_ns3.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::hystart::{self, HyStart};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, Sent, Timeout, View};
+use super::control::hystart::{self, HyStart};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault, RFC};
-use crate::transport::recovery;
 
 const NS3: &str = "ns3";
 
@@ -360,8 +359,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::Sack
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::Sack
     }
 }
 

@@ -20,10 +20,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Restore, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::transport::recovery;
-use crate::transport::tcp::NetworkEvent;
 
 /// The base variant, while no route is broken. All have Reno's window and differ in their loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -109,7 +107,7 @@ impl params::Params for Params {
 #[derive(Clone, Debug)]
 pub struct Elfn {
     reno: Reno,
-    recovery: recovery::Choice,
+    recovery: RecoveryChoice,
     freeze: Answer,
 }
 
@@ -124,9 +122,9 @@ impl Elfn {
         Self {
             reno: Reno::new(&params.reno()),
             recovery: match params.base {
-                Base::Reno => recovery::Choice::Reno,
-                Base::NewReno => recovery::Choice::NewReno,
-                Base::Sack => recovery::Choice::Sack,
+                Base::Reno => RecoveryChoice::Reno,
+                Base::NewReno => RecoveryChoice::NewReno,
+                Base::Sack => RecoveryChoice::Sack,
             },
             freeze: Answer::Freeze { probe: params.probe_interval, restore },
         }
@@ -158,7 +156,7 @@ impl CongestionControl for Elfn {
         true
     }
 
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.recovery
     }
 }

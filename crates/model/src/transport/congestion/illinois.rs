@@ -18,9 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
 use crate::params::{self, Fault};
-use crate::transport::recovery;
 
 const LINUX: &str = "linux";
 const PAPER: &str = "paper";
@@ -270,8 +269,8 @@ impl CongestionControl for Illinois {
         answer
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    fn recovery(&self) -> RecoveryChoice {
+        if self.params.sack { RecoveryChoice::Sack } else { RecoveryChoice::NewReno }
     }
 }
 

@@ -9,9 +9,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Loss, Phase, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
 use crate::params::{self, NS2, RFC};
-use crate::transport::recovery;
 
 /// The quantity that a loss halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -150,8 +149,8 @@ impl CongestionControl for Reno {
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::Reno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::Reno
     }
 }
 

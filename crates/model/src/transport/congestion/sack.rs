@@ -8,9 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, RecoveryChoice, Timeout, View};
 use crate::params::{self, NS2, RFC};
-use crate::transport::recovery;
 
 /// Which algorithm repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -92,10 +91,10 @@ impl CongestionControl for Sack {
         self.reno.on_timeout(timeout, view)
     }
 
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         match self.repair {
-            Repair::Rfc6675 => recovery::Choice::Sack,
-            Repair::Pipe => recovery::Choice::Pipe,
+            Repair::Rfc6675 => RecoveryChoice::Sack,
+            Repair::Pipe => RecoveryChoice::Pipe,
         }
     }
 }

@@ -6,8 +6,7 @@
 
 use super::reno::Reno;
 pub use super::reno::{Halve, Params};
-use super::{Ack, Answer, CongestionControl, Loss, Timeout, View};
-use crate::transport::recovery;
+use super::{Ack, Answer, CongestionControl, Loss, RecoveryChoice, Timeout, View};
 
 /// Tahoe's congestion control.
 #[derive(Clone, Debug)]
@@ -37,7 +36,7 @@ impl CongestionControl for Tahoe {
         self.reno.on_timeout(timeout, view)
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::GoBackN
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::GoBackN
     }
 }

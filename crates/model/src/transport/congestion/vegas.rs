@@ -13,9 +13,8 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Sent, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::transport::recovery;
 
 /// Vegas's parameters. The thresholds are numbers of segments queued on the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -247,8 +246,8 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::FineGrained
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::FineGrained
     }
 
     fn charges_headers(&self) -> bool {

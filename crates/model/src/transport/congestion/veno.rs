@@ -15,9 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, Sent, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault};
-use crate::transport::recovery;
 
 const PAPER: &str = "paper";
 const LINUX: &str = "linux";
@@ -195,8 +194,8 @@ impl CongestionControl for Veno {
         }
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    fn recovery(&self) -> RecoveryChoice {
+        if self.params.sack { RecoveryChoice::Sack } else { RecoveryChoice::NewReno }
     }
 }
 

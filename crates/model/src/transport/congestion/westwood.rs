@@ -21,9 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::transport::recovery;
 
 /// The profile that behaves as INET's `TcpWestwood`.
 const INET: &str = "inet";
@@ -330,8 +329,8 @@ impl CongestionControl for Westwood {
         self.estimator.begun.then_some(self.estimator.bandwidth)
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::NewReno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::NewReno
     }
 }
 

@@ -23,9 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Sent, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault};
-use crate::transport::recovery;
 
 const PAPER: &str = "paper";
 const LINUX: &str = "linux";
@@ -329,8 +328,8 @@ impl CongestionControl for WestwoodPlus {
         self.begun.then_some(self.bandwidth)
     }
 
-    fn recovery(&self) -> recovery::Choice {
-        if self.params.sack { recovery::Choice::Sack } else { recovery::Choice::NewReno }
+    fn recovery(&self) -> RecoveryChoice {
+        if self.params.sack { RecoveryChoice::Sack } else { RecoveryChoice::NewReno }
     }
 }
 

@@ -11,7 +11,7 @@ use hopyard_engine::Time;
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::connection::Core;
 
 #[derive(Clone, Debug)]
 pub struct FineGrained {
@@ -67,7 +67,7 @@ impl LossRecovery for FineGrained {
         }
         core.acknowledge();
         core.recovering &= core.una() < core.recover;
-        core.grow(control, arrival, Phase::Open);
+        core.grow(control, &arrival.acked, Phase::Open);
         // ns-2 uses the newest segment acknowledged, even if it waited behind a lost segment. A sending time of 0 means
         // no sample in ns-2; the first segment has this time.
         let ns2 = core.params.follows_ns2();

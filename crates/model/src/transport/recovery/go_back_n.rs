@@ -6,7 +6,7 @@
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::connection::Core;
 
 #[derive(Clone, Copy, Debug)]
 pub struct GoBackN;
@@ -14,7 +14,7 @@ pub struct GoBackN;
 impl LossRecovery for GoBackN {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
         core.acknowledge();
-        core.grow(control, arrival, Phase::Open);
+        core.grow(control, &arrival.acked, Phase::Open);
     }
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, _header: &TcpHeader) {

@@ -3,7 +3,7 @@
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::connection::Core;
 
 #[derive(Clone, Debug)]
 pub struct NewReno {
@@ -33,7 +33,7 @@ impl LossRecovery for NewReno {
             } else {
                 core.skip_sample();
             }
-            core.grow(control, arrival, Phase::Partial);
+            core.grow(control, &arrival.acked, Phase::Partial);
             core.retransmit_first();
             core.limit_burst(core.params.recovery_burst);
             return;
@@ -45,7 +45,7 @@ impl LossRecovery for NewReno {
         };
         self.partial = false;
         core.acknowledge();
-        core.grow(control, arrival, phase);
+        core.grow(control, &arrival.acked, phase);
     }
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, _header: &TcpHeader) {

@@ -9,7 +9,7 @@
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::connection::Core;
 
 #[derive(Clone, Debug, Default)]
 pub struct Pipe {
@@ -51,7 +51,7 @@ impl LossRecovery for Pipe {
             self.partial = false;
             self.timed_out = false;
             core.acknowledge();
-            core.grow(control, arrival, Phase::Open);
+            core.grow(control, &arrival.acked, Phase::Open);
             self.clear(core);
             return;
         }
@@ -63,7 +63,7 @@ impl LossRecovery for Pipe {
             core.recover = 0;
             core.end_recovery(control);
             core.acknowledge();
-            core.grow(control, arrival, Phase::Recovered);
+            core.grow(control, &arrival.acked, Phase::Recovered);
             self.clear(core);
             return;
         }
@@ -72,7 +72,7 @@ impl LossRecovery for Pipe {
         self.pipe -= 1;
         core.arm_timer();
         core.rtt.end_back_off();
-        core.grow(control, arrival, Phase::Partial);
+        core.grow(control, &arrival.acked, Phase::Partial);
     }
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {

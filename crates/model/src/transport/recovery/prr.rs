@@ -8,6 +8,8 @@
 //! bound). Read: RFC 6937; the rule that chooses between its two bounds, and the definition of the flight at entry,
 //! from the drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). All quantities are in segments.
 
+use crate::transport::connection::Core;
+
 /// Proportional rate reduction in one recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
@@ -42,6 +44,12 @@ impl Prr {
         // A recovery begins with a retransmission.
         self.budget = due.max(if self.out == 0.0 { 1.0 } else { 0.0 });
         self.budget
+    }
+
+    /// Allows the segments of an event that has delivered `delivered` bytes, by means of the window.
+    pub fn reduce(&mut self, core: &mut Core, delivered: u64, safe: bool) {
+        let pipe = core.in_network();
+        core.cwnd = pipe + self.on_delivered(core.segments(delivered), pipe, safe);
     }
 
     /// Whether a segment may be sent.

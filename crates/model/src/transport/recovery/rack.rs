@@ -17,7 +17,7 @@ use super::prr::Prr;
 use super::{Arrival, LossRecovery};
 use crate::packet::{SackBlocks, TcpHeader};
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::{Core, Segment, dsack, is_earlier, milliseconds};
+use crate::transport::connection::{Core, Segment, dsack, is_earlier, milliseconds};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -182,7 +182,7 @@ impl Rack {
     fn react(&mut self, core: &mut Core, control: &mut Controller, delivered: u64, safe: bool) {
         if core.recovering {
             if let Some(prr) = &mut self.prr {
-                core.reduce(prr, delivered, safe);
+                prr.reduce(core, delivered, safe);
             } else if let Some(index) = self.lost_again.take().filter(|_| self.reports_lost_retransmissions) {
                 // §9.3: the loss of a retransmission is another sign of congestion.
                 self.reduced_at = core.now;
@@ -202,7 +202,7 @@ impl Rack {
         core.forced = core.board.get(first).map(|segment| segment.seq);
         if self.proportional {
             let mut prr = Prr::new(core.cwnd, flight);
-            core.reduce(&mut prr, delivered, false);
+            prr.reduce(core, delivered, false);
             // The forced retransmission is the first segment of the recovery.
             prr.on_sent();
             self.prr = Some(prr);
@@ -321,7 +321,7 @@ impl LossRecovery for Rack {
         core.acknowledge();
         let known = core.lost;
         self.detect(core);
-        core.grow(control, arrival, phase);
+        core.grow(control, &arrival.acked, phase);
         self.react(core, control, delivered, core.lost == known);
         self.schedule_probe(core);
     }

@@ -6,7 +6,7 @@
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::{Core, RecoveryExit};
+use crate::transport::connection::{Core, RecoveryExit};
 
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
@@ -26,7 +26,7 @@ impl LossRecovery for Reno {
             Phase::Open
         };
         core.acknowledge();
-        core.grow(control, arrival, phase);
+        core.grow(control, &arrival.acked, phase);
     }
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, _header: &TcpHeader) {

@@ -7,7 +7,7 @@ use super::prr::Prr;
 use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::tcp::Core;
+use crate::transport::connection::Core;
 
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
@@ -123,7 +123,7 @@ impl Sack {
             self.high_rxt = core.una();
             self.set_pipe(core);
             let mut prr = Prr::new(core.cwnd, flight);
-            core.reduce(&mut prr, delivered, false);
+            prr.reduce(core, delivered, false);
             // The first retransmission has already been chosen.
             prr.on_sent();
             self.prr = Some(prr);
@@ -168,9 +168,9 @@ impl LossRecovery for Sack {
             core.measure();
             let known = core.lost;
             self.set_pipe(core);
-            core.grow(control, arrival, Phase::Partial);
+            core.grow(control, &arrival.acked, Phase::Partial);
             if let Some(prr) = &mut self.prr {
-                core.reduce(prr, delivered, core.lost == known);
+                prr.reduce(core, delivered, core.lost == known);
             }
             return;
         }
@@ -183,7 +183,7 @@ impl LossRecovery for Sack {
             Phase::Open
         };
         core.acknowledge();
-        core.grow(control, arrival, phase);
+        core.grow(control, &arrival.acked, phase);
         // §2 and §5: an acknowledgement that reports something new is a duplicate even if it acknowledges new data.
         if news > 0 && !recovered {
             self.count_duplicate(core, control, news, delivered);
@@ -197,7 +197,7 @@ impl LossRecovery for Sack {
             self.set_pipe(core);
             core.report_duplicate(control, news);
             if let Some(prr) = &mut self.prr {
-                core.reduce(prr, news, false);
+                prr.reduce(core, news, false);
             }
             return;
         }

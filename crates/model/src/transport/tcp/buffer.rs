@@ -8,7 +8,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::params::{Params, Reader};
+use crate::transport::connection::{Params, Reader};
 
 /// A receive buffer. Sequence numbers throughout.
 #[derive(Clone, Debug)]

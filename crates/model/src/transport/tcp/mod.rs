@@ -11,98 +11,21 @@
 //! (`tests/forced_drops.rs`).
 
 mod buffer;
-mod core;
-mod params;
-mod rate;
+mod config;
 mod receiver;
-mod rtt;
-mod scoreboard;
 mod sender;
+mod state;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use self::core::{Core, Judged};
-pub(crate) use self::core::{is_earlier, milliseconds};
-pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit};
+pub use self::config::Config;
 pub use self::receiver::{ReceiverCounters, TcpReceiver};
-pub use self::rtt::Estimator;
-pub use self::scoreboard::{Acked, Board, Segment};
-pub use self::sender::{SenderCounters, SenderState, TcpSender};
-
-use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
-use crate::transport::congestion;
-
-/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as far as an end can be in it that only sends or
-/// only receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connection {
-    /// No connection yet at the sender, or no more at the receiver.
-    Closed,
-    /// The receiver waits for a connection.
-    Listen,
-    /// The opening segment was sent.
-    SynSent,
-    /// Data flows.
-    Established,
-    /// The sender's FIN is not acknowledged.
-    FinWait1,
-    /// It is; the receiver's has not come.
-    FinWait2,
-    /// The receiver's has come, the sender's is not acknowledged.
-    Closing,
-    /// The receiver has closed its half, and its FIN is not acknowledged.
-    LastAck,
-    /// Both are: the sender stays to answer copies of the receiver's FIN. The state is not left; a flow has one
-    /// connection.
-    TimeWait,
-}
-
-/// A sender's configuration: TCP's own parameters, and which congestion control with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// TCP's own parameters.
-    pub tcp: Params,
-    /// The congestion control.
-    pub congestion: congestion::Config,
-}
-
-/// Information of the network layer for a sender: the named values and events that cross layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkEvent {
-    /// The route to the receiver is lost.
-    RouteLost,
-    /// A route to the receiver is available again.
-    RouteRestored,
-    /// The route to the receiver now has this many hops.
-    HopCount(u8),
-    /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only
-    /// to variants that ask for it.
-    Unreachable {
-        /// The segment's first sequence number.
-        seq: u64,
-    },
-}
-
-/// The duplicate that an acknowledgement reports (RFC 2883 §4): its first block lies below what it acknowledges, or
-/// within the second block.
-pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
-    let mut blocks = header.sack.iter();
-    let first = blocks.next()?;
-    let within = blocks.next().is_some_and(|second| second.0 <= first.0 && first.1 <= second.1);
-    (first.1 <= header.ack || within).then_some(first)
-}
-
-/// The bytes of a segment's IP and TCP headers with options.
-pub(crate) fn header_bytes(params: &Params, header: &TcpHeader) -> u32 {
-    let blocks = header.sack.len() as u32;
-    let options = if params.padded_options {
-        // Each option fills whole words: two NOPs lead (RFC 7323 appendix A, RFC 2018 §3).
-        12 * u32::from(header.timestamps.is_some()) + if blocks > 0 { 4 + 8 * blocks } else { 0 }
-    } else {
-        10 * u32::from(header.timestamps.is_some()) + 8 * blocks
-    };
-    IP_HEADER + TCP_HEADER + options
-}
+pub use self::sender::{SenderState, TcpSender};
+pub use self::state::Connection;
+pub use super::connection::{
+    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Params, Reader, RecoveryExit, SenderCounters,
+};
+pub use super::notice::NetworkEvent;

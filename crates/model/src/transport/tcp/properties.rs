@@ -10,19 +10,19 @@ use proptest::prelude::*;
 use super::{Close, Config, Connect, Connection, NetworkEvent, Params, Reader, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
-use crate::transport::recovery::{Choice, Proportional};
+use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 use crate::transport::{acking, congestion};
 
-const RECOVERIES: [Choice; 9] = [
-    Choice::Variant,
-    Choice::GoBackN,
-    Choice::Reno,
-    Choice::NewReno,
-    Choice::SlowButSteady,
-    Choice::Sack,
-    Choice::Rack,
-    Choice::Pipe,
-    Choice::FineGrained,
+const RECOVERIES: [RecoveryChoice; 9] = [
+    RecoveryChoice::Variant,
+    RecoveryChoice::GoBackN,
+    RecoveryChoice::Reno,
+    RecoveryChoice::NewReno,
+    RecoveryChoice::SlowButSteady,
+    RecoveryChoice::Sack,
+    RecoveryChoice::Rack,
+    RecoveryChoice::Pipe,
+    RecoveryChoice::FineGrained,
 ];
 const CONNECTS: [Connect; 3] = [Connect::None, Connect::Ns2, Connect::ThreeWay];
 
@@ -61,7 +61,7 @@ struct Case {
     profile: &'static str,
     variant: &'static str,
     acking: &'static str,
-    recovery: Choice,
+    recovery: RecoveryChoice,
     connect: Connect,
     timestamps: bool,
     prr: Proportional,

@@ -3,11 +3,10 @@
 use hopyard_engine::{Span, Time};
 
 use super::buffer::Buffer;
-use super::core::{is_earlier, milliseconds};
-use super::params::{Connect, EchoCopies, Params};
-use super::{Connection, header_bytes};
+use super::state::Connection;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Verdict};
+use crate::transport::connection::{Connect, EchoCopies, Params, header_bytes, is_earlier, milliseconds};
 
 /// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

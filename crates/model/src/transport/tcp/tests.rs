@@ -5,11 +5,13 @@
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
 
-use super::{Connect, NetworkEvent, Params, TcpReceiver, TcpSender};
+use super::{Connect, Params, TcpReceiver, TcpSender};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
-use crate::transport::congestion::{Ack, Answer, Config, CongestionControl, Controller, Loss, Restore, Timeout, View};
-use crate::transport::{acking, recovery};
+use crate::transport::acking;
+use crate::transport::congestion::{
+    Ack, Answer, Config, CongestionControl, Controller, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View,
+};
 
 mod closing;
 mod rate;
@@ -264,9 +266,9 @@ fn the_impatient_timer_runs_through_partial_acknowledgements() {
         assert_eq!(talk.after(100).ack(5).split(' ').next(), Some("r5"));
         (first, talk.sender.deadline())
     };
-    let (first, second) = deadlines(recovery::Choice::NewReno);
+    let (first, second) = deadlines(RecoveryChoice::NewReno);
     assert_eq!(first, second);
-    let (first, second) = deadlines(recovery::Choice::SlowButSteady);
+    let (first, second) = deadlines(RecoveryChoice::SlowButSteady);
     assert_eq!(second, first + Span::from_millis(100));
 }
 
@@ -436,8 +438,8 @@ impl CongestionControl for Scripted {
     fn pacing_quantum(&self) -> u32 {
         self.quantum
     }
-    fn recovery(&self) -> recovery::Choice {
-        recovery::Choice::NewReno
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::NewReno
     }
 }
 
@@ -601,8 +603,9 @@ fn headers_have_their_bytes() {
     let blocks = |count: u64| SackBlocks::new(0, (0..count).map(|i| (i * 10 + 1, i * 10 + 2)));
     for (profile, stamped, none, three) in [(RFC, 52, 40, 68), (NS2, 50, 40, 64)] {
         let params = Params::of_profile(profile);
-        let bytes =
-            |timestamps, sack| super::header_bytes(&params, &TcpHeader { timestamps, sack, ..TcpHeader::default() });
+        let bytes = |timestamps, sack| {
+            crate::transport::connection::header_bytes(&params, &TcpHeader { timestamps, sack, ..TcpHeader::default() })
+        };
         assert_eq!(bytes(Some((1, 2)), blocks(0)), stamped);
         assert_eq!(bytes(None, blocks(0)), none);
         assert_eq!(bytes(None, blocks(3)), three);

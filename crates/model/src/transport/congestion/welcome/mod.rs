@@ -23,8 +23,7 @@ use self::bandwidth::Bandwidth;
 use self::history::History;
 pub use self::params::{AfterFailure, Average, Growths, Params, Reading, Sampling, WirelessLoss};
 use super::newreno::NewReno;
-use super::{Ack, Answer, Cause, CongestionControl, Decision, Loss, Phase, Sign, Timeout, View};
-use crate::transport::recovery;
+use super::{Ack, Answer, Cause, CongestionControl, Decision, Loss, Phase, RecoveryChoice, Sign, Timeout, View};
 
 /// A broken link that the sender has inferred: what it keeps to resume from.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +246,7 @@ impl CongestionControl for Welcome {
         self.decision.take()
     }
 
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.newreno.recovery()
     }
 }

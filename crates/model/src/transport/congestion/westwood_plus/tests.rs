@@ -244,9 +244,9 @@ fn before_any_sample_the_threshold_is_two() {
 
 #[test]
 fn each_profile_has_its_recovery() {
-    assert_eq!(plus(PAPER).recovery(), recovery::Choice::NewReno);
-    assert_eq!(plus(LINUX).recovery(), recovery::Choice::Sack);
-    assert_eq!(plus(NS3).recovery(), recovery::Choice::Sack);
+    assert_eq!(plus(PAPER).recovery(), RecoveryChoice::NewReno);
+    assert_eq!(plus(LINUX).recovery(), RecoveryChoice::Sack);
+    assert_eq!(plus(NS3).recovery(), RecoveryChoice::Sack);
     assert_eq!(Params::of_profile("ns2"), Params::of_profile(PAPER), "a scenario's profile that is not here");
 }
 

@@ -34,7 +34,7 @@ impl Log {
 struct Curious {
     log: Log,
     asks: bool,
-    recovery: recovery::Choice,
+    recovery: RecoveryChoice,
 }
 
 impl CongestionControl for Curious {
@@ -56,12 +56,12 @@ impl CongestionControl for Curious {
     fn wants_rate(&self) -> bool {
         self.asks
     }
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.recovery
     }
 }
 
-fn curious(asks: bool, recovery: recovery::Choice) -> (Talk, Log) {
+fn curious(asks: bool, recovery: RecoveryChoice) -> (Talk, Log) {
     let log = Log::default();
     let control = Controller::Custom(Box::new(Curious { log: log.clone(), asks, recovery }));
     let (talk, sent) = Talk::begin(&params(RFC), control);
@@ -71,7 +71,7 @@ fn curious(asks: bool, recovery: recovery::Choice) -> (Talk, Log) {
 
 #[test]
 fn a_rule_that_does_not_ask_gets_no_samples() {
-    let (mut talk, log) = curious(false, recovery::Choice::Sack);
+    let (mut talk, log) = curious(false, RecoveryChoice::Sack);
     talk.after(100).ack(1);
     assert_eq!(log.last().rate, None);
     talk.sack(1, &[(2, 3)]);
@@ -80,7 +80,7 @@ fn a_rule_that_does_not_ask_gets_no_samples() {
 
 #[test]
 fn every_acknowledgement_with_news_carries_a_sample() {
-    let (mut talk, log) = curious(true, recovery::Choice::Sack);
+    let (mut talk, log) = curious(true, RecoveryChoice::Sack);
     assert_eq!(talk.after(100).ack(1), "10");
     let told = log.last();
     let sample = told.rate.expect("asked for");
@@ -111,7 +111,7 @@ fn every_acknowledgement_with_news_carries_a_sample() {
 
 #[test]
 fn without_a_scoreboard_the_pipe_is_what_is_outstanding() {
-    let (mut talk, log) = curious(true, recovery::Choice::NewReno);
+    let (mut talk, log) = curious(true, RecoveryChoice::NewReno);
     talk.after(100).ack(1);
     (0..3).for_each(|_| drop(talk.ack(1)));
     let told = log.last();
@@ -123,7 +123,7 @@ fn without_a_scoreboard_the_pipe_is_what_is_outstanding() {
 
 #[test]
 fn a_timeout_gives_up_what_is_outstanding() {
-    let (mut talk, log) = curious(true, recovery::Choice::Sack);
+    let (mut talk, log) = curious(true, RecoveryChoice::Sack);
     talk.sack(0, &[(3, 5)]);
     assert_eq!(talk.timer(), "r0");
     assert_eq!((log.last().pipe, log.last().lost), (0.0, 8.0 + 1.0), "10 was let out by limited transmit");
@@ -133,7 +133,7 @@ fn a_timeout_gives_up_what_is_outstanding() {
 
 #[test]
 fn a_pause_of_the_application_marks_samples() {
-    let (mut talk, log) = curious(true, recovery::Choice::Sack);
+    let (mut talk, log) = curious(true, RecoveryChoice::Sack);
     talk.sender.stop(talk.now);
     for segment in 1..=10 {
         talk.after(10).ack(segment);

@@ -2,17 +2,17 @@
 //! both.
 
 use super::*;
-use crate::transport::recovery::{Choice, Proportional};
+use crate::transport::recovery_choice::Proportional;
 
 /// SACK's congestion control with another recovery. Segments 0 to 9 are outstanding.
-fn talk(recovery: Choice) -> Talk {
+fn talk(recovery: RecoveryChoice) -> Talk {
     let (talk, sent) = Talk::with(&Params { recovery, ..params(RFC) }, "sack", RFC);
     assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
     talk
 }
 
 /// The same, after a round trip of 100 ms in which segment 0 was overtaken by two others.
-fn disordered(recovery: Choice) -> Talk {
+fn disordered(recovery: RecoveryChoice) -> Talk {
     let mut talk = talk(recovery);
     assert_eq!(talk.after(100).sack(0, &[(1, 2)]), "10");
     assert_eq!(talk.sack(0, &[(1, 3)]), "11");
@@ -22,7 +22,7 @@ fn disordered(recovery: Choice) -> Talk {
 
 #[test]
 fn three_reports_are_a_loss_while_no_disorder_is_known() {
-    let mut talk = talk(Choice::Rack);
+    let mut talk = talk(RecoveryChoice::Rack);
     assert_eq!(talk.after(100).ack(1), "10 11");
     assert_eq!(talk.sack(1, &[(2, 3)]), "12");
     assert_eq!(talk.sack(1, &[(2, 4)]), "13");
@@ -35,7 +35,7 @@ fn three_reports_are_a_loss_while_no_disorder_is_known() {
 
 #[test]
 fn where_disorder_is_known_a_segment_may_be_overtaken_by_many() {
-    for (recovery, resent) in [(Choice::Sack, true), (Choice::Rack, false)] {
+    for (recovery, resent) in [(RecoveryChoice::Sack, true), (RecoveryChoice::Rack, false)] {
         let mut talk = disordered(recovery);
         talk.after(100).ack(12);
         let sent: Vec<String> = (14..20).map(|to| talk.sack(12, &[(13, to)])).collect();
@@ -54,7 +54,7 @@ fn where_disorder_is_known_a_segment_may_be_overtaken_by_many() {
 #[test]
 fn lost_acknowledgements_are_no_disorder() {
     for blocks in [[(5, 6), (2, 4)], [(2, 4), (5, 6)]] {
-        let mut talk = talk(Choice::Rack);
+        let mut talk = talk(RecoveryChoice::Rack);
         talk.after(100).ack(1);
         assert!(talk.sack(1, &blocks).starts_with("r1 r4"), "{blocks:?}");
     }
@@ -62,7 +62,7 @@ fn lost_acknowledgements_are_no_disorder() {
 
 #[test]
 fn the_reordering_window_ends() {
-    let mut talk = disordered(Choice::Rack);
+    let mut talk = disordered(RecoveryChoice::Rack);
     talk.after(100).ack(12);
     (14..20).for_each(|to| drop(talk.sack(12, &[(13, to)])));
     let now = talk.now;
@@ -74,7 +74,7 @@ fn the_reordering_window_ends() {
 #[test]
 fn reported_duplicates_widen_the_reordering_window_once_a_round() {
     for (duplicates, wait) in [(1, 50), (2, 50), (0, 25)] {
-        let mut talk = disordered(Choice::Rack);
+        let mut talk = disordered(RecoveryChoice::Rack);
         talk.after(100).ack(12);
         // DSACK (RFC 2883) reports segments that arrived twice.
         (0..duplicates).for_each(|_| drop(talk.sack(12, &[(3, 4)])));
@@ -106,7 +106,7 @@ fn reordering_window_of_a_recovery(talk: &mut Talk, duplicate: bool) -> Span {
 /// acknowledgement that carries the report is not one of them ("else if").
 #[test]
 fn the_reordering_window_stays_wide_for_sixteen_recoveries() {
-    let mut talk = disordered(Choice::Rack);
+    let mut talk = disordered(RecoveryChoice::Rack);
     talk.after(100).ack(21);
     let (narrow, wide) = (Span::from_millis(25), Span::from_millis(50));
     assert_eq!(reordering_window_of_a_recovery(&mut talk, true), narrow);
@@ -119,14 +119,14 @@ fn the_reordering_window_stays_wide_for_sixteen_recoveries() {
 
 #[test]
 fn a_probe_finds_the_loss_of_the_last_segments() {
-    for (recovery, timeouts) in [(Choice::Sack, 1), (Choice::Rack, 0)] {
+    for (recovery, timeouts) in [(RecoveryChoice::Sack, 1), (RecoveryChoice::Rack, 0)] {
         let mut talk = talk(recovery);
         talk.sender.stop(talk.now);
         // 8 and 9 are lost, and no segments follow them.
         talk.after(100).ack(8);
         let waited = talk.now;
         let sent = talk.timer();
-        if recovery == Choice::Rack {
+        if recovery == RecoveryChoice::Rack {
             assert_eq!((sent.as_str(), talk.now.since(waited)), ("r9", Span::from_millis(200)), "two round trips");
             assert_eq!(talk.after(100).sack(8, &[(9, 10)]), "r8", "9 was sent after 8 and is there");
         } else {
@@ -142,7 +142,7 @@ fn a_probe_finds_the_loss_of_the_last_segments() {
 
 #[test]
 fn a_single_segment_is_given_the_delay_of_its_acknowledgement() {
-    let mut talk = talk(Choice::Rack);
+    let mut talk = talk(RecoveryChoice::Rack);
     talk.sender.stop(talk.now);
     talk.after(100).ack(9);
     let waited = talk.now;
@@ -154,7 +154,8 @@ fn a_single_segment_is_given_the_delay_of_its_acknowledgement() {
 
 #[test]
 fn a_probe_is_new_data_if_there_is_any() {
-    let (mut talk, _) = Talk::with(&Params { recovery: Choice::Rack, initial_window: 2, ..params(RFC) }, "sack", RFC);
+    let (mut talk, _) =
+        Talk::with(&Params { recovery: RecoveryChoice::Rack, initial_window: 2, ..params(RFC) }, "sack", RFC);
     let waited = talk.now;
     assert_eq!(talk.timer(), "2", "beyond the window of two");
     assert_eq!(talk.now.since(waited), Span::from_millis(200));
@@ -164,7 +165,7 @@ fn a_probe_is_new_data_if_there_is_any() {
 /// A probe repairs the loss of segment 9; then one more segment is acknowledged. `report` comes with the answer to the
 /// probe.
 fn repaired(report: &[(u64, u64)]) -> f64 {
-    let mut talk = talk(Choice::Rack);
+    let mut talk = talk(RecoveryChoice::Rack);
     talk.sender.stop(talk.now);
     talk.after(100).ack(9);
     assert_eq!(talk.timer(), "r9");
@@ -184,7 +185,7 @@ fn a_loss_that_only_the_probe_repaired_cuts_the_window() {
 
 #[test]
 fn without_probes_the_timer_repairs_the_tail() {
-    let params = Params { recovery: Choice::Rack, tail_loss_probe: false, ..params(RFC) };
+    let params = Params { recovery: RecoveryChoice::Rack, tail_loss_probe: false, ..params(RFC) };
     let (mut talk, _) = Talk::with(&params, "sack", RFC);
     talk.sender.stop(talk.now);
     talk.after(100).ack(9);
@@ -194,7 +195,7 @@ fn without_probes_the_timer_repairs_the_tail() {
 
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
-    for (recovery, again) in [(Choice::Sack, false), (Choice::Rack, true)] {
+    for (recovery, again) in [(RecoveryChoice::Sack, false), (RecoveryChoice::Rack, true)] {
         let mut talk = talk(recovery);
         talk.after(100).ack(1);
         (3..10).for_each(|to| drop(talk.sack(1, &[(2, to)])));
@@ -210,7 +211,7 @@ fn a_lost_retransmission_is_sent_again_without_a_timeout() {
 #[test]
 fn the_loss_of_a_retransmission_cuts_the_window_again() {
     for (prr, ssthresh) in [(Proportional::Off, 2.75), (Proportional::On, 5.5)] {
-        let (mut talk, _) = Talk::with(&Params { recovery: Choice::Rack, prr, ..params(RFC) }, "sack", RFC);
+        let (mut talk, _) = Talk::with(&Params { recovery: RecoveryChoice::Rack, prr, ..params(RFC) }, "sack", RFC);
         talk.after(100).ack(1);
         (3..10).for_each(|to| drop(talk.sack(1, &[(2, to)])));
         assert_eq!(talk.window().1, 5.5);
@@ -224,7 +225,7 @@ fn the_loss_of_a_retransmission_cuts_the_window_again() {
 /// A transfer of ten segments whose last three are lost. The probe is sent, and reported `millis` later with a
 /// timestamp from before the gap. Data has a round trip of 150 ms, the opening had one of 100 ms.
 fn probe_reported_after(millis: u64) -> String {
-    let params = Params { recovery: Choice::Rack, timestamps: true, ..params(RFC) };
+    let params = Params { recovery: RecoveryChoice::Rack, timestamps: true, ..params(RFC) };
     let (mut talk, _) = Talk::with(&params, "sack", RFC);
     talk.sender.stop(talk.now);
     let sent = talk.now.nanos() / 1_000_000;
@@ -255,7 +256,7 @@ fn the_report_of_a_probe_shows_what_else_is_lost() {
 /// RFC 8985 §6.2 step 2: the allowance is counted from the last round trip, also that of a segment which was overtaken.
 #[test]
 fn an_overtaken_segment_has_its_part_in_the_allowance() {
-    let mut talk = disordered(Choice::Rack);
+    let mut talk = disordered(RecoveryChoice::Rack);
     // 12 is overtaken by 13 and comes 20 ms later; then 14 is missing, 120 ms and a quarter of the shortest round trip
     // after it was sent.
     talk.after(100).sack(12, &[(13, 14)]);
@@ -271,7 +272,7 @@ fn an_overtaken_segment_has_its_part_in_the_allowance() {
 #[test]
 fn a_retransmission_that_was_sent_last_gives_the_round_trip() {
     for timestamps in [false, true] {
-        let params = Params { recovery: Choice::Rack, timestamps, ..params(RFC) };
+        let params = Params { recovery: RecoveryChoice::Rack, timestamps, ..params(RFC) };
         let (mut talk, _) = Talk::with(&params, "sack", RFC);
         // The receiver's answers at these times, with the timestamps that it echoes.
         let answer = |talk: &mut Talk, millis: u64, ack: u64, echo: u32, blocks: &[(u64, u64)]| {
@@ -300,7 +301,7 @@ fn a_retransmission_that_was_sent_last_gives_the_round_trip() {
 
 /// What the sender sends on each of 19 acknowledgements after the loss of the first of 20 segments: new data, a
 /// retransmission, or nothing.
-fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
+fn one_loss_of_twenty(recovery: RecoveryChoice, prr: Proportional) -> String {
     let params = Params { recovery, prr, initial_window: 20, ..params(RFC) };
     let (mut talk, _) = Talk::with(&params, "sack", RFC);
     talk.after(100);
@@ -317,18 +318,18 @@ fn one_loss_of_twenty(recovery: Choice, prr: Proportional) -> String {
 #[test]
 fn a_proportional_reduction_is_spread_over_the_round_trip() {
     // The case of RFC 6937 §3.1, with the flight counted as RFC 9937 does. Both end with ten segments in the network.
-    assert_eq!(one_loss_of_twenty(Choice::Sack, Proportional::Recovery), "NNR.........NNNNNNN");
+    assert_eq!(one_loss_of_twenty(RecoveryChoice::Sack, Proportional::Recovery), "NNR.........NNNNNNN");
     let spread = "NNR.N.N.N.N.N.N.N..";
-    assert_eq!(one_loss_of_twenty(Choice::Sack, Proportional::On), spread);
-    assert_eq!(one_loss_of_twenty(Choice::Rack, Proportional::Recovery), spread);
-    assert_ne!(one_loss_of_twenty(Choice::Rack, Proportional::Off), spread);
+    assert_eq!(one_loss_of_twenty(RecoveryChoice::Sack, Proportional::On), spread);
+    assert_eq!(one_loss_of_twenty(RecoveryChoice::Rack, Proportional::Recovery), spread);
+    assert_ne!(one_loss_of_twenty(RecoveryChoice::Rack, Proportional::Off), spread);
 }
 
 /// RFC 9937: when 1 to 3 of 1 to 9 are lost and one acknowledgement reports the six others, the pipe is empty. The
 /// limit is min(6, 4.5 - 0) segments, and the first retransmission is one of them.
 #[test]
 fn a_proportional_reduction_counts_the_first_retransmission_once() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let params = Params { recovery, prr: Proportional::On, ..params(RFC) };
         let (mut talk, _) = Talk::with(&params, "sack", RFC);
         // No new data goes out between, so that nine segments are outstanding.
@@ -344,7 +345,7 @@ fn a_proportional_reduction_counts_the_first_retransmission_once() {
 /// acknowledgement covers 0 to 9 and reports 16 to 18. The limit is min(13, 5 - 1) segments, not min(3, 5 - 1).
 #[test]
 fn a_proportional_reduction_counts_what_an_acknowledgement_of_new_data_delivers() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let params = Params { recovery, prr: Proportional::On, initial_window: 20, ..params(RFC) };
         let (mut talk, _) = Talk::with(&params, "sack", RFC);
         assert_eq!(talk.after(100).sack(10, &[(16, 19)]), "r10 r11 r12 r13", "{recovery:?}");
@@ -354,7 +355,7 @@ fn a_proportional_reduction_counts_what_an_acknowledgement_of_new_data_delivers(
 
 #[test]
 fn a_proportional_reduction_ends_at_the_window_that_was_asked_for() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let params = Params { recovery, prr: Proportional::On, initial_window: 20, ..params(RFC) };
         let (mut talk, _) = Talk::with(&params, "sack", RFC);
         talk.after(100);
@@ -366,7 +367,7 @@ fn a_proportional_reduction_ends_at_the_window_that_was_asked_for() {
 
 #[test]
 fn a_report_of_a_duplicate_is_no_news() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let mut talk = talk(recovery);
         talk.after(100).ack(4);
         for _ in 0..4 {
@@ -396,7 +397,7 @@ fn the_receiver_reports_duplicates_first() {
 }
 
 /// Halves its window of 20, and takes a timeout for an outage.
-struct Halves(Choice);
+struct Halves(RecoveryChoice);
 
 impl CongestionControl for Halves {
     fn on_ack(&mut self, _ack: &Ack, _view: &View) -> Answer {
@@ -408,14 +409,14 @@ impl CongestionControl for Halves {
     fn on_timeout(&mut self, _timeout: &Timeout, _view: &View) -> Answer {
         Answer::Freeze { probe: Span::from_secs(2), restore: Restore::BeforeTimeout }
     }
-    fn recovery(&self) -> Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.0
     }
 }
 
 #[test]
 fn what_an_outage_keeps_of_a_reduction_is_the_window_it_was_to_reach() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let params = Params { prr: Proportional::On, initial_window: 20, ..params(RFC) };
         let (mut talk, _) = Talk::begin(&params, Controller::Custom(Box::new(Halves(recovery))));
         talk.after(100);

@@ -6,7 +6,7 @@ use super::*;
 /// control.
 struct Listens {
     heard: std::sync::Arc<std::sync::Mutex<Vec<Option<Span>>>>,
-    recovery: recovery::Choice,
+    recovery: RecoveryChoice,
 }
 
 impl CongestionControl for Listens {
@@ -20,15 +20,14 @@ impl CongestionControl for Listens {
     fn on_timeout(&mut self, _timeout: &Timeout, _view: &View) -> Answer {
         Answer::Set { cwnd: 1.0, ssthresh: 5.0 }
     }
-    fn recovery(&self) -> recovery::Choice {
+    fn recovery(&self) -> RecoveryChoice {
         self.recovery
     }
 }
 
 #[test]
 fn the_window_rule_is_not_given_the_time_that_a_hole_stood_open() {
-    use recovery::Choice;
-    for choice in [Choice::Reno, Choice::NewReno, Choice::Sack, Choice::Rack] {
+    for choice in [RecoveryChoice::Reno, RecoveryChoice::NewReno, RecoveryChoice::Sack, RecoveryChoice::Rack] {
         for timeout in [false, true] {
             let heard = std::sync::Arc::default();
             let rule = Listens { heard: std::sync::Arc::clone(&heard), recovery: choice };

@@ -1,9 +1,8 @@
 //! RFC 6675: where a recovery begins, and when the last segment is sent again.
 
 use super::*;
-use crate::transport::recovery::Choice;
 
-fn talk(recovery: Choice) -> Talk {
+fn talk(recovery: RecoveryChoice) -> Talk {
     let (talk, sent) = Talk::with(&Params { recovery, ..params(RFC) }, "sack", RFC);
     assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
     talk
@@ -11,7 +10,7 @@ fn talk(recovery: Choice) -> Talk {
 
 #[test]
 fn the_first_segment_behind_a_recovery_is_repaired_without_a_timeout() {
-    for recovery in [Choice::Sack, Choice::Rack] {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let mut talk = talk(recovery);
         // Segment 1 is lost, and the recovery ends with all below 14 acknowledged.
         talk.after(100).ack(1);
@@ -48,7 +47,7 @@ fn the_last_segment_is_not_sent_again_before_the_first_retransmission_is_answere
 /// acknowledged.
 #[test]
 fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
-    let mut talk = talk(Choice::Sack);
+    let mut talk = talk(RecoveryChoice::Sack);
     talk.sender.stop(talk.now);
     // 1, 8 and 9 are lost.
     talk.after(100).ack(1);
@@ -64,7 +63,7 @@ fn the_last_segment_is_sent_again_once_when_nothing_else_is_left() {
 /// Step (3) of RFC 6675 §5 allows two new segments here: cwnd is 11 segments, and the pipe 9.
 #[test]
 fn a_duplicate_that_reports_two_segments_allows_one_new_segment() {
-    let mut talk = talk(Choice::Sack);
+    let mut talk = talk(RecoveryChoice::Sack);
     assert_eq!(talk.after(100).ack(1), "10 11");
     assert_eq!(talk.sack(1, &[(2, 4)]), "12");
     assert_eq!((talk.window().0, talk.sender.state().flight / SEGMENT), (11.0, 12));
@@ -73,7 +72,7 @@ fn a_duplicate_that_reports_two_segments_allows_one_new_segment() {
 /// RFC 6675 §2: an acknowledgement that moves on and reports something new counts as a duplicate one too.
 #[test]
 fn an_acknowledgement_that_moves_on_may_show_a_loss() {
-    let mut talk = talk(Choice::Sack);
+    let mut talk = talk(RecoveryChoice::Sack);
     // 3 is lost, and so are the acknowledgements until all above it has arrived: nothing further can come.
     let sent = talk.after(100).sack(3, &[(4, 10)]);
     assert!(sent.starts_with("r3"), "IsLost holds for the first segment: {sent:?}");
@@ -82,7 +81,7 @@ fn an_acknowledgement_that_moves_on_may_show_a_loss() {
 
 #[test]
 fn an_acknowledgement_that_moves_on_is_the_first_duplicate() {
-    let mut talk = talk(Choice::Sack);
+    let mut talk = talk(RecoveryChoice::Sack);
     // As of a receiver that delays acknowledgements, when segment 4 comes before segment 3.
     talk.after(100).sack(3, &[(4, 5)]);
     assert_eq!(talk.sender.state().duplicate_acks, 1);
@@ -95,7 +94,7 @@ fn an_acknowledgement_that_moves_on_is_the_first_duplicate() {
 /// RFC 6675 §5.1: after a timeout not before all that had been sent then is acknowledged.
 #[test]
 fn an_acknowledgement_that_moves_on_begins_no_recovery_after_a_timeout() {
-    let mut talk = talk(Choice::Sack);
+    let mut talk = talk(RecoveryChoice::Sack);
     assert_eq!(talk.timer(), "r0");
     let sent = talk.after(100).sack(3, &[(4, 10)]);
     assert_eq!(talk.sender.counters().fast_retransmits, 0, "{sent:?}");

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn limited_transmit_lets_a_segment_out_for_each_early_duplicate() {
-    for recovery in [recovery::Choice::NewReno, recovery::Choice::Sack, recovery::Choice::Rack] {
+    for recovery in [RecoveryChoice::NewReno, RecoveryChoice::Sack, RecoveryChoice::Rack] {
         for (limited_transmit, sent) in [(true, "11 12"), (false, " ")] {
             let (mut talk, _) = Talk::with(&Params { limited_transmit, recovery, ..params(RFC) }, "reno", RFC);
             talk.after(100).ack(1);

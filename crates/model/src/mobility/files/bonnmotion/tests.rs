@@ -6,7 +6,7 @@ use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use proptest::prelude::*;
 
-use super::super::movement_file::Format;
+use super::super::text::Format;
 use super::*;
 
 const READING: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };

@@ -19,11 +19,11 @@
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
-use super::Position;
-use super::movement_file::{
-    BadFile, COORDINATE, MAX_NODES, Movements, NodeChanges, Reading, Record, coordinate, lines, speed, time, within,
-};
+use super::bad_file::BadFile;
+use super::movements::{Movements, NodeChanges, Record};
+use super::text::{COORDINATE, MAX_NODES, Reading, coordinate, lines, speed, time, within};
 use super::track::{Command, Track};
+use crate::mobility::leg::Position;
 
 /// The content of all lines of one node.
 #[derive(Default)]

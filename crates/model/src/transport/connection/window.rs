@@ -1,8 +1,8 @@
 //! Which segments may be sent: the application's data, the receiver's window and the congestion window.
 
-use super::Core;
+use super::core::Core;
+use super::params::Close;
 use crate::packet::TcpHeader;
-use crate::transport::tcp::params::Close;
 
 impl Core {
     /// The receiver's window in bytes.

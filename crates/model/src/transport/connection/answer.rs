@@ -1,31 +1,33 @@
-//! A frozen sender: it keeps its state, sends probes, and restores the state when it may send again.
+//! The answers of the congestion control: windows, and a frozen sender, which keeps its state, sends probes, and
+//! restores the state when it may send again.
 
 use hopyard_engine::{Span, Time};
 
-use super::Core;
-use crate::transport::congestion::Restore;
-use crate::transport::tcp::rtt::Estimator;
-
-/// The state that the end of a freeze restores.
-#[derive(Clone, Debug)]
-pub(super) struct Kept {
-    cwnd: f64,
-    ssthresh: f64,
-    inflation: f64,
-    /// Smoothed round trip, its deviation, timeout and back-off.
-    rtt: Estimator,
-}
-
-/// The state that is kept while a sender is frozen.
-#[derive(Clone, Debug)]
-pub(crate) struct Frozen {
-    probe: Span,
-    /// When the next probe goes out.
-    pub next: Time,
-    kept: Kept,
-}
+use super::core::Core;
+use super::frozen::{Frozen, Kept};
+use crate::transport::congestion::{Answer, Restore};
 
 impl Core {
+    fn set_window(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = if self.params.max_cwnd > 0 { cwnd.min(f64::from(self.params.max_cwnd)) } else { cwnd };
+        self.ssthresh = ssthresh;
+    }
+
+    /// Carries out the congestion control's answer.
+    #[inline]
+    pub(crate) fn apply(&mut self, answer: Answer) {
+        match answer {
+            Answer::Keep => {}
+            Answer::Set { cwnd, ssthresh } => self.set_window(cwnd, ssthresh),
+            Answer::Rescale { cwnd, ssthresh, rto } => {
+                self.set_window(cwnd, ssthresh);
+                self.rtt.rescale(rto);
+            }
+            Answer::Freeze { probe, restore } => self.freeze(probe, restore),
+            Answer::Thaw => self.thaw(),
+        }
+    }
+
     fn kept(&self) -> Kept {
         Kept { cwnd: self.cwnd, ssthresh: self.ssthresh, inflation: self.inflation, rtt: self.rtt.clone() }
     }

@@ -13,7 +13,6 @@ pub struct Estimator {
     tick: Span,
     /// By how much the timeout that samples give is multiplied.
     factor: f64,
-    last: Option<Span>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,14 +52,7 @@ impl Estimator {
                 phase: params.tick.mul_f64(rng.uniform()),
             },
         };
-        Self {
-            kind,
-            min: params.min_rto,
-            max: params.max_rto,
-            tick: params.tick,
-            factor: params.timeout_factor,
-            last: None,
-        }
+        Self { kind, min: params.min_rto, max: params.max_rto, tick: params.tick, factor: params.timeout_factor }
     }
 
     /// Sets the phase of the sender's clock, for comparison with an ns-2 run whose phase is known.
@@ -73,7 +65,6 @@ impl Estimator {
     /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the
     /// nearest tick.
     pub fn sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
-        self.last = Some(round_trip);
         let (min, max, tick, factor) = (self.min, self.max, self.tick, self.factor);
         match &mut self.kind {
             Kind::Rfc { smoothed, rto } => {
@@ -173,12 +164,6 @@ impl Estimator {
             Kind::Rfc { smoothed, .. } => smoothed.map(|(srtt, _)| srtt),
             Kind::Ns2 { srtt, .. } => (*srtt > 0).then(|| self.tick.mul_f64(*srtt as f64 / 8.0)),
         }
-    }
-
-    /// The last sample.
-    #[must_use]
-    pub const fn last(&self) -> Option<Span> {
-        self.last
     }
 }
 

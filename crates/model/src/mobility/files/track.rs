@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Span, Time};
 
-use super::{Leg, Mobility, Position};
+use crate::mobility::leg::{Leg, Mobility, Position};
 
 /// A position at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]

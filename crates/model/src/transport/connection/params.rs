@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::{self, Fault, NS2, RFC};
-use crate::transport::recovery;
+use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 
 /// How a connection opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,10 +120,10 @@ pub struct Params {
     pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" means the recovery of the congestion
     /// control.
-    pub recovery: recovery::Choice,
+    pub recovery: RecoveryChoice,
     /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to the delivered data
     /// (RFC 9937): "recovery" means on for `rack` and off for `sack`; "on" and "off" apply to both. Both: recovery.
-    pub prr: recovery::Proportional,
+    pub prr: Proportional,
     /// Whether `rack` sends probes for the loss of the last segments (RFC 8985 §7). Both: on.
     pub tail_loss_probe: bool,
     /// The time by which the receiver may delay an acknowledgement. A tail loss probe waits longer by this time if a
@@ -210,8 +210,8 @@ impl params::Params for Params {
             nagle: true,
             reader: Reader::AtOnce,
             read_rate: Rate::from_bps(1_000_000),
-            recovery: recovery::Choice::Variant,
-            prr: recovery::Proportional::Recovery,
+            recovery: RecoveryChoice::Variant,
+            prr: Proportional::Recovery,
             tail_loss_probe: true,
             max_ack_delay: Span::from_millis(200),
             dsack: true,

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::movement_file::{Format, Movements, Reading};
+use super::super::text::Format;
 use super::super::track::Fix;
 use super::*;
 
 const READING: Reading =
-    Reading { format: Format::Setdest, dimensions: super::super::movement_file::Dimensions::Detect, area: None };
+    Reading { format: Format::Setdest, dimensions: super::super::text::Dimensions::Detect, area: None };
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("scene.tcl", text.as_bytes(), &READING)

@@ -9,11 +9,11 @@
 //! has no heights). Therefore the reader decides by the times. Left out: the status that DisasterArea adds to each
 //! waypoint.
 
-use super::Position;
-use super::movement_file::{
-    BadFile, Dimensions, MAX_FAULTS, Movements, Reading, Record, coordinate, lines, time, within,
-};
+use super::bad_file::{BadFile, MAX_FAULTS};
+use super::movements::{Movements, Record};
+use super::text::{Dimensions, Reading, coordinate, lines, time, within};
 use super::track::{Fix, Track};
+use crate::mobility::leg::Position;
 
 /// Reads the text of a file; faults are added to `problems`.
 pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {

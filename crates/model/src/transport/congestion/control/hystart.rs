@@ -190,8 +190,8 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::view;
     use super::*;
+    use crate::transport::congestion::testing::view;
 
     /// Rounds of `window` acknowledgements each, with these round trips in milliseconds; returns each round's growth,
     /// and whether slow start ended in it.

@@ -1,32 +1,17 @@
 //! What a sender and its recovery share: the segments, the windows, the timers.
 
-mod freeze;
-mod loss;
-mod window;
-
-use freeze::{Frozen, Kept};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
+use super::counters::SenderCounters;
+use super::frozen::{Frozen, Kept};
+use super::header::milliseconds;
 use super::params::{Connect, Params};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
-use super::sender::SenderCounters;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Decision, Phase, RateSample, View};
-use crate::transport::recovery::Arrival;
-
-/// The milliseconds that timestamps count (RFC 7323 §5.4).
-pub(crate) fn milliseconds(time: Time) -> u32 {
-    // The option's field has 32 bits and wraps.
-    (time.nanos() / 1_000_000) as u32
-}
-
-/// Whether a timestamp is older than another: they wrap (RFC 7323 §5.2).
-pub(crate) const fn is_earlier(value: u32, other: u32) -> bool {
-    value.wrapping_sub(other) > u32::MAX / 2
-}
+use crate::transport::congestion::{Decision, RateSample};
 
 /// A loss, how the congestion control classified it, and the segment that was lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,9 +40,9 @@ pub struct Core {
     /// Segments that recovery adds to the window for duplicate acknowledgements.
     pub(crate) inflation: f64,
     /// The right edge of the receiver's window: the first sequence number that it has no room for.
-    edge: u64,
+    pub(super) edge: u64,
     /// The largest window that the receiver has announced, in bytes.
-    largest_window: u64,
+    pub(super) largest_window: u64,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
@@ -68,13 +53,13 @@ pub struct Core {
     /// Timeouts since the last new acknowledgement.
     pub(crate) timeouts_in_row: u32,
     /// The state before the first of them.
-    before_timeout: Option<Kept>,
+    pub(super) before_timeout: Option<Kept>,
     /// The end of the segment being timed, and when it was sent.
-    timed: Option<(u64, Time)>,
+    pub(super) timed: Option<(u64, Time)>,
     /// The timestamp that the acknowledgement at hand echoes.
     pub(crate) echo: Option<u32>,
     /// Segments sent before this time give no round-trip sample by their timestamps.
-    sampled_from: Time,
+    pub(super) sampled_from: Time,
     pub(crate) round_trip: Option<Span>,
     /// The shortest round trip that RACK has seen, that of the opening with it (RFC 8985 §6.1 `RACK.min_RTT`).
     pub(crate) min_rtt: Option<Span>,
@@ -82,7 +67,7 @@ pub struct Core {
     pub(crate) prior_duplicates: u32,
     pub(crate) window_limited: bool,
     /// The congestion control reduced the window in answer to the loss.
-    reduced: bool,
+    pub(super) reduced: bool,
     /// The sender is in a loss recovery that did not start with a timeout.
     pub(crate) recovering: bool,
     /// Whether the recovery marks reported and lost segments on the scoreboard.
@@ -92,12 +77,12 @@ pub struct Core {
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
     /// Samples the delivery rate, if the congestion control asks for it.
-    sampler: Option<Box<RateSampler>>,
+    pub(super) sampler: Option<Box<RateSampler>>,
     /// The delivery rate sample of the current acknowledgement.
-    rate: Option<RateSample>,
+    pub(super) rate: Option<RateSample>,
     /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step
     /// 2).
-    limited_sent: u32,
+    pub(super) limited_sent: u32,
     /// The segment to send even if the window has no room.
     pub(crate) forced: Option<u64>,
     /// The segment that is sent in spite of the window is a tail loss probe.
@@ -119,7 +104,7 @@ pub struct Core {
     pub(crate) counters: SenderCounters,
     /// Classified losses that have not been fetched yet.
     pub(crate) judged: Vec<Judged>,
-    mss: u32,
+    pub(super) mss: u32,
 }
 
 impl Core {
@@ -199,13 +184,13 @@ impl Core {
     /// Whole segments in bytes. A window larger than every receiver's window has the same effect as any other such
     /// window.
     #[inline]
-    fn bytes(&self, segments: f64) -> u64 {
+    pub(super) fn bytes(&self, segments: f64) -> u64 {
         (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
     }
 
     /// Segments sent and not acknowledged, without those of limited transmit.
     #[inline]
-    fn flight(&self) -> f64 {
+    pub(super) fn flight(&self) -> f64 {
         (self.segments(self.board.flight()) - f64::from(self.limited_sent)).max(0.0)
     }
 
@@ -216,111 +201,6 @@ impl Core {
             Some(pipe) => f64::from(pipe),
             None if self.scoreboard => self.board.in_network() as f64,
             None => self.flight(),
-        }
-    }
-
-    /// Starts to sample the delivery rate.
-    pub(crate) fn sample_rate(&mut self) {
-        self.sampler = Some(Box::default());
-    }
-
-    /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
-    #[inline]
-    pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
-        if self.sampler.is_none() {
-            return;
-        }
-        let pipe = self.in_network();
-        if let Some(sampler) = &mut self.sampler {
-            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));
-        }
-    }
-
-    /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent now.
-    #[inline]
-    pub(crate) fn stamp(&mut self, index: usize) {
-        if let Some(sampler) = &mut self.sampler {
-            sampler.on_sent(index, self.board.is_empty(), self.now);
-        }
-    }
-
-    /// The sample for the congestion control.
-    #[inline]
-    fn rate(&mut self) -> Option<RateSample> {
-        let mut sample = self.rate.take()?;
-        sample.newly_lost = self.sampler.as_mut().map_or(0, |sampler| sampler.newly_lost(self.lost));
-        Some(sample)
-    }
-
-    /// Marks rate samples as limited by the application while the application or the congestion control sends less than
-    /// it could.
-    #[inline]
-    pub(crate) fn mark_app_limited(&mut self) {
-        let pipe = self.in_network();
-        if let Some(sampler) = &mut self.sampler {
-            sampler.mark_app_limited((pipe * f64::from(self.mss)) as u64);
-        }
-    }
-
-    /// Called when nothing more is sent on this event: checks whether the reason is a lack of data (§3.4 of the draft
-    /// that `rate.rs` names).
-    #[inline]
-    pub(crate) fn note_silence(&mut self) {
-        if self.sampler.is_some()
-            && self.new_payload() == 0
-            && self.board.next() >= self.board.len()
-            && self.board.lost() == 0
-            && self.in_network() < self.cwnd
-        {
-            self.mark_app_limited();
-        }
-    }
-
-    /// The state that the congestion control can read.
-    #[inline]
-    pub(crate) fn view(&self) -> View {
-        View {
-            now: self.now,
-            cwnd: self.cwnd,
-            ssthresh: self.ssthresh,
-            inflation: self.inflation,
-            advertised: self.segments(self.advertised()),
-            flight: self.flight(),
-            pipe: self.in_network(),
-            recovering: self.recovering,
-            lost: self.segments(self.lost),
-            app_limited: self.board.next() >= self.board.len() && self.unsent() == 0,
-            segment: self.mss,
-            una: self.board.una(),
-            next: self.board.next_seq(),
-            max: self.board.max(),
-            duplicates: self.duplicates,
-            duplicate_threshold: self.params.duplicate_threshold,
-            srtt: self.rtt.srtt(),
-            rto: self.rtt.timeout(),
-            hops: self.hops,
-            ack_hops: self.ack_hops,
-            link_rate: self.link_rate,
-        }
-    }
-
-    fn set_window(&mut self, cwnd: f64, ssthresh: f64) {
-        self.cwnd = if self.params.max_cwnd > 0 { cwnd.min(f64::from(self.params.max_cwnd)) } else { cwnd };
-        self.ssthresh = ssthresh;
-    }
-
-    /// Carries out the congestion control's answer.
-    #[inline]
-    pub(crate) fn apply(&mut self, answer: Answer) {
-        match answer {
-            Answer::Keep => {}
-            Answer::Set { cwnd, ssthresh } => self.set_window(cwnd, ssthresh),
-            Answer::Rescale { cwnd, ssthresh, rto } => {
-                self.set_window(cwnd, ssthresh);
-                self.rtt.rescale(rto);
-            }
-            Answer::Freeze { probe, restore } => self.freeze(probe, restore),
-            Answer::Thaw => self.thaw(),
         }
     }
 
@@ -396,27 +276,6 @@ impl Core {
             self.rto = Time::NEVER;
         } else {
             self.arm_timer();
-        }
-    }
-
-    /// Tells the congestion control about newly acknowledged data.
-    #[inline]
-    pub(crate) fn grow(&mut self, control: &mut Controller, arrival: &Arrival<'_>, phase: Phase) {
-        let ack = Ack {
-            bytes: arrival.acked.bytes,
-            delivered: arrival.acked.delivered,
-            segments: arrival.acked.segments,
-            round_trip: arrival.acked.round_trip,
-            newest_round_trip: arrival.acked.newest_round_trip,
-            phase,
-            duplicates: self.prior_duplicates,
-            window_limited: self.window_limited,
-            rate: self.rate(),
-        };
-        let answer = control.on_ack(&ack, &self.view());
-        self.apply(answer);
-        if ack.rate.is_some() && control.limits_itself() {
-            self.mark_app_limited();
         }
     }
 

@@ -1,9 +1,8 @@
-//! Losses: reports to the congestion control, and the start and the end of a recovery.
+//! The start and the end of a loss recovery.
 
-use super::{Core, Judged};
-use crate::transport::congestion::{Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
-use crate::transport::recovery::Prr;
-use crate::transport::tcp::params::RecoveryExit;
+use super::core::Core;
+use super::params::RecoveryExit;
+use crate::transport::congestion::{CongestionControl, Controller, Phase};
 
 impl Core {
     /// Marks the segment at `index` as lost.
@@ -14,48 +13,6 @@ impl Core {
     /// Marks as lost all segments that were sent and not reported by SACK, because of a timeout.
     pub(crate) fn mark_all_lost(&mut self) {
         (0..self.board.len()).for_each(|index| self.mark_lost(index));
-    }
-
-    /// Tells the congestion control about a duplicate acknowledgement.
-    pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
-        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
-        let answer = control.on_duplicate(&duplicate, &self.view());
-        self.apply(answer);
-        if duplicate.rate.is_some() && control.limits_itself() {
-            self.mark_app_limited();
-        }
-    }
-
-    /// Tells the congestion control that the segment at `index` is lost.
-    pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
-        self.report(control, index, self.view());
-    }
-
-    /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
-    /// the earlier reduction allowed as many new ones.
-    pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
-        let view = self.view();
-        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
-    }
-
-    fn report(&mut self, control: &mut Controller, index: usize, view: View) {
-        let Some(first) = self.board.get(index) else { return };
-        let loss = Loss { sent: first.sent, transmissions: first.transmissions };
-        let answer = control.on_loss(&loss, &view);
-        self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
-        self.judge(control);
-        self.apply(answer);
-        self.counters.fast_retransmits += 1;
-    }
-
-    /// Records how the congestion control classified the loss that it has just answered.
-    pub(crate) fn judge(&mut self, control: &mut Controller) {
-        if let Some(decision) = control.decision()
-            && let Some(first) = self.board.get(0)
-        {
-            let (sent, transmissions) = (first.sent, first.transmissions);
-            self.judged.push(Judged { at: self.now, seq: self.una(), sent, transmissions, decision });
-        }
     }
 
     /// Reports the loss, cuts the window and sends the first unacknowledged segment again.
@@ -77,12 +34,6 @@ impl Core {
             self.arm_timer();
         }
         self.stop_timing();
-    }
-
-    /// Allows the segments of proportional rate reduction on this event, after `delivered` bytes were delivered.
-    pub(crate) fn reduce(&mut self, prr: &mut Prr, delivered: u64, safe: bool) {
-        let pipe = self.in_network();
-        self.cwnd = pipe + prr.on_delivered(self.segments(delivered), pipe, safe);
     }
 
     /// Ends a recovery that inflated the window.

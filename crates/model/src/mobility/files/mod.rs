@@ -1,0 +1,22 @@
+//! Movement files.
+//!
+//! [`setdest`] reads the files of ns-2's setdest and of the many tools that write the same format, [`bonnmotion`] the
+//! native files of BonnMotion. Both can be compressed with gzip. The caller reads the bytes, because models do no
+//! input.
+//!
+//! Reading is strict. Every line that cannot be understood is counted, the first twenty are reported with their text,
+//! and reading ends at the thousandth. A position outside the area is an error: ns-2.35 stops with a Tcl error in the
+//! middle of the run when a destination lies outside. The plane is two-dimensional: a file whose heights differ is
+//! refused.
+
+mod bad_file;
+pub mod bonnmotion;
+mod movements;
+mod read;
+pub mod setdest;
+mod text;
+pub mod track;
+
+pub use self::bad_file::{BadFile, BadLine};
+pub use self::movements::{Movements, NodeChanges, Record};
+pub use self::text::{Dimensions, Format, Reading};

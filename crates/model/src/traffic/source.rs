@@ -1,0 +1,37 @@
+//! What a source of traffic is told, and what it offers.
+
+use hopyard_engine::Time;
+
+/// When a flow runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// The time from which on data is sent.
+    pub start: Time,
+    /// The time from which on no data is sent; [`Time::NEVER`] to send until the end of the run.
+    pub stop: Time,
+}
+
+/// The data that a source offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// This many bytes: a write to TCP, or one datagram of UDP.
+    Bytes(u64),
+    /// As many bytes as transport can take, until the source ends.
+    Unlimited,
+    /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
+    Last(u64),
+}
+
+/// A source of traffic.
+pub trait Traffic {
+    /// Handles the deadline. Must be called at the deadline only.
+    fn on_timer(&mut self, now: Time) -> Offer;
+
+    /// When `on_timer` must be called next; [`Time::NEVER`] if the source has ended.
+    fn deadline(&self) -> Time;
+}
+
+/// The deadline of a source of packets: the time of the next packet, or the stop if it is earlier.
+pub(super) fn packet_or_stop(next: Time, period: Period) -> Time {
+    next.min(period.stop)
+}

@@ -1,0 +1,13 @@
+//! What lies between TCP and a congestion control: the trait, its events and answers, and parts of congestion controls
+//! that are not variants.
+
+mod answer;
+mod congestion_control;
+mod event;
+pub mod hystart;
+mod view;
+
+pub use self::answer::{Answer, Cause, Decision, Restore, Sign};
+pub use self::congestion_control::CongestionControl;
+pub use self::event::{Ack, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
+pub use self::view::View;

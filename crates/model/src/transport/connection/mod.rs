@@ -1,0 +1,22 @@
+//! What a sender and its loss recovery share: parameters, segments, windows, timers, and what the congestion control is
+//! told and answers.
+
+mod answer;
+mod core;
+mod counters;
+mod frozen;
+mod header;
+mod loss;
+mod params;
+mod rate;
+mod report;
+mod rtt;
+mod sampling;
+mod scoreboard;
+mod window;
+
+pub use self::core::{Core, Judged};
+pub use self::counters::SenderCounters;
+pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
+pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit};
+pub use self::scoreboard::{Acked, Board, Segment};

@@ -1,0 +1,98 @@
+//! What the congestion control is told.
+
+use super::core::{Core, Judged};
+use super::scoreboard::Acked;
+use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+
+impl Core {
+    /// The state that the congestion control can read.
+    #[inline]
+    pub(crate) fn view(&self) -> View {
+        View {
+            now: self.now,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            inflation: self.inflation,
+            advertised: self.segments(self.advertised()),
+            flight: self.flight(),
+            pipe: self.in_network(),
+            recovering: self.recovering,
+            lost: self.segments(self.lost),
+            app_limited: self.board.next() >= self.board.len() && self.unsent() == 0,
+            segment: self.mss,
+            una: self.board.una(),
+            next: self.board.next_seq(),
+            max: self.board.max(),
+            duplicates: self.duplicates,
+            duplicate_threshold: self.params.duplicate_threshold,
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.timeout(),
+            hops: self.hops,
+            ack_hops: self.ack_hops,
+            link_rate: self.link_rate,
+        }
+    }
+
+    /// Tells the congestion control about newly acknowledged data.
+    #[inline]
+    pub(crate) fn grow(&mut self, control: &mut Controller, acked: &Acked, phase: Phase) {
+        let ack = Ack {
+            bytes: acked.bytes,
+            delivered: acked.delivered,
+            segments: acked.segments,
+            round_trip: acked.round_trip,
+            newest_round_trip: acked.newest_round_trip,
+            phase,
+            duplicates: self.prior_duplicates,
+            window_limited: self.window_limited,
+            rate: self.rate(),
+        };
+        let answer = control.on_ack(&ack, &self.view());
+        self.apply(answer);
+        if ack.rate.is_some() && control.limits_itself() {
+            self.mark_app_limited();
+        }
+    }
+
+    /// Tells the congestion control about a duplicate acknowledgement.
+    pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
+        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
+        let answer = control.on_duplicate(&duplicate, &self.view());
+        self.apply(answer);
+        if duplicate.rate.is_some() && control.limits_itself() {
+            self.mark_app_limited();
+        }
+    }
+
+    /// Tells the congestion control that the segment at `index` is lost.
+    pub(crate) fn report_loss(&mut self, control: &mut Controller, index: usize) {
+        self.report(control, index, self.view());
+    }
+
+    /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
+    /// the earlier reduction allowed as many new ones.
+    pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
+        let view = self.view();
+        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
+    }
+
+    fn report(&mut self, control: &mut Controller, index: usize, view: View) {
+        let Some(first) = self.board.get(index) else { return };
+        let loss = Loss { sent: first.sent, transmissions: first.transmissions };
+        let answer = control.on_loss(&loss, &view);
+        self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
+        self.judge(control);
+        self.apply(answer);
+        self.counters.fast_retransmits += 1;
+    }
+
+    /// Records how the congestion control classified the loss that it has just answered.
+    pub(crate) fn judge(&mut self, control: &mut Controller) {
+        if let Some(decision) = control.decision()
+            && let Some(first) = self.board.get(0)
+        {
+            let (sent, transmissions) = (first.sent, first.transmissions);
+            self.judged.push(Judged { at: self.now, seq: self.una(), sent, transmissions, decision });
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Samples of the delivery rate, for a congestion control that asks for them.
+
+use super::core::Core;
+use crate::packet::TcpHeader;
+use crate::transport::congestion::RateSample;
+
+impl Core {
+    /// Starts to sample the delivery rate.
+    pub(crate) fn sample_rate(&mut self) {
+        self.sampler = Some(Box::default());
+    }
+
+    /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
+    #[inline]
+    pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
+        if self.sampler.is_none() {
+            return;
+        }
+        let pipe = self.in_network();
+        if let Some(sampler) = &mut self.sampler {
+            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));
+        }
+    }
+
+    /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent now.
+    #[inline]
+    pub(crate) fn stamp(&mut self, index: usize) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.on_sent(index, self.board.is_empty(), self.now);
+        }
+    }
+
+    /// The sample for the congestion control.
+    #[inline]
+    pub(super) fn rate(&mut self) -> Option<RateSample> {
+        let mut sample = self.rate.take()?;
+        sample.newly_lost = self.sampler.as_mut().map_or(0, |sampler| sampler.newly_lost(self.lost));
+        Some(sample)
+    }
+
+    /// Marks rate samples as limited by the application while the application or the congestion control sends less than
+    /// it could.
+    #[inline]
+    pub(crate) fn mark_app_limited(&mut self) {
+        let pipe = self.in_network();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.mark_app_limited((pipe * f64::from(self.mss)) as u64);
+        }
+    }
+
+    /// Called when nothing more is sent on this event: checks whether the reason is a lack of data (§3.4 of the draft
+    /// that `rate.rs` names).
+    #[inline]
+    pub(crate) fn note_silence(&mut self) {
+        if self.sampler.is_some()
+            && self.new_payload() == 0
+            && self.board.next() >= self.board.len()
+            && self.board.lost() == 0
+            && self.in_network() < self.cwnd
+        {
+            self.mark_app_limited();
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What other layers tell TCP.
+
+/// Information of the network layer for a sender: the named values and events that cross layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// The route to the receiver is lost.
+    RouteLost,
+    /// A route to the receiver is available again.
+    RouteRestored,
+    /// The route to the receiver now has this many hops.
+    HopCount(u8),
+    /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only
+    /// to variants that ask for it.
+    Unreachable {
+        /// The segment's first sequence number.
+        seq: u64,
+    },
+}

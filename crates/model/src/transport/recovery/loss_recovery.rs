@@ -1,0 +1,44 @@
+//! The trait of every loss recovery.
+
+use hopyard_engine::Time;
+
+use crate::packet::TcpHeader;
+use crate::transport::congestion::Controller;
+use crate::transport::connection::{Acked, Core};
+
+/// An event for a recovery: the acknowledgement's header and what it covers.
+pub(crate) struct Arrival<'a> {
+    pub header: &'a TcpHeader,
+    pub acked: Acked,
+}
+
+/// What a recovery does on each event.
+pub(crate) trait LossRecovery {
+    /// An acknowledgement arrived that the scoreboard has not processed yet.
+    fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
+
+    /// New data was acknowledged, and the scoreboard has processed it.
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
+
+    /// A duplicate acknowledgement arrived.
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader);
+
+    /// The retransmission timer has expired. The following steps are the same for all recoveries.
+    fn on_timeout(&mut self, core: &mut Core);
+
+    /// The next segment in normal order, counted from the first unacknowledged one, if the window has room.
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        core.next_in_window()
+    }
+
+    /// The segment that `next` returned was sent.
+    fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
+
+    /// When `on_timer` must be called.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline has been reached, or the call is early.
+    fn on_timer(&mut self, _core: &mut Core, _control: &mut Controller) {}
+}
