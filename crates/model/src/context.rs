@@ -295,6 +295,10 @@ pub struct Context {
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
     /// The single losses of flows whose sender distinguishes causes of loss.
     pub losses: LossLog,
+    /// Whether somebody watches the run.
+    pub is_watched: bool,
+    /// The packets dropped since the probe was last told, if somebody watches.
+    pub dropped: Vec<(NodeId, Packet, DropReason)>,
 }
 
 impl Context {
@@ -363,6 +367,9 @@ impl Context {
                 self.flow_drops.resize(flow + 1, [0; DropReason::ALL.len()]);
             }
             self.flow_drops[flow][reason as usize] += 1;
+        }
+        if self.is_watched {
+            self.dropped.push((node, packet, reason));
         }
     }
 

@@ -5,6 +5,24 @@ use hopyard_engine::Span;
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
 
+/// The header of a frame, as its MAC fills it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Request to send (IEEE 802.11).
+    Rts,
+    /// Clear to send (IEEE 802.11).
+    Cts,
+    /// Acknowledgement (IEEE 802.11).
+    Ack,
+    /// A frame with a packet.
+    Data {
+        /// The transmitter's sequence number.
+        sequence: u16,
+        /// Whether the frame was sent before.
+        retry: bool,
+    },
+}
+
 /// A frame on the air. `C` holds the fields that only its MAC knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<C> {

@@ -92,7 +92,7 @@ fn dropped(outcome: &Outcome, kind: &str, reason: &str) -> u64 {
 fn a_packet_whose_time_to_live_is_used_up_is_counted_as_that() {
     for (ttl, arrives) in [(2, false), (3, true)] {
         let mut spec = network("rfc", "static", &chain(4, 200.0));
-        let params = static_routes::Params { routes: Vec::new(), others: static_routes::Others::Chain };
+        let params = static_routes::Params { routes: Vec::new(), others: Others::Chain };
         for node in &mut spec.nodes {
             node.routing = routing::Config::StaticRoutes(params.clone());
         }

@@ -3,15 +3,18 @@
 
 mod common;
 
-use hopyard_engine::Span;
 use hopyard_engine::units::Ratio;
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::context::DropReason;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{FlowRow, Outcome};
+use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception};
+use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::radio::propagation::{self, log_distance};
 use hopyard_model::transport::congestion;
-use hopyard_model::world::{Quantity, Spec, Transport};
+use hopyard_model::world::{Advanced, Quantity, Spec, Transport, Watch, World};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
@@ -200,4 +203,48 @@ fn shadowing_is_drawn_anew_and_from_the_seed() {
     let (some, failures) = arrived(1, 8.0);
     assert!(some > 0 && failures > 20, "{some} arrived, {failures} failures");
     assert_ne!(arrived(1, 8.0), arrived(2, 8.0));
+}
+
+/// A world that is stopped at many instants, and goes on, has the digest of a run without a stop; with a probe too.
+#[test]
+fn steps_and_probes_do_not_change_a_run() {
+    #[derive(Debug, Default)]
+    struct Everything {
+        sent: u64,
+        received: u64,
+        dropped: u64,
+        delivered: u64,
+    }
+    impl Probe for Everything {
+        fn on_sent(&mut self, _: Time, _: InterfaceId, _: &FrameView<'_>) {
+            self.sent += 1;
+        }
+        fn on_received(&mut self, _: Time, _: InterfaceId, _: &FrameView<'_>, _: Reception, power: f64) {
+            assert!(power > 0.0);
+            self.received += 1;
+        }
+        fn on_drop(&mut self, _: Time, _: NodeId, _: &Packet, _: DropReason) {
+            self.dropped += 1;
+        }
+        fn on_delivered(&mut self, _: Time, _: NodeId, _: &Packet) {
+            self.delivered += 1;
+        }
+    }
+    for (name, spec) in scenarios::all() {
+        let whole = run(&spec);
+        let mut world = World::with_probe(&spec, (Everything::default(), ())).expect("a world");
+        let watch = Watch::default();
+        let step = spec.duration.mul_f64(1.0 / 97.0);
+        let mut until = Time::ZERO + step;
+        while world.advance(until, &watch) == Advanced::Reached {
+            assert_eq!(world.now(), until);
+            until += step;
+        }
+        assert_eq!(world.digest(), whole.digest, "{name}");
+        let (outcome, (probe, ())) = world.finish().expect("packets add up");
+        assert_eq!((outcome.digest, outcome.flows == whole.flows), (whole.digest, true), "{name}");
+        let dropped: u64 = outcome.drops.iter().map(|row| row.count).sum();
+        assert_eq!((probe.sent, probe.dropped), (outcome.frames, dropped), "{name}");
+        assert!(probe.delivered > 0 && (probe.received > 0 || outcome.frames == 0), "{name}: {probe:?}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::address::InterfaceId;
 use crate::context::Context;
 use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
+use crate::observe::Probe;
 use crate::packet::PacketId;
 use crate::radio::medium::{TransmissionId, Walk};
 
@@ -54,7 +55,11 @@ impl AnyChannel {
 
     /// See [`Channel::on_wakeup`].
     #[inline]
-    pub fn on_wakeup<E: From<Scheduled> + Copy>(&mut self, station: usize, around: Surroundings<'_, E>) -> bool {
+    pub fn on_wakeup<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        station: usize,
+        around: Surroundings<'_, E, P>,
+    ) -> bool {
         each!(self, channel => channel.on_wakeup(station, around))
     }
 
@@ -66,7 +71,11 @@ impl AnyChannel {
 
     /// See [`Channel::walk`].
     #[inline]
-    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: Surroundings<'_, E>) -> Walk {
+    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        id: TransmissionId,
+        around: Surroundings<'_, E, P>,
+    ) -> Walk {
         each!(self, channel => channel.walk(id, around))
     }
 

@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counters, Identity, Mac, Outgoing};
 use crate::mobility::{Leg, Position};
+use crate::observe::{FrameView, Probe, Reception};
 use crate::packet::{Body, PacketId};
 use crate::radio::medium::{Ended, Listener, Medium, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
@@ -49,7 +50,7 @@ pub enum Scheduled {
 
 /// What surrounds a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]
-pub struct Surroundings<'a, E> {
+pub struct Surroundings<'a, E, P> {
     /// The event queue.
     pub queue: &'a mut Queue<E>,
     /// Packets, actions and the time.
@@ -60,6 +61,8 @@ pub struct Surroundings<'a, E> {
     pub end: Time,
     /// Whether each edge has an event of its own.
     pub exact: bool,
+    /// Who watches.
+    pub probe: &'a mut P,
 }
 
 /// A station that a channel is made with.
@@ -160,7 +163,11 @@ impl<M: Mac> Channel<M> {
     /// The wake-up of a station's MAC. If the result is true, the deadline was reached: the caller carries out the
     /// actions, and then calls [`Channel::arm`].
     #[inline]
-    pub fn on_wakeup<E: From<Scheduled> + Copy>(&mut self, station: usize, around: Surroundings<'_, E>) -> bool {
+    pub fn on_wakeup<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        station: usize,
+        around: Surroundings<'_, E, P>,
+    ) -> bool {
         match self.wakeups[station].fire(around.cx.now) {
             Fired::Due => {
                 if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
@@ -186,13 +193,16 @@ impl<M: Mac> Channel<M> {
     }
 
     /// Starts the transmission of a frame.
-    fn transmit<E: From<Scheduled> + Copy>(
+    fn transmit<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         station: usize,
         frame: Frame<M::Control>,
-        around: Surroundings<'_, E>,
+        around: Surroundings<'_, E, P>,
     ) {
-        let Surroundings { queue, cx, exact, .. } = around;
+        let Surroundings { queue, cx, exact, probe, .. } = around;
+        if P::WATCHES {
+            probe.on_sent(cx.now, frame.transmitter, &view(&frame, cx));
+        }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
         match self.medium.transmit(station, frame, cx.now, queue) {
@@ -218,13 +228,18 @@ impl<M: Mac> Channel<M> {
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
     /// first.
     #[inline]
-    pub fn walk<E: From<Scheduled> + Copy>(&mut self, id: TransmissionId, around: Surroundings<'_, E>) -> Walk {
-        let Surroundings { queue, cx, receive_path, end, exact } = around;
+    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        id: TransmissionId,
+        around: Surroundings<'_, E, P>,
+    ) -> Walk {
+        let Surroundings { queue, cx, receive_path, end, exact, probe } = around;
         let mut listener = Macs {
             queue,
             cx,
             receive_path,
             end,
+            probe,
             channel: self.id,
             macs: &mut self.macs,
             wakeups: &mut self.wakeups,
@@ -303,11 +318,12 @@ impl<M: Mac> Channel<M> {
 }
 
 /// The MACs of all stations, as the medium sees them.
-struct Macs<'a, M: Mac, E> {
+struct Macs<'a, M: Mac, E, P> {
     queue: &'a mut Queue<E>,
     cx: &'a mut Context,
     receive_path: &'a mut ReceivePath,
     end: Time,
+    probe: &'a mut P,
     channel: ChannelId,
     macs: &'a mut [M],
     wakeups: &'a mut [Wakeup],
@@ -316,7 +332,7 @@ struct Macs<'a, M: Mac, E> {
     received: bool,
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, M, E> {
+impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
     #[inline]
@@ -338,7 +354,7 @@ impl<M: Mac, E: From<Scheduled> + Copy> Macs<'_, M, E> {
     }
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, M, E> {
+impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<'_, M, E, P> {
     #[inline]
     fn comes_first(&self, at: Time, order: Order) -> bool {
         at <= self.end && self.queue.comes_first(at, order)
@@ -359,7 +375,17 @@ impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, M, E> 
     }
 
     #[inline]
-    fn on_end(&mut self, station: usize, end: End, frame: &Frame<M::Control>, now: Time) -> bool {
+    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> bool {
+        if P::WATCHES {
+            let reception = match end.verdict {
+                Verdict::Decoded => Some(Reception::Decoded),
+                Verdict::Error => Some(Reception::Damaged),
+                Verdict::Missed => None,
+            };
+            if let Some(reception) = reception {
+                self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
+            }
+        }
         let mac = &mut self.macs[station];
         let mine = frame.receiver == self.interfaces[station];
         match end.verdict {
@@ -387,6 +413,19 @@ impl<M: Mac, E: From<Scheduled> + Copy> Listener<M::Control> for Macs<'_, M, E> 
     #[inline]
     fn take_received(&mut self) -> bool {
         self.received
+    }
+}
+
+/// A frame, as a probe sees it.
+fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
+    FrameView {
+        header: frame.control.header(),
+        transmitter: frame.transmitter,
+        receiver: frame.receiver,
+        duration: frame.control.duration(),
+        airtime: frame.airtime,
+        rate: frame.rate,
+        packet: frame.packet.map(|packet| &cx.packets[packet]),
     }
 }
 

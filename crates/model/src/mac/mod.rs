@@ -15,7 +15,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
-use crate::frame::Frame;
+use crate::frame::{Frame, Header};
 use crate::packet::PacketId;
 use crate::params::{Fault, Params};
 
@@ -59,6 +59,14 @@ macs!(config);
 pub trait Control: Copy + Debug {
     /// The number of the kind of frame, for the digest: 0 to 3.
     fn kind(&self) -> u8;
+
+    /// What a probe is told of it.
+    fn header(&self) -> Header;
+
+    /// How long the exchange continues after the frame.
+    fn duration(&self) -> Span {
+        Span::ZERO
+    }
 }
 
 /// A packet that the link gives to the MAC.

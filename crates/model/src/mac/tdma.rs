@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::{Counters, Identity, Mac, Outgoing};
 use crate::address::NodeId;
 use crate::context::{Action, Context, DropReason};
+use crate::frame::Header;
 use crate::packet::PacketId;
 use crate::params::{self, Fault};
 
@@ -146,6 +147,10 @@ pub struct Control;
 impl super::Control for Control {
     fn kind(&self) -> u8 {
         0
+    }
+
+    fn header(&self) -> Header {
+        Header::Data { sequence: 0, retry: false }
     }
 }
 

@@ -4,7 +4,9 @@
 
 pub mod capture;
 mod flow;
+mod probe;
 mod results;
 
 pub use flow::FlowMeter;
+pub use probe::{FrameView, Probe, Reception};
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};

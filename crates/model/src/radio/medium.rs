@@ -72,8 +72,8 @@ pub trait Listener<C> {
     /// What the beginning of a signal means at a station.
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time);
 
-    /// What the end of a signal means at a station. Returns whether there is work to do before the next edge.
-    fn on_end(&mut self, station: usize, end: End, frame: &Frame<C>, now: Time) -> bool;
+    /// What the end of a signal of this power, in watts, means at a station. Returns whether there is work to do before the next edge.
+    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> bool;
 
     /// Whether the receiver has decoded the frame since the last call.
     fn take_received(&mut self) -> bool {
@@ -358,7 +358,8 @@ impl<C: Copy> Medium<C> {
             *next += 1;
             let rng = &mut reception[hearer.station as usize];
             let end = radios[hearer.station as usize].end(id.0, hearer.power, at, receiver, rng);
-            if (end.idle || end.verdict != Verdict::Missed) && listener.on_end(hearer.station as usize, end, frame, at)
+            if (end.idle || end.verdict != Verdict::Missed)
+                && listener.on_end(hearer.station as usize, end, hearer.power, frame, at)
             {
                 break;
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Event, World};
 use crate::channel::AnyChannel;
 use crate::link::Link;
+use crate::observe::Probe;
 use crate::packet::PacketId;
 use crate::routing::Routing;
 
@@ -24,7 +25,7 @@ pub struct Unaccounted {
     detail: String,
 }
 
-impl World {
+impl<P: Probe> World<P> {
     /// Compares the account with the packets in every place that can hold one.
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();

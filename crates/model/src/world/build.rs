@@ -16,7 +16,7 @@ use crate::context::{Context, Owners};
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
-use crate::observe::FlowMeter;
+use crate::observe::{FlowMeter, Probe};
 use crate::routing::{Connectivity, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
@@ -64,11 +64,21 @@ pub enum BuildError {
 }
 
 impl World {
+    /// The world of a specification, at time zero, which nobody watches.
+    ///
+    /// # Errors
+    /// As [`World::with_probe`].
+    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+        Self::with_probe(spec, ())
+    }
+}
+
+impl<P: Probe> World<P> {
     /// The world of a specification, at time zero.
     ///
     /// # Errors
     /// When a flow or wire names a node that does not exist, or a movement file lacks a node.
-    pub fn new(spec: &Spec) -> Result<Self, BuildError> {
+    pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
         check_ends(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
@@ -140,9 +150,13 @@ impl World {
         let plan =
             Plan { radio: &spec.radio, propagation: &spec.propagation, mac: &spec.mac, search: spec.medium.search };
         let mut world = Self {
-            cx: Context { owners, ..Context::default() },
+            probe,
+            cx: Context { owners, is_watched: P::WATCHES, ..Context::default() },
             queue,
             end: Time::ZERO + spec.duration,
+            horizon: Time::ZERO,
+            started: false,
+            cancelled: false,
             seed: spec.seed,
             run: spec.run,
             nodes,

@@ -8,7 +8,7 @@ use super::World;
 use super::flow::Endpoints;
 use crate::address::{Address, NodeId};
 use crate::context::{Break, DropReason, Lost};
-use crate::observe::{DecisionRow, TrueCause};
+use crate::observe::{DecisionRow, Probe, TrueCause};
 use crate::packet::{Body, PacketId, PacketKind};
 use crate::routing::Routing;
 use crate::transport::congestion::Sign;
@@ -30,7 +30,7 @@ impl Fate {
     }
 }
 
-impl World {
+impl<P: Probe> World<P> {
     /// Begins to record the losses of flows whose senders distinguish causes of loss.
     pub(super) fn watch_losses(&mut self) {
         for (number, flow) in self.flows.iter_mut().enumerate() {

@@ -15,11 +15,12 @@ use crate::link::receive_path::Arriving;
 use crate::link::wired::Direction;
 use crate::mac::Outgoing;
 use crate::mobility::Mobility;
+use crate::observe::Probe;
 use crate::packet::{Body, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{Connectivity, Routing};
 
-impl World {
+impl<P: Probe> World<P> {
     /// Starts all protocols and traffic at time zero.
     pub(super) fn start(&mut self) {
         self.look_at_connectivity();
@@ -181,6 +182,9 @@ impl World {
             }
             Attachment::Wire { wire, direction } => {
                 let (wire, direction) = (*wire, *direction);
+                if P::WATCHES {
+                    self.probe.on_wire_sent(self.cx.now, interface, &self.cx.packets[packet]);
+                }
                 self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
                 self.arm_wire(wire);
             }
@@ -277,13 +281,14 @@ impl World {
 
     /// The channels, and what surrounds them.
     #[inline]
-    fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event>) {
+    fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event, P>) {
         let around = Surroundings {
             queue: &mut self.queue,
             cx: &mut self.cx,
             receive_path: &mut self.receive_path,
-            end: self.end,
+            end: self.horizon,
             exact: self.exact,
+            probe: &mut self.probe,
         };
         (&mut self.channels, around)
     }
@@ -302,7 +307,7 @@ impl World {
                         return;
                     }
                     let (at, order) = self.channels[channel.index()].next_edge(transmission);
-                    if at <= self.end && self.queue.comes_first(at, order) {
+                    if at <= self.horizon && self.queue.comes_first(at, order) {
                         self.cx.now = at;
                         continue;
                     }
@@ -316,7 +321,7 @@ impl World {
             }
             // Another event comes first. Often it is an edge of a transmission that began within the same microsecond.
             match self.queue.next_time() {
-                Some(time) if time <= self.end => {}
+                Some(time) if time <= self.horizon => {}
                 _ => return self.queue.push_ordered(at, order, edge),
             }
             let (now, event) = self.queue.replace_first(at, order, edge);
@@ -362,7 +367,7 @@ impl World {
             self.receive(arriving.interface, arriving.packet, arriving.from);
             self.drain();
             let Some(&Arriving { at, order, .. }) = self.receive_path.front() else { return };
-            if at > self.end || !self.queue.comes_first(at, order) {
+            if at > self.horizon || !self.queue.comes_first(at, order) {
                 return self.queue.push_ordered(at, order, Event::Enter);
             }
             self.cx.now = at;
@@ -374,6 +379,9 @@ impl World {
     fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         let (node, from) = (self.interfaces[interface.index()].node, Address::from(from));
         let n = node.index();
+        if P::WATCHES && matches!(self.interfaces[interface.index()].attachment, Attachment::Wire { .. }) {
+            self.probe.on_wire_received(self.cx.now, interface, &self.cx.packets[packet]);
+        }
         let Context { packets, owners, .. } = &mut self.cx;
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
@@ -394,6 +402,10 @@ impl World {
         let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         self.note_break(node, packet, next_hop);
+        if P::WATCHES {
+            let in_range = self.reaches(node, next_hop);
+            self.probe.on_link_failure(self.cx.now, node, next_hop, &self.cx.packets[packet], in_range);
+        }
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
             self.cx.drop_packet(node, packet, self.cx.link_failure);
             return;
@@ -416,8 +428,21 @@ impl World {
         }
     }
 
+    /// Tells the probe which packets were dropped.
+    #[inline]
+    pub(super) fn tell_drops(&mut self) {
+        if P::WATCHES {
+            for (node, packet, reason) in self.cx.dropped.drain(..) {
+                self.probe.on_drop(self.cx.now, node, &packet, reason);
+            }
+        }
+    }
+
     fn next_leg(&mut self, node: usize) {
         let leg = self.nodes[node].mobility.next_leg();
+        if P::WATCHES {
+            self.probe.on_leg(NodeId(node as u32), &leg);
+        }
         for place in 0..=self.nodes[node].further.len() {
             let interface = place.checked_sub(1).map_or(node, |place| self.nodes[node].further[place].index());
             if let Attachment::Radio { channel, station, .. } = &self.interfaces[interface].attachment {

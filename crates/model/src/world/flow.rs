@@ -8,7 +8,7 @@ use super::{Event, Quantity, RuleFailure, World};
 use crate::address::{Address, NodeId};
 use crate::context::DropReason;
 use crate::ip::Way;
-use crate::observe::{FlowMeter, SeriesRow};
+use crate::observe::{FlowMeter, Probe, SeriesRow};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
 use crate::routing::Routing;
 use crate::traffic::{Offer, Source, Traffic};
@@ -73,7 +73,7 @@ pub(super) enum Endpoints {
     Tcp { sender: Box<TcpSender>, receiver: Box<TcpReceiver> },
 }
 
-impl World {
+impl<P: Probe> World<P> {
     pub(super) fn arm_source(&mut self, flow: usize) {
         let it = &mut self.flows[flow];
         let transport = match &it.transport {
@@ -154,6 +154,9 @@ impl World {
                 it.meter.on_sent(if header.retransmission { 0 } else { header.len }, now);
             }
             let (from, to) = (it.from, it.to);
+            if P::WATCHES {
+                self.probe.on_segment(now, FlowId(flow as u32), &header, &sender.state());
+            }
             self.originate(flow, from, to, size, Body::Tcp(header));
         }
         let it = &mut self.flows[flow];
@@ -173,7 +176,7 @@ impl World {
         if self.failure.is_none() {
             self.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });
             // The other events of this instant are harmless, because the failed rule is not called again.
-            self.end = self.cx.now;
+            (self.end, self.horizon) = (self.cx.now, self.cx.now);
         }
     }
 
@@ -210,6 +213,9 @@ impl World {
             hops: 0,
             body,
         });
+        if P::WATCHES {
+            self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
+        }
         self.route(source, packet);
         self.arm_routing(source.index());
     }
@@ -223,6 +229,9 @@ impl World {
         };
         let to_sink = node == it.to;
         let packet = self.cx.deliver(packet);
+        if P::WATCHES {
+            self.probe.on_delivered(self.cx.now, node, &packet);
+        }
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {
             Body::Tcp(header) if to_sink => self.on_data(flow, &packet, &header),

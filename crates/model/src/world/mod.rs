@@ -31,7 +31,7 @@ use crate::ip::Table;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
-use crate::observe::{DecisionRow, Outcome, SeriesRow};
+use crate::observe::{DecisionRow, Outcome, Probe, SeriesRow};
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
@@ -124,12 +124,18 @@ struct WiredLink {
     wakeup: Wakeup,
 }
 
-/// A network, from its first event to its last.
+/// A network, from its first event to its last. `P` is the probe that watches it.
 #[derive(Debug)]
-pub struct World {
+pub struct World<P: Probe = ()> {
+    probe: P,
     cx: Context,
     queue: Queue<Event>,
+    /// When the run ends.
     end: Time,
+    /// Until when the events are carried out now.
+    horizon: Time,
+    started: bool,
+    cancelled: bool,
     seed: u64,
     run: u64,
     nodes: Vec<Node>,
@@ -208,41 +214,89 @@ impl Watch {
 /// The watch is read and updated after this many events.
 const WATCH_EVERY: u64 = 4096;
 
-impl World {
+/// How far a world has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advanced {
+    /// It has reached the time that was asked for; more events follow.
+    Reached,
+    /// It has reached the end of the run.
+    Ended,
+    /// The watch asked to stop.
+    Cancelled,
+}
+
+impl<P: Probe> World<P> {
     /// Runs to the end, or until the watch asks to stop, and returns the results.
     ///
-    /// # Errors When the packets do not add up, which is a defect of the simulator (the error names seed, run and
-    /// event), or when a user's congestion control fails.
-    pub fn run(mut self, watch: &Watch) -> Result<Outcome, RunError> {
-        self.start();
-        let mut cancelled = false;
-        let mut look = WATCH_EVERY;
-        while let Some((time, event)) = self.queue.pop() {
-            if time > self.end {
-                // The event is put back, because the account counts its packet.
-                self.queue.push(time, event);
-                break;
-            }
+    /// # Errors
+    /// As [`World::finish`].
+    pub fn run(self, watch: &Watch) -> Result<Outcome, RunError> {
+        self.run_watched(watch).map(|(outcome, _)| outcome)
+    }
+
+    /// As [`World::run`], and returns the probe too.
+    ///
+    /// # Errors
+    /// As [`World::finish`].
+    pub fn run_watched(mut self, watch: &Watch) -> Result<(Outcome, P), RunError> {
+        self.advance(Time::NEVER, watch);
+        self.finish()
+    }
+
+    /// Carries out all events up to and including those at `until`. The time is `until` afterwards, or the end of the
+    /// run if that is earlier. The digest of a run does not depend on the steps in which it is made.
+    pub fn advance(&mut self, until: Time, watch: &Watch) -> Advanced {
+        if !self.started {
+            self.started = true;
+            self.start();
+            self.tell_drops();
+        }
+        self.horizon = until.min(self.end);
+        let mut look = self.events + WATCH_EVERY;
+        while self.queue.next_time().is_some_and(|time| time <= self.horizon)
+            && let Some((time, event)) = self.queue.pop()
+        {
             self.cx.now = time;
             self.events += 1;
             self.handle(event);
+            self.tell_drops();
             if self.events >= look {
                 look = self.events + WATCH_EVERY;
                 watch.simulated.store(time.nanos(), Ordering::Relaxed);
                 if watch.is_cancelled() {
-                    cancelled = true;
-                    break;
+                    self.cancelled = true;
+                    return Advanced::Cancelled;
                 }
             }
         }
-        if !cancelled {
-            self.cx.now = self.end;
-        }
+        self.cx.now = self.cx.now.max(self.horizon);
         watch.simulated.store(self.cx.now.nanos(), Ordering::Relaxed);
+        if self.horizon < self.end { Advanced::Reached } else { Advanced::Ended }
+    }
+
+    /// The simulated time.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.cx.now
+    }
+
+    /// The digest of all that has happened so far.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        self.cx.digest.value()
+    }
+
+    /// Ends the run at the time that it has reached, and returns the results and the probe.
+    ///
+    /// # Errors
+    /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or
+    /// when a user's congestion control failed.
+    pub fn finish(mut self) -> Result<(Outcome, P), RunError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure.into());
         }
         self.check_account()?;
+        let cancelled = self.cancelled || self.cx.now < self.end;
         Ok(self.report(cancelled))
     }
 }

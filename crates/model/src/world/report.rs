@@ -8,7 +8,7 @@ use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::context::DropReason;
 use crate::mac::Counters;
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome};
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe};
 use crate::packet::{Packet, PacketKind};
 
 /// Data packets of a flow that are still on the way.
@@ -19,8 +19,8 @@ struct Left {
     queued: u64,
 }
 
-impl World {
-    pub(super) fn report(mut self, cancelled: bool) -> Outcome {
+impl<P: Probe> World<P> {
+    pub(super) fn report(mut self, cancelled: bool) -> (Outcome, P) {
         let mut left = vec![Left::default(); self.flows.len()];
         let mut count = |packet: &Packet, field: fn(&mut Left) -> &mut u64| {
             if packet.kind() == PacketKind::Data
@@ -36,7 +36,7 @@ impl World {
             count(&self.cx.packets[packet], |left| &mut left.queued);
         }
         let edges: u64 = self.channels.iter().map(AnyChannel::edges).sum();
-        Outcome {
+        let outcome = Outcome {
             digest: self.cx.digest.value(),
             events: self.events - self.queued_edges + edges,
             frames: self.channels.iter().map(AnyChannel::frames).sum(),
@@ -49,7 +49,8 @@ impl World {
             drops: self.drop_rows(),
             series: std::mem::take(&mut self.series),
             decisions: std::mem::take(&mut self.decisions),
-        }
+        };
+        (outcome, self.probe)
     }
 
     fn flow_row(&self, number: usize, left: Left) -> FlowRow {

@@ -27,13 +27,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("radio", &["mobility", "frame"]),
     ("mac", &["frame"]),
     ("link", &[]),
-    ("channel", &["mobility", "frame", "radio", "mac", "link"]),
     ("ip", &[]),
     // Oracles look at the true connectivity, which is of places.
     ("routing", &["mobility"]),
     ("transport", &[]),
     ("traffic", &[]),
-    ("observe", &["transport"]),
+    ("observe", &["mobility", "frame", "transport"]),
+    ("channel", &["mobility", "frame", "radio", "mac", "link", "observe"]),
 ];
 
 /// The crates, from the bottom up, with those of the workspace that each may name.

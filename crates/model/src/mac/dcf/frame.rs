@@ -2,6 +2,7 @@
 
 use hopyard_engine::Span;
 
+use crate::frame::Header;
 use crate::mac;
 
 /// The kinds of frame.
@@ -33,6 +34,19 @@ pub struct Control {
 impl mac::Control for Control {
     fn kind(&self) -> u8 {
         self.kind as u8
+    }
+
+    fn header(&self) -> Header {
+        match self.kind {
+            FrameKind::Rts => Header::Rts,
+            FrameKind::Cts => Header::Cts,
+            FrameKind::Ack => Header::Ack,
+            FrameKind::Data => Header::Data { sequence: self.sequence, retry: self.retry },
+        }
+    }
+
+    fn duration(&self) -> Span {
+        self.duration
     }
 }
 

@@ -57,7 +57,7 @@ impl Listener<()> for Recorder {
         self.seen.push((station as u32, true, now.nanos()));
     }
 
-    fn on_end(&mut self, station: usize, end: End, _: &Frame<()>, now: Time) -> bool {
+    fn on_end(&mut self, station: usize, end: End, _: f64, _: &Frame<()>, now: Time) -> bool {
         assert!(end.idle);
         self.seen.push((station as u32, false, now.nanos()));
         false

@@ -1,0 +1,153 @@
+//! Probes: whoever watches a run.
+//!
+//! A world has one probe, of a type that is known when the program is compiled. `()` watches nothing and costs nothing,
+//! and a pair of probes is a probe. A probe sees everything and changes nothing: the digest of a run is the same with
+//! any probe.
+
+use hopyard_engine::{Span, Time};
+
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::context::DropReason;
+use crate::frame::Header;
+use crate::mobility::Leg;
+use crate::packet::{FlowId, Packet, TcpHeader};
+use crate::transport::tcp::SenderState;
+
+/// A frame, as a probe sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameView<'a> {
+    /// What the frame is.
+    pub header: Header,
+    /// The interface that sends it.
+    pub transmitter: InterfaceId,
+    /// The interface that it is for, or [`InterfaceId::BROADCAST`].
+    pub receiver: InterfaceId,
+    /// How long the exchange continues after the frame.
+    pub duration: Span,
+    /// The time on the air, preamble included.
+    pub airtime: Span,
+    /// Bits a second of the body.
+    pub rate: u32,
+    /// The packet in it.
+    pub packet: Option<&'a Packet>,
+}
+
+/// What became of a frame at a radio that could sense it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// It was decoded.
+    Decoded,
+    /// It was received in error.
+    Damaged,
+}
+
+/// What a probe is told. Every function has an empty default.
+pub trait Probe: std::fmt::Debug + Sized {
+    /// Whether it watches at all. If not, none of its functions is called.
+    const WATCHES: bool = true;
+
+    /// An interface begins to send a frame.
+    fn on_sent(&mut self, _now: Time, _interface: InterfaceId, _frame: &FrameView<'_>) {}
+
+    /// A frame has ended at the radio of an interface; `power` is that of its signal, in watts.
+    fn on_received(
+        &mut self,
+        _now: Time,
+        _interface: InterfaceId,
+        _frame: &FrameView<'_>,
+        _reception: Reception,
+        _power: f64,
+    ) {
+    }
+
+    /// A packet enters a wire at an interface.
+    fn on_wire_sent(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
+    /// A packet leaves a wire at an interface.
+    fn on_wire_received(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
+    /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
+    fn on_segment(&mut self, _now: Time, _flow: FlowId, _header: &TcpHeader, _state: &SenderState) {}
+
+    /// A packet is passed to IP at its source.
+    fn on_originated(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+
+    /// A packet has reached the node that it was for.
+    fn on_delivered(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+
+    /// A node drops a packet.
+    fn on_drop(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
+
+    /// A link gives a packet back; `in_range` says whether the neighbour could decode a frame that nothing disturbs.
+    fn on_link_failure(&mut self, _now: Time, _node: NodeId, _next_hop: Address, _packet: &Packet, _in_range: bool) {}
+
+    /// A node begins its next leg.
+    fn on_leg(&mut self, _node: NodeId, _leg: &Leg) {}
+}
+
+/// Watches nothing.
+impl Probe for () {
+    const WATCHES: bool = false;
+}
+
+/// Both watch.
+impl<A: Probe, B: Probe> Probe for (A, B) {
+    const WATCHES: bool = A::WATCHES || B::WATCHES;
+
+    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
+        self.0.on_sent(now, interface, frame);
+        self.1.on_sent(now, interface, frame);
+    }
+
+    fn on_received(
+        &mut self,
+        now: Time,
+        interface: InterfaceId,
+        frame: &FrameView<'_>,
+        reception: Reception,
+        power: f64,
+    ) {
+        self.0.on_received(now, interface, frame, reception, power);
+        self.1.on_received(now, interface, frame, reception, power);
+    }
+
+    fn on_wire_sent(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.0.on_wire_sent(now, interface, packet);
+        self.1.on_wire_sent(now, interface, packet);
+    }
+
+    fn on_wire_received(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.0.on_wire_received(now, interface, packet);
+        self.1.on_wire_received(now, interface, packet);
+    }
+
+    fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
+        self.0.on_segment(now, flow, header, state);
+        self.1.on_segment(now, flow, header, state);
+    }
+
+    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.on_originated(now, node, packet);
+        self.1.on_originated(now, node, packet);
+    }
+
+    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.on_delivered(now, node, packet);
+        self.1.on_delivered(now, node, packet);
+    }
+
+    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.0.on_drop(now, node, packet, reason);
+        self.1.on_drop(now, node, packet, reason);
+    }
+
+    fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
+        self.0.on_link_failure(now, node, next_hop, packet, in_range);
+        self.1.on_link_failure(now, node, next_hop, packet, in_range);
+    }
+
+    fn on_leg(&mut self, node: NodeId, leg: &Leg) {
+        self.0.on_leg(node, leg);
+        self.1.on_leg(node, leg);
+    }
+}
