@@ -8,12 +8,13 @@ mod tshark;
 
 use std::fs::File;
 use std::io::BufWriter;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power, Rate};
 use hopyard_model::address::{Address, InterfaceId};
-use hopyard_model::observe::capture::{self, Flow, Frame, FrameKind, Names, address_of, radiotap, station_of};
+use hopyard_model::observe::capture::{self, Flow, Frame, FrameKind, Names, radiotap, station_of};
 use hopyard_model::packet::{FlowId, Packet};
 use hopyard_model::params::{Params as _, RFC};
 use hopyard_model::transport::tcp;
@@ -27,6 +28,11 @@ use tshark::{assert_fields, assert_sound, capture_file, fields, objections, tsha
 
 fn create(file: &Path) -> Writer<BufWriter<File>> {
     Writer::create(file, &[]).expect("the folder for tests is there")
+}
+
+/// The address of an interface, in 10.0.0.0/8.
+fn address_of(address: Address) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0001 + address.0)
 }
 
 /// The bytes of a packet, with the usual names.

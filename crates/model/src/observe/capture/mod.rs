@@ -3,9 +3,8 @@
 //! The simulator passes typed headers and lengths. [`packet`] gives the bytes that a real node would send for them: a
 //! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`Frame`] puts them into an 802.11 frame.
 //!
-//! - An interface's number gives its addresses, and a flow's number its port, which is the same at both ends. [`Names`]
-//!   holds
-//!   these rules; [`address_of`], [`station_of`] and [`port_of`] are the usual ones.
+//! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`] and
+//!   [`port_of`] are the usual rules for link addresses and ports.
 //! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
 //! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits.
@@ -35,7 +34,7 @@ use crate::transport::tcp as tcp_model;
 /// By which names the interfaces and flows are known in a capture.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
-    /// The IP address; not asked for the broadcast address.
+    /// The IP address that the user knows ([`crate::context::Owners::name`]); not asked for the broadcast address.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
     /// The link address of an interface.
     pub station: &'a dyn Fn(InterfaceId) -> HardwareAddress,
@@ -77,20 +76,6 @@ impl Flow {
         // Parameters keep a segment within an IP packet.
         Self { port: port_of(id), segment_size: params.mss() as u16, sack, window_scale }
     }
-}
-
-/// The usual IP address: interface 0, the first of node 0, has 10.0.0.1, and interface 254 has 10.0.0.255. All are in
-/// 10.0.0.0/8.
-///
-/// # Panics
-/// If the network 10.0.0.0/8 has no address left for the interface.
-#[must_use]
-pub const fn address_of(address: Address) -> Ipv4Addr {
-    if address.is_broadcast() {
-        return Ipv4Addr::BROADCAST;
-    }
-    assert!(address.0 < 0x00ff_fffe, "10.0.0.0/8 has no more addresses");
-    Ipv4Addr::from_bits(0x0a00_0001 + address.0)
 }
 
 /// The usual link address of an interface: interface 0 has 02:00:00:00:00:01, a locally administered address.
