@@ -3,6 +3,7 @@
 //! Each test writes a capture, and compares what tshark finds in it with what was put in. Without tshark these
 //! comparisons are left out, and the tests say so; `.ci/run` installs it.
 
+mod runs;
 mod samples;
 mod tshark;
 
@@ -24,7 +25,7 @@ use hopyard_wire::ipv4::encapsulate;
 use hopyard_wire::pcapng::{Direction, LinkType, Writer};
 
 use samples::{Sample, connection, others, routing};
-use tshark::{assert_fields, assert_sound, capture_file, fields, objections, tshark};
+use tshark::{WARNING, assert_fields, assert_sound, capture_file, fields, objections, tshark};
 
 fn create(file: &Path) -> Writer<BufWriter<File>> {
     Writer::create(file, &[]).expect("the folder for tests is there")
@@ -222,7 +223,7 @@ fn wrong_bytes_are_noticed() {
         writer.packet(wire, 0, bytes, &[]).expect("room");
     }
     writer.finish().expect("room");
-    let Some(found) = objections(&file) else { return };
+    let Some(found) = objections(&file, WARNING) else { return };
     for number in ["1 ", "2 ", "3 "] {
         assert!(found.iter().any(|line| line.starts_with(number)), "packet {number}: {found:?}");
     }

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 
-/// Severity of Wireshark's remarks about packets ("expert information") from which on something is wrong.
-const WARNING: u32 = 0x0060_0000;
+// Severities of Wireshark's remarks about packets ("expert information").
+/// Something is unusual, such as a segment that was not captured.
+pub const WARNING: u32 = 0x0060_0000;
+/// Something is wrong.
+pub const ERROR: u32 = 0x0080_0000;
 
 /// Where a test writes its capture.
 pub fn capture_file(name: &str) -> PathBuf {
@@ -56,12 +59,13 @@ fn number(value: &str) -> String {
     value.split(',').map(word).collect::<Vec<_>>().join(",")
 }
 
-/// What Wireshark objects to in a capture: packets that are malformed, or about which it has a warning or worse.
-pub fn objections(file: &Path) -> Option<Vec<String>> {
+/// What Wireshark objects to in a capture: packets that are malformed, or about which it has a remark
+/// of this severity or a higher one.
+pub fn objections(file: &Path, severity: u32) -> Option<Vec<String>> {
     let names = ["frame.number", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
     let objects = |remark: &Vec<String>| {
         let mut severities = remark[2].split(',').filter(|severity| !severity.is_empty());
-        !remark[1].is_empty() || severities.any(|severity| severity.parse().unwrap_or(u32::MAX) >= WARNING)
+        !remark[1].is_empty() || severities.any(|one| one.parse().unwrap_or(u32::MAX) >= severity)
     };
     let remarks = fields(file, &names)?;
     let mut found: Vec<_> = remarks.into_iter().filter(objects).map(|remark| remark.join(" ")).collect();
@@ -74,7 +78,7 @@ pub fn objections(file: &Path) -> Option<Vec<String>> {
 
 /// Checks that Wireshark objects to nothing in a capture.
 pub fn assert_sound(file: &Path) {
-    if let Some(found) = objections(file) {
+    if let Some(found) = objections(file, WARNING) {
         assert_eq!(found, [""; 0], "{}", file.display());
     }
 }
