@@ -33,6 +33,23 @@ fn where_the_algorithm_is_the_same_so_are_segments_and_windows() {
     assert_eq!(compared, 3 * 4, "NewReno, CUBIC and Westwood+, one to four losses");
 }
 
+/// With proportional rate reduction and several losses, CUBIC's window is equal when the recovery begins. Then ns-3
+/// sends one new segment after a retransmission, not before it.
+#[test]
+fn a_proportional_reduction_begins_with_the_same_window() {
+    let mut compared = 0;
+    for case in cases().iter().filter(|case| case.tcp == "Cubic" && case.recovery == "prr" && case.drops.len() > 1) {
+        for rival in ns3::rivals(&case.tcp) {
+            let result = ns3::compare(&ns3::run(&rival.congestion, case), &case.sent);
+            let name = format!("{}, {:?}", rival.name, case.drops);
+            assert_eq!(result.first_difference, Some(43), "{name}");
+            assert!(result.window < 1e-4, "{name}: {}", result.window);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 2 * 3);
+}
+
 #[test]
 fn whatever_the_algorithm_the_losses_alone_are_sent_again() {
     for case in cases() {
