@@ -27,7 +27,7 @@ const ESTIMATORS: [(&str, &str); 5] = [
 fn path(flows: &[(u32, u32, &str, &str)], loss: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0); 3]);
     for node in &mut spec.nodes {
-        node.wireless = false;
+        node.radios.clear();
     }
     let fast = wired::Params::of_profile("rfc");
     let mut slow = wired::Params { rate: mbps(2.0), delay: Span::from_millis(48), ..fast.clone() };

@@ -126,9 +126,10 @@ fn spec() -> impl Strategy<Value = Spec> {
         )| {
             let mut spec = network(profile, routing, &places);
             spec.seed = seed;
-            spec.radio.reception = reception;
-            spec.propagation = propagation::Config::of_profile(propagation, profile).expect("a propagation model");
-            if let propagation::Config::LogDistance(params) = &mut spec.propagation {
+            spec.channels[0].radio.reception = reception;
+            spec.channels[0].propagation =
+                propagation::Config::of_profile(propagation, profile).expect("a propagation model");
+            if let propagation::Config::LogDistance(params) = &mut spec.channels[0].propagation {
                 params.sigma = Ratio::from_db(5.0);
             }
             with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(rate), Bytes::new(rts_threshold)));
@@ -161,7 +162,7 @@ fn spec() -> impl Strategy<Value = Spec> {
                     params,
                     network: None,
                 });
-                spec.nodes[from as usize].wireless = loss < 0.1;
+                spec.nodes[from as usize].radios = if loss < 0.1 { vec![0] } else { Vec::new() };
             }
             for plan in &flows {
                 add(&mut spec, plan);
@@ -229,7 +230,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
 fn a_node_without_a_radio_takes_no_part_in_the_air() {
     for protocol in ["aodv", "dsdv"] {
         let mut spec = network("rfc", protocol, &[(0.0, 0.0), (10.0, 0.0), (200.0, 0.0)]);
-        spec.nodes[0].wireless = false;
+        spec.nodes[0].radios.clear();
         let wire = wired::Params::of_profile("rfc");
         spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params: wire, network: None });
         add_cbr(&mut spec, 1, 2, 100, Span::from_millis(50));

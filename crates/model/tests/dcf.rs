@@ -87,7 +87,7 @@ fn hidden_stations_collide_as_in_ns2() {
 /// the outer sender.
 fn failures_of_the_outer_sender(distance: f64) -> f64 {
     let mut spec = network("rfc", "static", &chain(3, distance));
-    spec.radio.reception = Reception::Threshold;
+    spec.channels[0].radio.reception = Reception::Threshold;
     spec.link.arp.resolution = Resolution::Off;
     for (from, to) in [(1, 0), (2, 1)] {
         add_cbr(&mut spec, from, to, 512, Span::from_micros(500));

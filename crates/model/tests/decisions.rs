@@ -25,7 +25,7 @@ use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger};
 fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
     let mut spec = network("ns2", "static", &[(0.0, 0.0); 2]);
     for node in &mut spec.nodes {
-        node.wireless = false;
+        node.radios.clear();
     }
     let mut params =
         wired::Params { rate: mbps(1.0), delay: Span::from_millis(20), ..wired::Params::of_profile("ns2") };

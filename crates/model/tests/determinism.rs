@@ -190,7 +190,7 @@ fn shadowing_is_drawn_anew_and_from_the_seed() {
     let arrived = |seed, sigma| {
         let mut spec = common::network("rfc", "static", &[(0.0, 0.0), (240.0, 0.0)]);
         spec.seed = seed;
-        spec.propagation = propagation::Config::LogDistance(log_distance::Params {
+        spec.channels[0].propagation = propagation::Config::LogDistance(log_distance::Params {
             sigma: Ratio::from_db(sigma),
             ..log_distance::Params::of_profile("rfc")
         });

@@ -59,8 +59,8 @@ fn medium_access() {
             for rts in if model == "dcf" { &[true, false][..] } else { &[false] } {
                 let rts = *rts;
                 let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 80.0)]);
-                spec.mac = mac::Config::of_profile(model, profile).expect("a MAC");
-                match &mut spec.mac {
+                spec.channels[0].mac = mac::Config::of_profile(model, profile).expect("a MAC");
+                match &mut spec.channels[0].mac {
                     mac::Config::Dcf(dcf) => {
                         dcf.rate = mbps(rate);
                         dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
@@ -92,7 +92,7 @@ fn reception() {
                 let mut spec =
                     network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (apart, 0.0), (apart + 100.0, 0.0)]);
                 with_ranges(&mut spec, 250.0, 300.0);
-                spec.radio.reception = reception;
+                spec.channels[0].radio.reception = reception;
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
                 add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
                 stagger(&mut spec);
@@ -111,9 +111,10 @@ fn path_loss() {
         .into_iter()
         .map(|(name, model, profile)| {
             let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 240.0)]);
-            spec.propagation = propagation::Config::of_profile(model, profile).expect("a propagation model");
+            spec.channels[0].propagation =
+                propagation::Config::of_profile(model, profile).expect("a propagation model");
             if model == "range_disc" {
-                spec.radio.reception = Reception::Threshold;
+                spec.channels[0].radio.reception = Reception::Threshold;
             }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
@@ -216,7 +217,7 @@ fn routes() {
 fn bottleneck(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
     for node in &mut spec.nodes {
-        node.wireless = false;
+        node.radios.clear();
     }
     let fast = wired::Params::of_profile(profile);
     let mut slow = wired::Params { rate: mbps(0.8), delay: Span::from_millis(40), ..fast.clone() };
@@ -366,7 +367,7 @@ fn moving() {
         }
     }
     let mut shadowed = common::scenarios::shadowing();
-    if let propagation::Config::LogDistance(params) = &mut shadowed.propagation {
+    if let propagation::Config::LogDistance(params) = &mut shadowed.channels[0].propagation {
         params.sigma = Ratio::from_db(3.0);
     }
     runs.push(("shadowed chain".to_owned(), run(&shadowed)));

@@ -22,7 +22,7 @@ use common::{add_tcp, chain, mbps, network, run, with_ranges};
 fn wire(variant: &str, rate: f64, queue: u32, loss: f64) -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0)]);
     for node in &mut spec.nodes {
-        node.wireless = false;
+        node.radios.clear();
     }
     let mut params = wired::Params { rate: mbps(rate), queue_length: queue, ..wired::Params::of_profile("rfc") };
     params.delay = Span::from_millis(40);

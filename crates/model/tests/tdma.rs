@@ -16,7 +16,7 @@ fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Para
     let mut params = tdma::Params::of_profile(profile);
     change(&mut params);
     params.check().expect("possible parameters");
-    spec.mac = mac::Config::Tdma(params);
+    spec.channels[0].mac = mac::Config::Tdma(params);
 }
 
 fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {

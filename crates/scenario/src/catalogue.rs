@@ -63,6 +63,9 @@ static NODES: ModelInfo =
 static MOBILITY: ModelInfo = ModelInfo::of::<sections::Mobility>("scenario", "mobility", "How nodes move.");
 static MOVEMENT: ModelInfo =
     ModelInfo::of::<sections::Movement>("scenario", "movement", "Nodes that move otherwise than the rest.");
+static CHANNEL: ModelInfo = ModelInfo::of::<sections::Channel>("scenario", "channel", "A further channel.");
+static ADDRESS: ModelInfo =
+    ModelInfo::of::<sections::Address>("scenario", "address", "The IPv4 address of an interface.");
 static PROPAGATION: ModelInfo =
     ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
 static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
@@ -137,6 +140,14 @@ pub(crate) static LAYOUT: &[Layout] = &[
         ..Layout::of("radio", &[&PROPAGATION, &RADIO])
     },
     Layout { rooms: &["mac"], selectors: &[("model", "mac")], ..Layout::of("mac", &[&MAC]) },
+    Layout {
+        list: true,
+        rooms: &["propagation", "mac"],
+        selectors: &[("propagation", "propagation"), ("mac", "mac")],
+        required: &["nodes"],
+        ..Layout::of("channel", &[&CHANNEL, &RADIO])
+    },
+    Layout { list: true, required: &["node", "address"], ..Layout::of("address", &[&ADDRESS]) },
     Layout::of("link", &[&LINK]),
     Layout::of("ip", &[&IP]),
     Layout { rooms: &["routing"], selectors: &[("protocol", "routing")], ..Layout::of("routing", &[&ROUTING]) },

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
-use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
-use crate::sections::{Flow, Flows, Head, Measure, Movement, Wire};
+use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
+use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -26,6 +26,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         radio,
         propagation,
         mac,
+        channels,
+        addresses,
         link,
         ip,
         routing,
@@ -44,7 +46,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     if let Some(nodes) = nodes.as_object_mut() {
         // If positions are listed, only the list matters, not the rule that produced it.
         if !positions.is_empty() {
-            nodes.retain(|key, _| ["count", "wired"].contains(&key.as_str()));
+            nodes.retain(|key, _| ["count", "wired", "network"].contains(&key.as_str()));
         }
     }
     let chosen = |model: &Chosen| chosen(model, files);
@@ -62,9 +64,18 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Movement { nodes, model: _ } = movement;
         json!([nodes, chosen(moved)])
     };
+    let channel = |it: &FurtherChannel| {
+        let FurtherChannel { channel, radio, propagation, mac } = it;
+        let Channel { nodes, propagation: _, mac: _, network } = channel;
+        json!([nodes, network, radio, chosen(propagation), chosen(mac)])
+    };
+    let address = |address: &Address| {
+        let Address { node, address } = address;
+        json!([node, address])
+    };
     let wire = |(wire, link): &(Wire, _)| {
-        let Wire { between } = wire;
-        json!([between, link])
+        let Wire { between, network } = wire;
+        json!([between, network, link])
     };
     let identity = json!({
         "duration": duration,
@@ -75,6 +86,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "radio": radio,
         "propagation": chosen(propagation),
         "mac": chosen(mac),
+        "channels": channels.iter().map(channel).collect::<Vec<_>>(),
+        "addresses": addresses.iter().map(address).collect::<Vec<_>>(),
         "link": link,
         "ip": ip,
         "routing": chosen(routing),

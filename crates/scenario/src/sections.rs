@@ -7,6 +7,7 @@ use std::fmt;
 
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::Prefix;
 use hopyard_model::params::{Fault, NS2, Params, RFC};
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::world::Quantity;
@@ -184,6 +185,8 @@ pub struct Nodes {
     /// Width and height of the rectangle in which nodes are drawn and move. One of its corners is the origin. If it is
     /// given, nodes placed in another way must lie in it too. "0 m" twice means no area.
     pub area: [Distance; 2],
+    /// The prefix of the first channel, such as "10.1.0.0/16"; "auto": 10.0.0.0/8.
+    pub network: Network,
     /// The positions of all nodes with a radio, as metres to the east and to the north.
     pub positions: Vec<[f64; 2]>,
 }
@@ -198,6 +201,7 @@ impl Default for Nodes {
             columns: 0,
             radius: Distance::new(100.0),
             area: [Distance::new(0.0); 2],
+            network: Network::Auto,
             positions: Vec::new(),
         }
     }
@@ -242,6 +246,65 @@ impl Default for Mobility {
 }
 
 section!(Mobility);
+
+/// The prefix of a channel or a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// The next free one.
+    Auto,
+    /// This one.
+    Prefix(Prefix),
+}
+
+impl Network {
+    /// The prefix, if it is given.
+    #[must_use]
+    pub const fn prefix(self) -> Option<Prefix> {
+        match self {
+            Self::Auto => None,
+            Self::Prefix(prefix) => Some(prefix),
+        }
+    }
+}
+
+const NETWORK: &str = "a prefix such as \"10.1.0.0/16\", or \"auto\"";
+
+impl Serialize for Network {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Prefix(prefix) => serializer.collect_str(prefix),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Network;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(NETWORK)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Network, E> {
+                if text == "auto" {
+                    return Ok(Network::Auto);
+                }
+                text.parse().map(Network::Prefix).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}
+
+impl JsonSchema for Network {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Network".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": NETWORK, "examples": ["172.29.0.0/16", "auto"] })
+    }
+}
 
 /// `[[movement]]`: nodes with a different movement model; its parameters are in `[movement.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -446,12 +509,60 @@ impl Params for Flows {
 }
 
 /// `[[wire]]`: a wired link between two nodes; its other keys are those of the link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wire {
     /// The two nodes that it connects.
     pub between: [u32; 2],
+    /// Its prefix, such as "192.168.5.0/30"; "auto": the next one of 192.168.0.0/16.
+    pub network: Network,
 }
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self { between: [0; 2], network: Network::Auto }
+    }
+}
+
+/// `[[channel]]`: a further channel. Its other keys are those of `[radio]`; the parameters of its propagation and of
+/// its MAC are in `[channel.NAME]`. Their defaults are those of the profile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// The numbers of the nodes that have a radio on it, besides any on the first channel.
+    pub nodes: Vec<u32>,
+    /// Path loss.
+    pub propagation: String,
+    /// The medium access protocol.
+    pub mac: String,
+    /// Its prefix, such as "10.9.0.0/16"; "auto": 172.16.0.0/16 for the first of these channels, and so on.
+    pub network: Network,
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            propagation: "two_ray_ground".to_owned(),
+            mac: "dcf".to_owned(),
+            network: Network::Auto,
+        }
+    }
+}
+
+section!(Channel);
+
+/// `[[address]]`: the IPv4 address of an interface.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Address {
+    /// The node.
+    pub node: u32,
+    /// The address. It is that of the node's interface in whose prefix it is.
+    pub address: String,
+}
+
+section!(Address);
 
 section!(Wire);
 

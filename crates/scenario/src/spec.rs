@@ -7,14 +7,14 @@ use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};
+use hopyard_model::world::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};
 use hopyard_model::{mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
+use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
 use crate::scenario::Scenario;
-use crate::sections::{Placement, Until, Wire};
+use crate::sections::{Address, Placement, Until, Wire};
 use crate::value::Values;
 
 /// A selected model as its room's configuration.
@@ -48,14 +48,24 @@ impl Scenario {
         spec.duration = resolved.head.duration;
         spec.measure_from = Time::ZERO + resolved.measure.from;
         spec.nodes = nodes(resolved, &streams);
-        spec.radio = params(&resolved.radio);
-        spec.propagation = config(radio::propagation::Config::read, &resolved.propagation);
-        spec.mac = config(mac::Config::read, &resolved.mac);
+        spec.channels[0].radio = params(&resolved.radio);
+        spec.channels[0].propagation = config(radio::propagation::Config::read, &resolved.propagation);
+        spec.channels[0].mac = config(mac::Config::read, &resolved.mac);
+        spec.channels[0].network = resolved.nodes.network.prefix();
+        let channel = |it: &FurtherChannel| ChannelSpec {
+            radio: params(&it.radio),
+            propagation: config(radio::propagation::Config::read, &it.propagation),
+            mac: config(mac::Config::read, &it.mac),
+            network: it.channel.network.prefix(),
+        };
+        spec.channels.extend(resolved.channels.iter().map(channel));
+        let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
+        spec.addresses = resolved.addresses.iter().filter_map(address).collect();
         spec.link = params(&resolved.link);
         spec.ip = params(&resolved.ip);
         let wire = |(wire, link): &(Wire, Values)| {
             let [a, b] = wire.between;
-            WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: None }
+            WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: wire.network.prefix() }
         };
         spec.wires = resolved.wires.iter().map(wire).collect();
         spec.flows = flows(resolved, &streams);
@@ -96,8 +106,13 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
             node.movements.clone_from(&movements);
         }
     }
-    let wired = |_| NodeSpec { wireless: false, ..NodeSpec::stationary(Position::default(), routing.clone()) };
+    let wired = |_| NodeSpec { radios: Vec::new(), ..NodeSpec::stationary(Position::default(), routing.clone()) };
     nodes.extend((0..resolved.nodes.wired).map(wired));
+    for (number, further) in (1..).zip(&resolved.channels) {
+        for node in &further.channel.nodes {
+            nodes[*node as usize].radios.push(number);
+        }
+    }
     nodes
 }
 

@@ -58,7 +58,7 @@ impl Scenario {
 
     /// Changes the parameters of DCF.
     pub fn dcf(&mut self, change: impl FnOnce(&mut mac::dcf::Params)) {
-        let mac::Config::Dcf(params) = &mut self.spec.mac else { panic!("the experiment has another MAC") };
+        let mac::Config::Dcf(params) = &mut self.spec.channels[0].mac else { panic!("the experiment has another MAC") };
         change(params);
     }
 
@@ -72,8 +72,8 @@ impl Scenario {
 
     /// Sets the ranges in metres.
     pub fn ranges(&mut self, receive: u32, sense: u32) {
-        self.spec.radio.receive = radio::Sensitivity::Range(Distance::new(f64::from(receive)));
-        self.spec.radio.sense = radio::Sensitivity::Range(Distance::new(f64::from(sense)));
+        self.spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(f64::from(receive)));
+        self.spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(f64::from(sense)));
     }
 
     /// Adds datagrams, each interval up to half longer or shorter.

@@ -72,7 +72,8 @@ pub trait Listener<C> {
     /// What the beginning of a signal means at a station.
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time);
 
-    /// What the end of a signal of this power, in watts, means at a station. Returns whether there is work to do before the next edge.
+    /// What the end of a signal of this power, in watts, means at a station. Returns whether there is work to do before
+    /// the next edge.
     fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> bool;
 
     /// Whether the receiver has decoded the frame since the last call.

@@ -74,8 +74,8 @@ mod tests {
     use crate::observe::Outcome;
     use crate::packet::{Body, FlowId, Packet, UdpHeader};
     use crate::params::{Params as _, RFC};
-    use crate::world::{MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
-    use crate::{ip, link, mac, mobility, radio, routing};
+    use crate::world::{ChannelSpec, MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
+    use crate::{ip, link, mobility, routing};
 
     /// Two idle nodes within range of each other.
     fn world() -> World {
@@ -83,7 +83,7 @@ mod tests {
             mobility: mobility::Config::of_profile("stationary", RFC).expect("a mobility model"),
             start: Position { x, y: 0.0 },
             movements: None,
-            wireless: true,
+            radios: vec![0],
             routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),
         };
         let spec = Spec {
@@ -92,10 +92,8 @@ mod tests {
             duration: Span::from_secs(2),
             measure_from: hopyard_engine::Time::ZERO,
             nodes: vec![node(0.0), node(100.0)],
-            radio: radio::Params::of_profile(RFC),
-            propagation: radio::propagation::Config::of_profile("two_ray_ground", RFC).expect("a propagation model"),
-            mac: mac::Config::of_profile("dcf", RFC).expect("a MAC"),
-            network: None,
+            channels: vec![ChannelSpec::of_profile(RFC)],
+            addresses: Vec::new(),
             link: link::Params::of_profile(RFC),
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),

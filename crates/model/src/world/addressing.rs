@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use crate::address::Prefix;
+use crate::address::{NodeId, Prefix};
 
 /// A channel or a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +62,14 @@ pub enum AddressError {
         /// The address.
         address: Ipv4Addr,
     },
+    /// A node has no interface in whose prefix an address is.
+    #[error("node {node} has no interface in whose prefix the address {address} is")]
+    Nowhere {
+        /// The node.
+        node: NodeId,
+        /// The address.
+        address: Ipv4Addr,
+    },
     /// Two interfaces have one address.
     #[error("two interfaces of {network} have the address {address}")]
     Twice {
@@ -81,6 +89,14 @@ pub struct Member {
     pub prefix: Option<Prefix>,
     /// Its interfaces in the order of their numbers, each with its address if the scenario gives one.
     pub interfaces: Vec<(u32, Option<Ipv4Addr>)>,
+}
+
+impl Member {
+    /// Its prefix, given or usual.
+    #[must_use]
+    pub fn usual_prefix(&self) -> Option<Prefix> {
+        self.prefix.or_else(|| usual(self.network))
+    }
 }
 
 /// The prefix of each network, and the address of each interface, by number. An interface that is in no network has
@@ -112,15 +128,84 @@ const fn usual(network: Network) -> Option<Prefix> {
     Some(Prefix::of(Ipv4Addr::from_bits(first), length))
 }
 
+/// The networks of a specification.
+#[derive(Clone, Debug, Default)]
+pub struct Layout<'a> {
+    /// The channels on which each node has a radio, in order of nodes.
+    pub radios: Vec<&'a [u16]>,
+    /// The prefix of each channel, if it is given.
+    pub channels: Vec<Option<Prefix>>,
+    /// The nodes at the ends of each wire, and its prefix, if it is given.
+    pub wires: Vec<([NodeId; 2], Option<Prefix>)>,
+    /// The addresses that are given.
+    pub addresses: Vec<(NodeId, Ipv4Addr)>,
+}
+
+impl Layout<'_> {
+    /// Gives every interface its address.
+    ///
+    /// # Errors
+    /// Everything that cannot be.
+    pub fn plan(&self) -> Result<Plan, Vec<AddressError>> {
+        // Interface n is the first of node n. Further radios follow, then those ends of wires whose node's first
+        // interface is taken.
+        let mut nodes: Vec<NodeId> = (0..self.radios.len() as u32).map(NodeId).collect();
+        let mut taken: Vec<bool> = self.radios.iter().map(|channels| !channels.is_empty()).collect();
+        let mut members: Vec<Member> = (self.channels.iter().enumerate())
+            .map(|(number, &prefix)| Member { network: Network::Channel(number), prefix, interfaces: Vec::new() })
+            .collect();
+        for (number, channels) in self.radios.iter().enumerate() {
+            if let Some(&channel) = channels.first() {
+                members[usize::from(channel)].interfaces.push((number as u32, None));
+            }
+        }
+        for (number, channels) in self.radios.iter().enumerate() {
+            for &channel in channels.get(1..).unwrap_or_default() {
+                members[usize::from(channel)].interfaces.push((nodes.len() as u32, None));
+                nodes.push(NodeId(number as u32));
+            }
+        }
+        for (number, &(ends, prefix)) in self.wires.iter().enumerate() {
+            let interfaces = ends.map(|node| {
+                if !std::mem::replace(&mut taken[node.index()], true) {
+                    return (node.0, None);
+                }
+                nodes.push(node);
+                (nodes.len() as u32 - 1, None)
+            });
+            members.push(Member { network: Network::Wire(number), prefix, interfaces: interfaces.into() });
+        }
+        let mut errors = Vec::new();
+        for &(node, address) in &self.addresses {
+            let mut own = (members.iter_mut())
+                .filter(|member| member.usual_prefix().is_some_and(|prefix| prefix.contains(address)))
+                .flat_map(|member| member.interfaces.iter_mut())
+                .filter(|(interface, _)| nodes[*interface as usize] == node);
+            match own.next() {
+                Some((_, given)) => *given = Some(address),
+                None => errors.push(AddressError::Nowhere { node, address }),
+            }
+        }
+        match assign(&members, nodes.len()) {
+            Ok(plan) if errors.is_empty() => Ok(plan),
+            Ok(_) => Err(errors),
+            Err(found) => {
+                errors.extend(found);
+                Err(errors)
+            }
+        }
+    }
+}
+
 /// Gives every interface its address.
 ///
 /// # Errors
 /// Everything that cannot be.
-pub fn assign(members: &[Member], interfaces: usize) -> Result<Plan, Vec<AddressError>> {
+fn assign(members: &[Member], interfaces: usize) -> Result<Plan, Vec<AddressError>> {
     let mut plan = Plan { prefixes: BTreeMap::new(), names: vec![Ipv4Addr::UNSPECIFIED; interfaces] };
     let mut errors = Vec::new();
     for member in members {
-        let prefix = member.prefix.or_else(|| usual(member.network)).unwrap_or(Prefix::DEFAULT);
+        let prefix = member.usual_prefix().unwrap_or(Prefix::DEFAULT);
         plan.prefixes.insert(member.network, prefix);
         errors.extend(assign_in(member, prefix, &mut plan.names));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 
-use super::addressing::{self, AddressError, Member, Network};
+use super::addressing::{self, AddressError, Layout};
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
@@ -51,6 +51,19 @@ pub enum BuildError {
         /// Everything that cannot be.
         errors: Vec<AddressError>,
     },
+    /// A node has a radio on a channel that does not exist, or two on one channel.
+    #[error("node {node} has {} on channel {channel}; there are {channels} channels, counted from 0",
+        if *twice { "two radios" } else { "a radio" })]
+    Channel {
+        /// The node.
+        node: NodeId,
+        /// The channel.
+        channel: u16,
+        /// How many channels there are.
+        channels: usize,
+        /// Whether it has two radios there.
+        twice: bool,
+    },
     /// A flow or wire leads from a node to itself.
     #[error("{what} {number} leads from node {node} to itself")]
     ToItself {
@@ -80,6 +93,7 @@ impl<P: Probe> World<P> {
     /// When a flow or wire names a node that does not exist, or a movement file lacks a node.
     pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
         check_ends(spec)?;
+        check_channels(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
         let mut queue = Queue::default();
@@ -116,39 +130,58 @@ impl<P: Probe> World<P> {
         }
         let connectivity_interval =
             nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
-        let mut stations = Vec::with_capacity(count);
-        let mut interfaces = Vec::with_capacity(count);
-        for (number, leg) in legs.into_iter().enumerate() {
-            let (node, interface) = (NodeId(number as u32), InterfaceId(number as u32));
-            let mut attachment = Attachment::Nothing;
-            if spec.nodes[number].wireless {
-                attachment = Attachment::Radio {
-                    channel: ChannelId(0),
-                    station: stations.len() as u32,
-                    link: Box::new(Link::new(node, interface.into(), &spec.link, streams.node(number, "arp"))),
-                    wakeup: Wakeup::default(),
-                };
-                let (backoff, reception) = (streams.node(number, "backoff"), streams.node(number, "reception"));
-                stations.push(Station { interface, node, leg, backoff, reception });
+        let mut stations: Vec<Vec<Station>> = spec.channels.iter().map(|_| Vec::new()).collect();
+        let mut interfaces: Vec<_> =
+            (0..count as u32).map(|n| Interface { node: NodeId(n), attachment: Attachment::Nothing }).collect();
+        // First interfaces have the nodes' numbers, so all of them come before the further ones.
+        for further in [false, true] {
+            for (number, leg) in legs.iter().enumerate() {
+                let radios = &spec.nodes[number].radios;
+                for &channel in if further { radios.get(1..) } else { radios.get(..1) }.unwrap_or_default() {
+                    let node = NodeId(number as u32);
+                    let stations = &mut stations[usize::from(channel)];
+                    let (channel, station) = (ChannelId(channel), stations.len() as u32);
+                    let interface = attach(&mut nodes, &mut interfaces, node, Attachment::Nothing, further);
+                    let stream = |purpose: &str| match further {
+                        false => streams.node(number, purpose),
+                        true => streams.stream(&format!("node/{number}/channel/{}/{purpose}", channel.0)),
+                    };
+                    let link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
+                    interfaces[interface.index()].attachment =
+                        Attachment::Radio { channel, station, link, wakeup: Wakeup::default() };
+                    let (backoff, reception) = (stream("backoff"), stream("reception"));
+                    stations.push(Station { interface, node, leg: *leg, backoff, reception });
+                }
             }
-            interfaces.push(Interface { node, attachment });
+        }
+        let mut channels = Vec::with_capacity(spec.channels.len());
+        for (number, (channel, stations)) in spec.channels.iter().zip(stations).enumerate() {
+            let plan = Plan {
+                radio: &channel.radio,
+                propagation: &channel.propagation,
+                mac: &channel.mac,
+                search: spec.medium.search,
+            };
+            channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
         }
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {
             let ends =
                 [(wire.ends.0, Direction::Forward), (wire.ends.1, Direction::Backward)].map(|(node, direction)| {
-                    (node, attach(&mut nodes, &mut interfaces, node, Attachment::Wire { wire: number, direction }))
+                    (
+                        node,
+                        attach(&mut nodes, &mut interfaces, node, Attachment::Wire { wire: number, direction }, false),
+                    )
                 });
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
             let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
             wires.push(WiredLink { wire, wakeup: Wakeup::default() });
         }
-        let addresses = plan_addresses(spec, &interfaces, &wires)?;
+        let addresses = plan_addresses(spec)?;
+        debug_assert_eq!(addresses.names.len(), interfaces.len(), "one rule numbers the interfaces");
         let further = interfaces[count..].iter().map(|it| it.node).collect();
         fill_tables(spec, &mut nodes, &interfaces, &wires, &addresses);
         let owners = Owners::new(count as u32, further, addresses.names);
-        let plan =
-            Plan { radio: &spec.radio, propagation: &spec.propagation, mac: &spec.mac, search: spec.medium.search };
         let mut world = Self {
             probe,
             cx: Context { owners, is_watched: P::WATCHES, ..Context::default() },
@@ -161,7 +194,7 @@ impl<P: Probe> World<P> {
             run: spec.run,
             nodes,
             interfaces,
-            channels: vec![AnyChannel::new(ChannelId(0), &plan, stations, &streams)],
+            channels,
             receive_path: ReceivePath::new(spec.link.processing_delay),
             exact: spec.medium.exact,
             wires,
@@ -185,19 +218,14 @@ impl<P: Probe> World<P> {
 }
 
 /// Gives every interface its IPv4 address.
-fn plan_addresses(spec: &Spec, interfaces: &[Interface], wires: &[WiredLink]) -> Result<addressing::Plan, BuildError> {
-    let radios = interfaces.iter().enumerate().filter(|(_, it)| matches!(it.attachment, Attachment::Radio { .. }));
-    let mut members = vec![Member {
-        network: Network::Channel(0),
-        prefix: spec.network,
-        interfaces: radios.map(|(number, _)| (number as u32, None)).collect(),
-    }];
-    members.extend(wires.iter().zip(&spec.wires).enumerate().map(|(number, (it, wire))| Member {
-        network: Network::Wire(number),
-        prefix: wire.network,
-        interfaces: [Direction::Backward, Direction::Forward].map(|end| (it.wire.to(end).0, None)).into(),
-    }));
-    addressing::assign(&members, interfaces.len()).map_err(|errors| BuildError::Addresses { errors })
+fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
+    let layout = Layout {
+        radios: spec.nodes.iter().map(|node| &*node.radios).collect(),
+        channels: spec.channels.iter().map(|channel| channel.network).collect(),
+        wires: spec.wires.iter().map(|wire| ([wire.ends.0, wire.ends.1], wire.network)).collect(),
+        addresses: spec.addresses.clone(),
+    };
+    layout.plan().map_err(|errors| BuildError::Addresses { errors })
 }
 
 /// Gives the nodes with wires their tables, unless their routing protocol crosses wires.
@@ -222,8 +250,12 @@ fn fill_tables(
         })
     });
     let paths = wired_routes::Wires::new(edges.collect(), nodes.len());
-    let radios = interfaces.iter().filter(|it| matches!(it.attachment, Attachment::Radio { .. }));
-    let radios = [radios.map(|it| it.node).collect()];
+    let mut radios = vec![Vec::new(); spec.channels.len()];
+    for interface in interfaces {
+        if let Attachment::Radio { channel, .. } = interface.attachment {
+            radios[channel.index()].push(interface.node);
+        }
+    }
     let wired: BTreeSet<NodeId> = spec.wires.iter().flat_map(|wire| [wire.ends.0, wire.ends.1]).collect();
     for node in wired {
         if !spec.nodes[node.index()].routing.crosses_wires() {
@@ -232,10 +264,16 @@ fn fill_tables(
     }
 }
 
-/// Attaches a node to something: by its first interface if that is free, or by a new one.
-fn attach(nodes: &mut [Node], interfaces: &mut Vec<Interface>, node: NodeId, attachment: Attachment) -> InterfaceId {
+/// Attaches a node to something: by its first interface if that is free, or by a further one.
+fn attach(
+    nodes: &mut [Node],
+    interfaces: &mut Vec<Interface>,
+    node: NodeId,
+    attachment: Attachment,
+    further: bool,
+) -> InterfaceId {
     let first = &mut interfaces[node.index()];
-    if matches!(first.attachment, Attachment::Nothing) {
+    if !further && matches!(first.attachment, Attachment::Nothing) {
         first.attachment = attachment;
         return node.into();
     }
@@ -243,6 +281,19 @@ fn attach(nodes: &mut [Node], interfaces: &mut Vec<Interface>, node: NodeId, att
     interfaces.push(Interface { node, attachment });
     nodes[node.index()].further.push(interface);
     interface
+}
+
+fn check_channels(spec: &Spec) -> Result<(), BuildError> {
+    let channels = spec.channels.len();
+    for (number, node) in spec.nodes.iter().enumerate() {
+        for (place, &channel) in node.radios.iter().enumerate() {
+            let twice = node.radios[..place].contains(&channel);
+            if twice || usize::from(channel) >= channels {
+                return Err(BuildError::Channel { node: NodeId(number as u32), channel, channels, twice });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_ends(spec: &Spec) -> Result<(), BuildError> {
@@ -266,7 +317,11 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, Cow::Borrowed("udp"), 0),
         Transport::Tcp { config, acking } => {
             let mut sender = TcpSender::new(config, stream("tcp"));
-            sender.set_link_rate(spec.mac.rate());
+            // The rate of the source's first channel.
+            let channel = spec.nodes[flow.from.index()].radios.first().copied().unwrap_or(0);
+            if let Some(channel) = spec.channels.get(usize::from(channel)) {
+                sender.set_link_rate(channel.mac.rate());
+            }
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
             let name = Cow::Owned(config.congestion.name().to_owned());

@@ -14,15 +14,16 @@ mod report;
 mod spec;
 mod wired_routes;
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hopyard_engine::{Queue, Span, Time, Wakeup};
 
 pub use account::Unaccounted;
-pub use addressing::{AddressError, Network};
+pub use addressing::{AddressError, Layout, Network};
 pub use build::BuildError;
-pub use spec::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
+pub use spec::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Scheduled};
@@ -278,6 +279,12 @@ impl<P: Probe> World<P> {
     #[must_use]
     pub const fn now(&self) -> Time {
         self.cx.now
+    }
+
+    /// The IPv4 addresses of a node's interfaces, the first one first.
+    #[must_use]
+    pub fn addresses(&self, node: NodeId) -> Vec<Ipv4Addr> {
+        self.interfaces_of(node).map(|interface| self.cx.owners.name(interface.into())).collect()
     }
 
     /// The digest of all that has happened so far.

@@ -1,5 +1,6 @@
 //! The specification of a run: plain typed data, from which a [`World`](super::World) is built.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use hopyard_engine::{Span, Time};
@@ -27,14 +28,10 @@ pub struct Spec {
     pub measure_from: Time,
     /// The nodes, in order of their numbers.
     pub nodes: Vec<NodeSpec>,
-    /// Every radio.
-    pub radio: radio::Params,
-    /// Path loss.
-    pub propagation: propagation::Config,
-    /// Medium access.
-    pub mac: mac::Config,
-    /// The prefix of the channel, if it is given.
-    pub network: Option<Prefix>,
+    /// The channels, in order of their numbers.
+    pub channels: Vec<ChannelSpec>,
+    /// The addresses that are given: each to the interface of the node in whose prefix it is.
+    pub addresses: Vec<(NodeId, Ipv4Addr)>,
     /// Interface queue and address resolution.
     pub link: link::Params,
     /// The network layer.
@@ -50,7 +47,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A run of 30 s without nodes and flows, with the defaults of a profile: two-ray ground path loss and DCF.
+    /// A run of 30 s without nodes and flows, with the defaults of a profile: one channel with two-ray ground path loss
+    /// and DCF.
     #[must_use]
     pub fn network(profile: &str) -> Self {
         Self {
@@ -59,16 +57,40 @@ impl Spec {
             duration: Span::from_secs(30),
             measure_from: Time::ZERO,
             nodes: Vec::new(),
-            radio: radio::Params::of_profile(profile),
-            propagation: propagation::Config::TwoRayGround(propagation::two_ray_ground::Params::of_profile(profile)),
-            mac: mac::Config::Dcf(mac::dcf::Params::of_profile(profile)),
-            network: None,
+            channels: vec![ChannelSpec::of_profile(profile)],
+            addresses: Vec::new(),
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
             flows: Vec::new(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
+        }
+    }
+}
+
+/// A channel.
+#[derive(Clone, Debug)]
+pub struct ChannelSpec {
+    /// Every radio on it.
+    pub radio: radio::Params,
+    /// Path loss.
+    pub propagation: propagation::Config,
+    /// Medium access.
+    pub mac: mac::Config,
+    /// Its prefix, if it is given.
+    pub network: Option<Prefix>,
+}
+
+impl ChannelSpec {
+    /// A channel with two-ray ground path loss and DCF, with the defaults of a profile.
+    #[must_use]
+    pub fn of_profile(profile: &str) -> Self {
+        Self {
+            radio: radio::Params::of_profile(profile),
+            propagation: propagation::Config::TwoRayGround(propagation::two_ray_ground::Params::of_profile(profile)),
+            mac: mac::Config::Dcf(mac::dcf::Params::of_profile(profile)),
+            network: None,
         }
     }
 }
@@ -82,18 +104,18 @@ pub struct NodeSpec {
     pub start: Position,
     /// The movement file, if its mobility model uses one.
     pub movements: Option<Arc<Movements>>,
-    /// Whether it has a radio.
-    pub wireless: bool,
+    /// The numbers of the channels on which it has a radio. The first is that of its first interface.
+    pub radios: Vec<u16>,
     /// How it routes.
     pub routing: routing::Config,
 }
 
 impl NodeSpec {
-    /// A node with a radio that stays at `place`.
+    /// A node that stays at `place`, with a radio on the first channel.
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
         let mobility = mobility::Config::Stationary(mobility::stationary::Params {});
-        Self { mobility, start: place, movements: None, wireless: true, routing }
+        Self { mobility, start: place, movements: None, radios: vec![0], routing }
     }
 }
 

@@ -12,15 +12,15 @@ use hopyard_model::observe::{FrameView, Probe, Reception};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, Watch, World};
-use hopyard_model::{ip, link, mac, radio, routing, traffic};
+use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::{mac, radio, routing, traffic};
 use hopyard_wire::pcapng::{Direction, LinkType};
 
 use crate::tshark::{ERROR, capture_file, fields, objections};
 use crate::{address_of, create};
 
-/// A chain of four nodes. A TCP connection and datagrams go from one end to the other, from the time at which DSDV knows
-/// its routes. Four seconds later the last node goes away.
+/// A chain of four nodes. A TCP connection and datagrams go from one end to the other, from the time at which DSDV
+/// knows its routes. Four seconds later the last node goes away.
 fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut tcp::Params)) -> Spec {
     let start = Time::ZERO + Span::from_secs(100);
     let leaves = Span::from_secs(104);
@@ -36,7 +36,7 @@ fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut 
             },
             start,
             movements: None,
-            wireless: true,
+            radios: vec![0],
             routing: routing::Config::of_profile(protocol, profile).expect("a routing protocol"),
         }
     };
@@ -48,32 +48,20 @@ fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut 
     (cbr.packet_size, cbr.interval) = (Bytes::new(100), Span::from_millis(100));
     let flow =
         |traffic, transport| FlowSpec { from: NodeId(0), to: NodeId(3), start, stop: Time::NEVER, traffic, transport };
-    let mut radio = radio::Params::of_profile(profile);
-    radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
-    radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
-    Spec {
-        seed: 5,
-        run: 0,
-        duration: Span::from_secs(109),
-        measure_from: Time::ZERO,
-        nodes: (0..4).map(node).collect(),
-        radio,
-        propagation: radio::propagation::Config::of_profile("two_ray_ground", profile).expect("a propagation model"),
-        mac: mac::Config::of_profile("dcf", profile).expect("a MAC"),
-        network: None,
-        link: link::Params::of_profile(profile),
-        ip: ip::Params::of_profile(profile),
-        wires: Vec::new(),
-        flows: vec![
-            flow(
-                traffic::Config::of_profile("ftp", profile).expect("traffic"),
-                Transport::Tcp { config: Box::new(tcp::Config { tcp, congestion }), acking },
-            ),
-            flow(traffic::Config::Cbr(cbr), Transport::Udp),
-        ],
-        observe: ObserveSpec::default(),
-        medium: MediumSpec::default(),
-    }
+    let mut spec = Spec::network(profile);
+    spec.seed = 5;
+    spec.duration = Span::from_secs(109);
+    spec.nodes = (0..4).map(node).collect();
+    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
+    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
+    spec.flows = vec![
+        flow(
+            traffic::Config::of_profile("ftp", profile).expect("traffic"),
+            Transport::Tcp { config: Box::new(tcp::Config { tcp, congestion }), acking },
+        ),
+        flow(traffic::Config::Cbr(cbr), Transport::Udp),
+    ];
+    spec
 }
 
 /// The interface whose frames are kept. It is between a sender and one that is hidden from it.
@@ -193,7 +181,7 @@ fn the_profile_rfc_counts_the_bytes_of_packets_and_frames() {
     for (protocol, own) in [("aodv", &["HELLO", "RERR", "RREP", "RREQ"][..]), ("dsdv", &["DSDV"])] {
         for (variant, window) in [("elfn", 44), ("sack", 100)] {
             let mut spec = chain(RFC, protocol, variant, |tcp| tcp.window = window);
-            let mac::Config::Dcf(dcf) = &mut spec.mac else { panic!("the MAC is DCF") };
+            let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac else { panic!("the MAC is DCF") };
             dcf.rts_threshold = Bytes::new(500);
             if variant == "sack" {
                 // The window overflows the queue, so that segments are lost.
@@ -241,7 +229,7 @@ fn the_profile_ns2_counts_as_ns2_does() {
 fn a_radio_of_a_whole_run() {
     let file = capture_file("run");
     let mut spec = chain(RFC, "aodv", "elfn", |_| {});
-    let mac::Config::Dcf(dcf) = &mut spec.mac else { panic!("the MAC is DCF") };
+    let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac else { panic!("the MAC is DCF") };
     dcf.rts_threshold = Bytes::new(500);
     let seen = watched(&spec).frames;
     let mut writer = create(&file);

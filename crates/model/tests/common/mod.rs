@@ -28,14 +28,14 @@ pub fn chain(nodes: usize, spacing: f64) -> Vec<(f64, f64)> {
 
 /// Changes the parameters of DCF.
 pub fn with_dcf(spec: &mut Spec, change: impl FnOnce(&mut mac::dcf::Params)) {
-    let mac::Config::Dcf(params) = &mut spec.mac else { panic!("the scenario has another MAC") };
+    let mac::Config::Dcf(params) = &mut spec.channels[0].mac else { panic!("the scenario has another MAC") };
     change(params);
 }
 
 /// Sets the ranges in metres.
 pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
-    spec.radio.receive = radio::Sensitivity::Range(Distance::new(receive));
-    spec.radio.sense = radio::Sensitivity::Range(Distance::new(sense));
+    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(receive));
+    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(sense));
 }
 
 /// Adds datagrams of this size at this interval, with ns-2's jitter.

@@ -83,7 +83,7 @@ pub fn hidden_terminals() -> Spec {
 pub fn bit_errors() -> Spec {
     let places: Vec<(f64, f64)> = (0..16).map(|i| (f64::from(i % 4) * 180.0, f64::from(i / 4) * 180.0)).collect();
     let mut spec = network("rfc", "oracle", &places);
-    spec.radio.reception = Reception::Sinr;
+    spec.channels[0].radio.reception = Reception::Sinr;
     with_dcf(&mut spec, |dcf| dcf.rate = mbps(11.0));
     for (from, to) in [(0, 15), (3, 12), (5, 10)] {
         add_tcp(&mut spec, from, to, "rfc", "sack", |_| {});
@@ -96,7 +96,7 @@ pub fn bit_errors() -> Spec {
 /// Datagrams and TCP over links whose strength changes from frame to frame.
 pub fn shadowing() -> Spec {
     let mut spec = network("rfc", "oracle", &chain(8, 120.0));
-    spec.propagation = propagation::Config::LogDistance(log_distance::Params {
+    spec.channels[0].propagation = propagation::Config::LogDistance(log_distance::Params {
         sigma: Ratio::from_db(6.0),
         ..log_distance::Params::of_profile("rfc")
     });
@@ -109,7 +109,7 @@ pub fn shadowing() -> Spec {
 /// A node behind a gateway: a wire that loses packets, then two wireless hops.
 pub fn wired() -> Spec {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
-    spec.nodes[0].wireless = false;
+    spec.nodes[0].radios.clear();
     let mut params = wired::Params { rate: mbps(1.5), ..wired::Params::of_profile("rfc") };
     params.losses.rate = 0.01;
     params.losses_back.packets = vec![4, 40];

@@ -1,11 +1,12 @@
 //! Checks that involve several sections: missing nodes, times in the wrong order, files, areas, routes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Streams};
 use hopyard_model::address::NodeId;
 use hopyard_model::mobility::movement_file;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
+use hopyard_model::world::{AddressError, Layout, Network};
 use hopyard_model::{mac, routing};
 use serde_json::Value;
 
@@ -14,6 +15,18 @@ use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
 use crate::sections::{Flow, Placement, Until};
+
+/// The greatest number of channels beyond the first.
+const MOST_CHANNELS: usize = 16;
+
+/// The key that gives the prefix of a network.
+fn network_path(network: Network) -> String {
+    match network {
+        Network::Channel(0) => "nodes.network".to_owned(),
+        Network::Channel(number) => format!("channel.{}.network", number - 1),
+        Network::Wire(number) => format!("wire.{number}.network"),
+    }
+}
 
 /// Movement models that have their own start positions.
 fn has_own_start(mobility: &Chosen) -> bool {
@@ -55,6 +68,7 @@ impl Resolver<'_> {
                 self.check_flow_nodes(&resolved);
                 self.check_static_routes(&resolved);
                 self.check_wires(&resolved);
+                self.check_networks(&resolved);
                 if !self.is_faulty("mac") {
                     self.check_mac(&resolved);
                 }
@@ -79,6 +93,101 @@ impl Resolver<'_> {
     /// Whether a section, or one table of a list of sections, has problems of its own.
     pub(super) fn is_faulty(&self, section: &str) -> bool {
         self.faulty.contains(section)
+    }
+
+    /// Reports channels and addresses that cannot be.
+    fn check_networks(&mut self, resolved: &Resolved) {
+        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        let before = self.problems.len();
+        for (i, it) in resolved.channels.iter().enumerate() {
+            let path = format!("channel.{i}.nodes");
+            if self.is_faulty(&format!("channel.{i}")) {
+                continue;
+            }
+            if i >= MOST_CHANNELS {
+                self.problem(&format!("channel.{i}"), format!("there are more than {MOST_CHANNELS} further channels"));
+                break;
+            }
+            if it.channel.nodes.is_empty() && self.has(&path) {
+                self.problem(&path, "`nodes` is an empty list: no node has a radio on this channel").expected =
+                    Some("at least one node".to_owned());
+            }
+            let mut seen = BTreeSet::new();
+            for node in &it.channel.nodes {
+                if *node >= all {
+                    self.no_node(&path, *node, all, "nodes");
+                } else if !seen.insert(*node) {
+                    self.problem(&path, format!("node {node} has two radios on this channel")).expected =
+                        Some("each node once".to_owned());
+                }
+            }
+            let model = it.mac.model.name;
+            let nodes: Vec<NodeId> = it.channel.nodes.iter().copied().map(NodeId).collect();
+            if let Ok(config) = mac::Config::read(model, &Value::Object(it.mac.values.clone()))
+                && let Err(fault) = config.check_stations(&nodes)
+            {
+                self.problem(&format!("channel.{i}.{model}.{}", fault.parameter), fault.problem);
+            }
+        }
+        let mut addresses = Vec::new();
+        let mut tables = Vec::new();
+        for (i, it) in resolved.addresses.iter().enumerate() {
+            if self.is_faulty(&format!("address.{i}")) || !self.has(&format!("address.{i}.node")) {
+                continue;
+            }
+            if it.node >= all {
+                self.no_node(&format!("address.{i}.node"), it.node, all, "nodes");
+                continue;
+            }
+            match it.address.parse() {
+                Ok(address) => {
+                    addresses.push((NodeId(it.node), address));
+                    tables.push(i);
+                }
+                Err(_) => {
+                    let message = format!("\"{}\" is no IPv4 address", it.address);
+                    self.problem(&format!("address.{i}.address"), message).expected =
+                        Some("an address such as \"10.1.0.7\"".to_owned());
+                }
+            }
+        }
+        let wires_fit = resolved.wires.iter().all(|(wire, _)| wire.between.iter().all(|node| *node < all));
+        if self.problems.len() > before || !wires_fit {
+            return;
+        }
+        let mut radios: Vec<Vec<u16>> =
+            (0..all).map(|node| vec![0; usize::from(node < resolved.nodes.count)]).collect();
+        for (number, it) in (1..).zip(&resolved.channels) {
+            for node in &it.channel.nodes {
+                radios[*node as usize].push(number);
+            }
+        }
+        let further = resolved.channels.iter().map(|it| it.channel.network.prefix());
+        let layout = Layout {
+            radios: radios.iter().map(|channels| &**channels).collect(),
+            channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
+            wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(NodeId), wire.network.prefix())).collect(),
+            addresses: addresses.clone(),
+        };
+        for error in layout.plan().err().unwrap_or_default() {
+            let given = |address: std::net::Ipv4Addr| {
+                // The last table with the address: an earlier one was there first.
+                let place = addresses.iter().rposition(|(_, it)| *it == address).map_or(0, |place| tables[place]);
+                format!("address.{place}.address")
+            };
+            let path = match &error {
+                AddressError::Overlap { one, other, .. } => {
+                    // The prefix that the scenario gives is the one to change.
+                    let paths = [network_path(*other), network_path(*one)];
+                    paths.iter().find(|path| self.has(path)).unwrap_or(&paths[0]).clone()
+                }
+                AddressError::Full { network, .. } => network_path(*network),
+                AddressError::Outside { address, .. }
+                | AddressError::Twice { address, .. }
+                | AddressError::Nowhere { address, .. } => given(*address),
+            };
+            self.problem(&path, error.to_string());
+        }
     }
 
     /// Reports stations that cannot share a channel.

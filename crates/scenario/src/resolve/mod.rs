@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-pub(crate) use self::resolved::{BYTES_A_NODE, Chosen, FlowKind, Outcome, Resolved, TcpKind, Variant, file_key};
+pub(crate) use self::resolved::{
+    BYTES_A_NODE, Chosen, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, Variant, file_key,
+};
 use self::resolver::{Resolver, typed};
 use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
@@ -68,6 +70,8 @@ impl Resolver<'_> {
         let propagation = self.chosen_in("radio", "propagation", &own);
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
         let mac = self.choice("mac", "mac");
+        let channels = self.channels();
+        let addresses = self.addresses();
         let link = self.plain("link");
         let ip = self.plain("ip");
         let routing = self.choice("routing", "routing");
@@ -91,6 +95,8 @@ impl Resolver<'_> {
             radio,
             propagation: propagation?,
             mac: mac?,
+            channels: channels?,
+            addresses,
             link,
             ip,
             routing: routing?,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::files::MovementFile;
 use crate::problem::Problem;
-use crate::sections::{Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
+use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
 use crate::value::Values;
 
 /// A model with all its parameters.
@@ -46,6 +46,15 @@ pub(crate) struct TcpKind {
     pub acking: Chosen,
 }
 
+/// A channel beyond the first.
+#[derive(Clone, Debug)]
+pub(crate) struct FurtherChannel {
+    pub channel: Channel,
+    pub radio: Values,
+    pub propagation: Chosen,
+    pub mac: Chosen,
+}
+
 /// The meaning of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved {
@@ -60,6 +69,8 @@ pub(crate) struct Resolved {
     pub radio: Values,
     pub propagation: Chosen,
     pub mac: Chosen,
+    pub channels: Vec<FurtherChannel>,
+    pub addresses: Vec<Address>,
     pub link: Values,
     pub ip: Values,
     pub routing: Chosen,

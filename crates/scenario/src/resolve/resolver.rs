@@ -7,14 +7,14 @@ use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::resolved::Chosen;
+use super::resolved::{Chosen, FurtherChannel};
 use crate::catalogue::{Layout, is_custom, layout, no_such_model, room, where_belongs};
 use crate::custom::CustomClass;
 use crate::files::Files;
 use crate::key::{join, key_parts};
 use crate::merge::{Judge, Section, profiles};
 use crate::problem::{Mark, Problem};
-use crate::sections::{Movement, Wire};
+use crate::sections::{Address, Channel, Movement, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
@@ -294,6 +294,50 @@ impl<'a> Resolver<'a> {
             self.complete.insert("movement".to_owned(), Value::Array(written));
         }
         movements.into_iter().collect()
+    }
+
+    /// The channels beyond the first.
+    pub(super) fn channels(&mut self) -> Option<Vec<FurtherChannel>> {
+        let mut channels = Vec::new();
+        let mut written = Vec::new();
+        for (index, (table, mark)) in self.list("channel").into_iter().enumerate() {
+            let path = format!("channel.{index}");
+            let mut read = self.section(layout("channel"), path.clone(), Some(table), Some(mark), None);
+            let (mut own, radio) = (read.take(), read.take());
+            let channel: Channel = typed(&own);
+            let [propagation, mac] =
+                [("propagation", &channel.propagation), ("mac", &channel.mac)].map(|(room_name, name)| {
+                    let given = self.given_tables(room(room_name), &path, Some(table));
+                    let info = self.select(room_name, &join(&path, room_name), name)?;
+                    Some(self.with_table(room_name, info, &given, &path, table))
+                });
+            own.extend(radio.clone());
+            for chosen in [&propagation, &mac].into_iter().flatten() {
+                own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
+            }
+            written.push(Value::Object(own));
+            let chosen = propagation.zip(mac);
+            channels.push(chosen.map(|(propagation, mac)| FurtherChannel { channel, radio, propagation, mac }));
+        }
+        if !written.is_empty() {
+            self.complete.insert("channel".to_owned(), Value::Array(written));
+        }
+        channels.into_iter().collect()
+    }
+
+    /// The addresses that are given.
+    pub(super) fn addresses(&mut self) -> Vec<Address> {
+        let mut addresses = Vec::new();
+        let mut written = Vec::new();
+        for (index, (table, mark)) in self.list("address").into_iter().enumerate() {
+            let own = self.section(layout("address"), format!("address.{index}"), Some(table), Some(mark), None).take();
+            addresses.push(typed::<Address>(&own));
+            written.push(Value::Object(own));
+        }
+        if !written.is_empty() {
+            self.complete.insert("address".to_owned(), Value::Array(written));
+        }
+        addresses
     }
 
     /// A selected model with the parameters of its own table, if there is one. Tables of other models cause a warning.

@@ -55,7 +55,7 @@ fn simulated(rate_mbps: u32, rts: bool, senders: u32, seed: u32) -> Result<f64> 
     scenario.ranges(250, 550);
     // The closed form lets a collision destroy every frame, and all who sense it wait an EIFS. With `sinr` no EIFS
     // follows a preamble that was not found.
-    scenario.spec.radio.reception = Reception::Threshold;
+    scenario.spec.channels[0].radio.reception = Reception::Threshold;
     let alone_us = f64::from(PAYLOAD) * 8e3 / theory(rate_mbps, rts, 1);
     for sender in 1..=senders {
         scenario.add_cbr(sender, 0, 1.0 + 0.01 * f64::from(sender), PAYLOAD, 0.8 * alone_us);

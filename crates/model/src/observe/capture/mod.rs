@@ -3,7 +3,8 @@
 //! The simulator passes typed headers and lengths. [`packet`] gives the bytes that a real node would send for them: a
 //! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`Frame`] puts them into an 802.11 frame.
 //!
-//! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`] and
+//! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`]
+//!   and
 //!   [`port_of`] are the usual rules for link addresses and ports.
 //! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
