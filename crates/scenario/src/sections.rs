@@ -267,7 +267,7 @@ impl Network {
     }
 }
 
-const NETWORK: &str = "a prefix such as \"10.1.0.0/16\", or \"auto\"";
+const NETWORK: &str = "a prefix such as \"172.29.0.0/16\", or \"auto\"";
 
 impl Serialize for Network {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
