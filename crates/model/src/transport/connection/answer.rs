@@ -49,9 +49,9 @@ impl Core {
             let kept = before.unwrap_or_else(|| self.kept());
             self.frozen = Some(Frozen { probe, next: self.now + probe, kept });
             self.rto = Time::NEVER;
-            // A sample of a segment that was sent before could contain the outage. With timestamps that happens if an
-            // acknowledgement waited in a queue for a new route, or if it was lost and the probe, which is a copy, does
-            // not set the timestamp that is echoed (`echo_copies`).
+            // A sample of a segment that was sent before could contain the outage. With timestamps that happens if the
+            // segment or its acknowledgement waited in a node for a new route. It also happens if the acknowledgement
+            // was lost, and the probe, which is a copy, does not set the timestamp that is echoed (`echo_copies`).
             self.stop_timing();
             self.sampled_from = self.now;
         }

@@ -485,7 +485,7 @@ fn the_outage_is_not_a_round_trip() {
     talk.after(100).sender.on_network(NetworkEvent::RouteLost, first + Span::from_millis(100));
     let before = talk.sender.state();
     assert_eq!(talk.timer(), "r0", "the probe");
-    // An acknowledgement of the first transmission, which waited in a queue until there was a route again.
+    // An acknowledgement of the first transmission, which waited in a node until there was a route again.
     answer(&mut talk, 1, first);
     let after = talk.sender.state();
     assert!(!after.frozen);
