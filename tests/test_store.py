@@ -60,12 +60,12 @@ def test_more_runs_add_only_those_that_are_missing(tmp_path: Path) -> None:
     out = tmp_path / "o"
     few = hopyard.run(Scenario(SHORT), runs=2, out=out)
     with Store(out) as store:
-        before = {run["run"]: run["ended"] for run in store.runs()}
+        before = {run.run: run.ended for run in store.runs()}
     told: list[int] = []
     many = hopyard.run(Scenario(SHORT), runs=4, out=out, progress=lambda p: told.append(p.runs))
     assert set(told) == {2}
     with Store(out) as store:
-        after = {run["run"]: run["ended"] for run in store.runs()}
+        after = {run.run: run.ended for run in store.runs()}
     assert {run: after[run] for run in before} == before
     assert many.flows.slice(0, 2).equals(few.flows)
     assert many.flows.equals(hopyard.run(Scenario(SHORT), runs=4).flows)
@@ -341,14 +341,14 @@ def test_a_failed_run_is_kept_with_what_makes_it_again(
     assert done.exit_code == 1, done.output
     with Store(Path("o")) as store:
         runs = store.runs()
-    states = [run["state"] for run in runs]
+    states = [run.state for run in runs]
     assert len(runs) == 12
     assert 0 < states.count("failed") < 12
-    failed = next(run for run in runs if run["state"] == "failed")
-    assert "no more" in str(failed["error"])
+    failed = next(run for run in runs if run.state == "failed")
+    assert "no more" in str(failed.error)
     assert len(Results.load("o").flows) == states.count("done")
     again = next(text for text in done.stderr.splitlines() if text.startswith("This run alone: "))
-    assert f"--seed 1 --run {failed['run']}" in again
+    assert f"--seed 1 --run {failed.run}" in again
     alone = command(*again.removeprefix("This run alone: hopyard ").split())
     assert (alone.exit_code, "no more" in alone.stderr) == (1, True)
 

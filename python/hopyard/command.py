@@ -175,8 +175,8 @@ def read(path: Path) -> Scenario:
 
 def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
     """The cases of a folder, with the runs that it was to have or those that are wanted now."""
-    from hopyard.loading import planned
-    from hopyard.store import Store
+    from hopyard.origins import planned
+    from hopyard.reading import Reader
 
     if len(files) > 1:
         raise ValueError("expected scenario files, or one folder of results")
@@ -185,7 +185,7 @@ def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
             f"{files[0]} is a folder of results, whose scenarios are run as they are: "
             "expected neither --set nor --seed"
         )
-    with Store(files[0]) as store:
+    with Reader(files[0]) as store:
         return planned(store, request.runs, request.series)
 
 

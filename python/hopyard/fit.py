@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from hopyard import _core
 from hopyard.database import NAME, TABLES, EmptyStoreError, StoreError
-from hopyard.reading import LOCK, OWN
-from hopyard.store import Store
+from hopyard.reading import LOCK, OWN, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -30,7 +29,7 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
     if not (folder / NAME).exists():
         return None if is_empty(folder) else "holds files that are no results of this version"
     try:
-        with Store(folder) as store:
+        with Reader(folder) as store:
             stored = store.cases()
             makers = store.makers()
             series = {case.key: store.kept(*case.key) for case in cases}
@@ -77,7 +76,7 @@ def known_files(folder: Path) -> list[str]:
     if not (folder / NAME).exists():
         return []
     try:
-        with Store(folder) as store:
+        with Reader(folder) as store:
             return store.files()
     except EmptyStoreError:
         return []

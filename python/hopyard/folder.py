@@ -19,8 +19,8 @@ from hopyard.fit import (
     listed,
     reason_against,
 )
-from hopyard.reading import LOCK
-from hopyard.store import Store, here
+from hopyard.reading import LOCK, here
+from hopyard.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,15 +13,15 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.database import TABLES, StoreError
+from hopyard.reading import Reader
 from hopyard.results import Case
 from hopyard.scenario import value_of
-from hopyard.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
-    from hopyard.reading import Maker, StoredCase
+    from hopyard.reading import Maker, Record, StoredCase
 
 #: Configuration and seed; with the number of a run.
 Key = tuple[str, int]
@@ -36,7 +35,7 @@ class Part:
     folder: Path
     cases: list[StoredCase]
     #: What is known of each run, in the order of cases and runs.
-    runs: list[dict[str, Any]]
+    runs: list[Record]
     makers: list[Maker]
     #: The rows of all runs, by table, with the numbers of case and run.
     rows: dict[str, pa.Table]
@@ -57,8 +56,12 @@ class Merged:
     cases: list[Case]
     rows: dict[str, pa.Table]
     #: The runs that failed in every folder that has them, with their cases.
-    failed: list[tuple[StoredCase, dict[str, Any]]]
+    failed: list[tuple[StoredCase, Record]]
     complete: bool
+    #: All runs, with the numbers of these cases.
+    records: tuple[Record, ...]
+    #: Of each case the file from which it was read, and the runs that were asked for.
+    asked: tuple[tuple[str | None, Sequence[int]], ...]
 
 
 def merged(parts: Sequence[Part]) -> Merged:
@@ -93,19 +96,34 @@ def merged(parts: Sequence[Part]) -> Merged:
                 table = tables.restrict(table, wanted)
             rows[name] += _renumbered(table, {old: numbers[key] for key, old in first.items()})
     whole = {name: tables.ordered(each) for name, each in rows.items()}
-    return Merged(cases, whole, failed, _complete(parts, done))
+    made = [
+        *(
+            (key[:2], replace(each.run, quantities=tuple(each.quantities)))
+            for key, each in done.items()
+        ),
+        *((_key(run)[:2], run) for _, run in failed),
+    ]
+    records = tuple(replace(run, case=number) for key, run in made for number in numbers[key])
+    asked = tuple(_asked(parts, (case.config, case.seed)) for case in cases)
+    return Merged(cases, whole, failed, _complete(parts, done), records, asked)
+
+
+def _asked(parts: Sequence[Part], key: Key) -> tuple[str | None, Sequence[int]]:
+    mine = [case for part in parts for case in part.by_key.get(key, ())]
+    return mine[0].file, sorted({run for case in mine for run in case.runs})
 
 
 def _alone(part: Part) -> Merged:
     by_number = {case.number: case for case in part.cases}
-    done = {_key(run) for run in part.runs if run["state"] == "done"}
-    failed = [(by_number[run["case"]], run) for run in part.runs if run["state"] != "done"]
+    done = {_key(run) for run in part.runs if run.state == "done"}
+    failed = [(by_number[run.case], run) for run in part.runs if run.state != "done"]
     cases = [Case(c.number, c.scenario, c.settings, c.config, c.seed) for c in part.cases]
-    return Merged(cases, part.rows, failed, _complete([part], done))
+    asked = tuple((case.file, case.runs) for case in part.cases)
+    return Merged(cases, part.rows, failed, _complete([part], done), tuple(part.runs), asked)
 
 
-def _key(run: dict[str, Any]) -> RunKey:
-    return run["config"], run["seed"], run["run"]
+def _key(run: Record) -> RunKey:
+    return run.config, run.seed, run.run
 
 
 def _complete(parts: Sequence[Part], done: Container[RunKey]) -> bool:
@@ -142,7 +160,7 @@ def documents(folders: Sequence[Path]) -> Callable[[Case], dict[str, Any]]:
 
     def document(case: Case) -> dict[str, Any]:
         for folder in folders:
-            with Store(folder) as store:
+            with Reader(folder) as store:
                 text = store.scenario(case.config)
             if text is not None:
                 return tomllib.loads(text)
@@ -197,31 +215,31 @@ class _Source:
     """Where the rows of a run are from."""
 
     part: int
-    digest: str
+    run: Record
     #: For each sampled quantity, the part that has it.
     quantities: dict[str, int]
 
 
 def _sources(
     parts: Sequence[Part],
-) -> tuple[dict[RunKey, _Source], list[tuple[StoredCase, dict[str, Any]]]]:
+) -> tuple[dict[RunKey, _Source], list[tuple[StoredCase, Record]]]:
     """The part from which each finished run is taken, and the runs that are finished nowhere."""
     done: dict[RunKey, _Source] = {}
-    failed: dict[RunKey, tuple[StoredCase, dict[str, Any]]] = {}
+    failed: dict[RunKey, tuple[StoredCase, Record]] = {}
     for index, part in enumerate(parts):
         by_number = {case.number: case for case in part.cases}
         for run in part.runs:
             key = _key(run)
-            if run["state"] != "done":
-                failed.setdefault(key, (by_number[run["case"]], run))
+            if run.state != "done":
+                failed.setdefault(key, (by_number[run.case], run))
                 continue
-            source = done.setdefault(key, _Source(index, run["digest"], {}))
-            if source.digest != run["digest"]:
+            source = done.setdefault(key, _Source(index, run, {}))
+            if source.run.digest != run.digest:
                 raise StoreError(
                     f"{parts[source.part].folder} and {part.folder} have different results of run "
                     f"{key[2]} of configuration {key[0]}, seed {key[1]}"
                 )
-            for quantity in json.loads(run["quantities"]):
+            for quantity in run.quantities:
                 source.quantities.setdefault(quantity, index)
     return done, [each for key, each in failed.items() if key not in done]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,8 @@ class Planned:
     settings: dict[str, str]
     #: The numbers of its runs.
     runs: Sequence[int]
+    #: The folder from which the names of its files are looked up.
+    base: Path = field(default=Path(), kw_only=True)
     config: str = field(init=False)
     seed: int = field(init=False)
     #: The quantities that are sampled over time, and how often.
@@ -67,11 +69,11 @@ class Planned:
         if interval and not self.series:
             given.append(("measure.interval", json.dumps(interval)))
         core = self.core.with_settings(given)
-        return Planned(core, self.scenario, self.file, self.settings, self.runs)
+        return replace(self, core=core)
 
     def only(self, runs: Sequence[int]) -> Planned:
         """The case with these runs."""
-        return Planned(self.core, self.scenario, self.file, self.settings, runs)
+        return replace(self, runs=runs)
 
 
 def plan(
@@ -113,7 +115,7 @@ def plan(
             own = range(core.runs) if chosen is None else chosen
             # A name that is compared is a setting already.
             label = core.name if name is None else name
-            cases.append(Planned(core, label, file, dict(core.settings), own))
+            cases.append(Planned(core, label, file, dict(core.settings), own, base=case._base))
     no_case_twice((case.scenario, case.settings) for case in cases)
     total = sum(len(case.runs) for case in cases)
     if total > MOST_RUNS:

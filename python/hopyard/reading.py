@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import platform
+import time
 import zlib
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopyard import _core
 from hopyard.database import NAME, Database, StoreError
+from hopyard.inputs import Inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
+
+    from hopyard.plan import Planned
 
 #: The folder of the files of series.
 SERIES = "series"
@@ -33,8 +38,54 @@ class Kept:
     version: str
     platform: str
     state: str
+    digest: str | None
     quantities: frozenset[str]
     interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a run of a case; times are in seconds."""
+
+    case: int
+    config: str
+    seed: int
+    run: int
+    version: str
+    build: str
+    platform: str
+    #: When it ended, in UTC.
+    ended: str
+    wall_s: float
+    cpu_s: float
+    state: str
+    digest: str | None
+    error: str | None
+    #: The file of its series, in the folder.
+    series: str | None
+    quantities: tuple[str, ...]
+    interval: str
+
+    @classmethod
+    def of(cls, run: _core.Run, case: Planned) -> Record:
+        """What is known of a run that has just ended here."""
+        return cls(
+            run.case,
+            *case.key,
+            run.run,
+            _core.__version__,
+            _core.BUILD,
+            here(),
+            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            run.wall_s,
+            run.cpu_s,
+            "done" if run.error is None else "failed",
+            run.digest,
+            run.error,
+            None,
+            case.series,
+            case.interval,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +118,11 @@ class StoredCase:
     runs: Sequence[int]
     series: tuple[str, ...]
     interval: str
+
+
+def here() -> str:
+    """This platform, as the store calls it."""
+    return f"{platform.system()} {platform.machine()}"
 
 
 def write_numbers(numbers: Iterable[int]) -> str:
@@ -175,31 +231,30 @@ class Reader(Database):
 
     def kept(self, config: str, seed: int) -> dict[int, Kept]:
         """The runs of a configuration and seed, by number; one whose series are gone is "lost"."""
-        with self._named():
-            found = self._connection.execute(
-                "SELECT run, version, platform, state, quantities, interval, series FROM runs"
-                " WHERE config = ? AND seed = ?",
-                (config, seed),
-            ).fetchall()
+        found = self._select(
+            "SELECT run, version, platform, state, digest, quantities, interval, series FROM runs"
+            " WHERE config = ? AND seed = ?",
+            (config, seed),
+        )
         return {
             run: Kept(
                 version,
                 platform,
                 state if series is None or (self.folder / series).exists() else "lost",
+                digest,
                 frozenset(json.loads(quantities)),
                 interval,
             )
-            for run, version, platform, state, quantities, interval, series in found
+            for run, version, platform, state, digest, quantities, interval, series in found
         }
 
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
         build = "build" if self._has("runs", "build") else "''"
-        with self._named():
-            found = self._connection.execute(
-                f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"
-                " ORDER BY count(*) DESC"
-            ).fetchall()
+        found = self._select(
+            f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"
+            " ORDER BY count(*) DESC"
+        )
         return [Maker(*each) for each in found]
 
     def table(self, name: str) -> pa.Table | None:
@@ -209,48 +264,50 @@ class Reader(Database):
         if name not in self._tables:
             return None
         own = "".join(f', r."{column}"' for column, _ in self._tables[name])
-        with self._named():
-            found = self._connection.execute(
-                f"SELECT c.number, r.run{own} FROM cases c JOIN {name} r"
-                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
-            ).fetchall()
+        found = self._select(
+            f"SELECT c.number, r.run{own} FROM cases c JOIN {name} r"
+            " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
+        )
         return from_rows(found, self._tables[name], ("case", "run"))
 
-    def runs(self) -> list[dict[str, object]]:
+    def runs(self) -> list[Record]:
         """What is known of each run, in the order of cases and runs."""
-        with self._named(), closing(self._connection.cursor()) as cursor:
-            cursor.execute(
-                "SELECT c.number AS 'case', r.* FROM cases c JOIN runs r"
-                " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run"
-            )
-            names = [part[0] for part in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
+        build = "r.build" if self._has("runs", "build") else "''"
+        found = self._select(
+            f"SELECT c.number, r.config, r.seed, r.run, r.version, {build}, r.platform, r.ended,"
+            " r.wall_s, r.cpu_s, r.state, r.digest, r.error, r.series, r.quantities, r.interval"
+            " FROM cases c JOIN runs r ON r.config = c.config AND r.seed = c.seed"
+            " ORDER BY c.number, r.run"
+        )
+        return [Record(*(*row[:14], tuple(json.loads(row[14])), row[15])) for row in found]
 
     def scenario(self, config: str) -> str | None:
         """The complete scenario behind a configuration hash."""
-        with self._named():
-            row = self._connection.execute(
-                "SELECT toml FROM configurations WHERE config = ?", (config,)
-            ).fetchone()
-        return None if row is None else str(row[0])
+        found = self._select("SELECT toml FROM configurations WHERE config = ?", (config,))
+        return str(found[0][0]) if found else None
 
-    def inputs(self, config: str) -> tuple[dict[str, bytes], dict[str, str]]:
-        """The movement files of a configuration by name, and the source of its rules by module."""
-        with self._named():
-            row = self._connection.execute(
-                "SELECT files, rules FROM configurations WHERE config = ?", (config,)
-            ).fetchone()
-            files, rules = (json.loads(part) for part in row)
-            contents = {}
-            for name, file_hash in files.items():
-                (content,) = self._connection.execute(
-                    "SELECT content FROM files WHERE hash = ?", (file_hash,)
-                ).fetchone()
-                contents[name] = zlib.decompress(content)
-            sources = {}
-            for source_hash in rules.values():
-                module, source = self._connection.execute(
-                    "SELECT module, source FROM rules WHERE hash = ?", (source_hash,)
-                ).fetchone()
-                sources[module] = source
-        return contents, sources
+    def inputs(self, config: str) -> Inputs:
+        """What makes the scenario of a configuration again."""
+        with self.snapshot():
+            row = self._select(
+                "SELECT toml, files, rules FROM configurations WHERE config = ?", (config,)
+            )
+            if not row:
+                raise StoreError(f"{self.path}: there is no configuration {config}")
+            toml, files, rules = row[0]
+            contents = {
+                name: zlib.decompress(self._select_one("content", "files", file_hash))
+                for name, file_hash in json.loads(files).items()
+            }
+            # Earlier, a module had the name of a rule in it.
+            sources = {
+                name.partition(":")[0]: self._select_one("source", "rules", source_hash)
+                for name, source_hash in json.loads(rules).items()
+            }
+        return Inputs(toml, contents, sources)
+
+    def _select_one(self, column: str, table: str, hash: str) -> Any:
+        found = self._select(f"SELECT {column} FROM {table} WHERE hash = ?", (hash,))
+        if not found:
+            raise StoreError(f"{self.path}: {table} has no row {hash}")
+        return found[0][0]

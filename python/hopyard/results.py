@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -302,6 +302,13 @@ class Results:
         if self.origin is None:
             return tables.write_alone(self, where, format)
         return self.origin.save(self, where, format, force=force)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    def __deepcopy__(self, _memo: object) -> Results:
+        # Nothing in it changes.
+        return self
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", failed" if self.failures else ", interrupted"

@@ -42,8 +42,8 @@ KINDS: dict[Any, type] = {kind: kind for kind in (bool, int, float, str)} | {
 
 #: Classes that a program has put into a scenario, by their names in the scenario.
 _given: dict[str, type] = {}
-#: Modules that were found in the folder of a scenario: the folder and the content of the file.
-_beside: dict[str, tuple[Path, bytes]] = {}
+#: Modules that were found in the folder of a scenario: that folder, the file and its content.
+_beside: dict[str, tuple[Path, Path | None, bytes]] = {}
 #: The hash of each class's source, taken when it was first seen.
 _sources: dict[type, str] = {}
 
@@ -148,13 +148,11 @@ def _import(name: str, folder: Path) -> ModuleType:
     folders = list(dict.fromkeys((folder.resolve(), Path.cwd())))
     try:
         if PathFinder.find_spec(top) is not None:
-            _forget(top)
+            _forget()
             return importlib.import_module(name)
         for place in folders:
-            spec = PathFinder.find_spec(top, [str(place)])
-            if spec is not None:
-                content = Path(spec.origin).read_bytes() if spec.origin else b""
-                return _import_beside(name, place, content)
+            if PathFinder.find_spec(top, [str(place)]) is not None:
+                return _import_beside(name, place)
     except RuleError:
         raise
     except SyntaxError as error:
@@ -181,33 +179,60 @@ def _import(name: str, folder: Path) -> ModuleType:
     )
 
 
-def _import_beside(name: str, folder: Path, content: bytes) -> ModuleType:
-    """Imports a module from a folder; again if its file or the folder has changed."""
-    top = name.partition(".")[0]
+def _import_beside(name: str, folder: Path) -> ModuleType:
+    """Imports a module from a folder; again if the folder or a file of the modules has changed.
+
+    Modules that it imports from there are imported again, too.
+    """
     importlib.invalidate_caches()
-    if _beside.get(top) != (folder, content):
-        _forget(top)
-    before = sys.dont_write_bytecode
+    if any(
+        place != folder or (file is not None and _content(file) != content)
+        for place, file, content in _beside.values()
+    ):
+        _forget()
+    before, writes = set(sys.modules), sys.dont_write_bytecode
     sys.path.append(str(folder))
     # Compiled code can be older than the file although both have the same time stamp.
     sys.dont_write_bytecode = True
     try:
         module = importlib.import_module(name)
     except BaseException:
-        _forget(top)
+        for each in _new(before, folder):
+            del sys.modules[each]
         raise
     finally:
-        sys.dont_write_bytecode = before
+        sys.dont_write_bytecode = writes
         sys.path.remove(str(folder))
-    _beside[top] = (folder, content)
+    for each, file in _new(before, folder).items():
+        _beside[each] = folder, file, _content(file)
     return module
 
 
-def _forget(top: str) -> None:
-    """Removes a module and its submodules from the imported modules."""
-    _beside.pop(top, None)
-    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
-        del sys.modules[name]
+def _new(before: set[str], folder: Path) -> dict[str, Path | None]:
+    """The modules that were imported from a folder since then, with their files."""
+    found: dict[str, Path | None] = {}
+    for name in set(sys.modules) - before:
+        module = sys.modules[name]
+        file = getattr(module, "__file__", None)
+        # A package without a file of its own has a path.
+        places = [file] if file else list(getattr(module, "__path__", ()))
+        if any(Path(place).is_relative_to(folder) for place in places):
+            found[name] = Path(file) if file else None
+    return found
+
+
+def _content(file: Path | None) -> bytes:
+    try:
+        return b"" if file is None else file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _forget() -> None:
+    """Removes the modules of a scenario's folder from the imported modules."""
+    for name in _beside:
+        sys.modules.pop(name, None)
+    _beside.clear()
 
 
 def _missing(name: str, where: Any, step: str) -> RuleError:

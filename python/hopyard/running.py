@@ -11,6 +11,7 @@ from hopyard import _core, memory, signals
 from hopyard.errors import SimulationError, path_of
 from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
+from hopyard.reading import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,13 +171,13 @@ class _Memory:
 
     def __init__(self, cases: Sequence[Planned]) -> None:
         self._cases = cases
-        self._records: list[_core.Run] = []
+        self._records: list[Record] = []
         self._tables: list[Sequence[pa.Table]] = []
 
     def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
         from hopyard.tables import read
 
-        self._records += records
+        self._records += [Record.of(run, self._cases[run.case]) for run in records]
         self._tables.append([read(table) for table in tables])
 
     def results(self) -> Results:
@@ -198,7 +199,8 @@ class _Stored:
         from hopyard.tables import read
 
         arrow = {name: read(table) for name, table in zip(TABLES, tables, strict=True)}
-        self._folder.store.add(self._wanted, records, arrow)
+        made = [Record.of(run, self._wanted[run.case]) for run in records]
+        self._folder.store.add(self._wanted, made, arrow)
 
     def results(self) -> Results:
         from hopyard.loading import of_store

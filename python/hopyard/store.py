@@ -11,20 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import platform
 import re
-import sys
-import time
 import uuid
 import zlib
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard import _core
 from hopyard.database import ROWS, StoreError
+from hopyard.inputs import Inputs
 from hopyard.reading import SERIES, Reader, write_numbers
 
 if TYPE_CHECKING:
@@ -33,17 +28,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.plan import Planned
+    from hopyard.reading import Record
 
 #: The name of a file of series: configuration, seed, run, and a part of its own. It is another one
 #: while the file is written.
 _SERIES_FILE = re.compile(
     r"\.?([0-9a-f]+)-([0-9]+)-[0-9]+-[0-9a-f]{8}\.parquet(?:\.part\.parquet)?"
 )
-
-
-def here() -> str:
-    """This platform, as the store calls it."""
-    return f"{platform.system()} {platform.machine()}"
 
 
 class Store(Reader):
@@ -119,32 +110,28 @@ class Store(Reader):
         )
         if known.fetchone():
             return
-        files = {}
-        for name, file_hash, content in core.files():
-            files[name] = file_hash
+        inputs = Inputs.of(core, case.base)
+        hashes = {name: file_hash for name, file_hash, _ in core.files()}
+        for name, content in inputs.files.items():
             self._connection.execute(
                 "INSERT OR IGNORE INTO files VALUES (?, ?, ?, ?)",
-                (file_hash, name, len(content), zlib.compress(content)),
+                (hashes[name], name, len(content), zlib.compress(content)),
             )
-        complete = json.loads(core.to_json(defaults=True))
         rules = {}
-        for name in _rules(complete):
-            module = name.partition(":")[0]
-            source = _source(module)
-            if source is None:
-                continue
-            rules[name] = source_hash = hashlib.sha256(source.encode()).hexdigest()
+        for module, source in inputs.rules.items():
+            rules[module] = source_hash = hashlib.sha256(source.encode()).hexdigest()
             self._connection.execute(
                 "INSERT OR IGNORE INTO rules VALUES (?, ?, ?)", (source_hash, module, source)
             )
+        profile = json.loads(core.to_json(defaults=True)).get("profile", "")
         self._connection.execute(
             "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?)",
             (
                 case.config,
                 core.name,
-                str(complete.get("profile", "")),
-                core.to_toml(defaults=True),
-                json.dumps(files),
+                str(profile),
+                inputs.toml,
+                json.dumps(hashes),
                 json.dumps(rules),
             ),
         )
@@ -154,7 +141,7 @@ class Store(Reader):
     def add(
         self,
         cases: Sequence[Planned],
-        records: Sequence[_core.Run],
+        records: Sequence[Record],
         tables: Mapping[str, pa.Table],
     ) -> None:
         """Adds runs that have ended: together, or, where they do not fit, as many as do.
@@ -180,7 +167,7 @@ class Store(Reader):
     def _add(
         self,
         cases: Sequence[Planned],
-        records: Sequence[_core.Run],
+        records: Sequence[Record],
         tables: Mapping[str, pa.Table],
     ) -> None:
         # Series first: the store names no file that is not there.
@@ -199,14 +186,16 @@ class Store(Reader):
     def _insert(
         self,
         cases: Sequence[Planned],
-        records: Sequence[_core.Run],
+        records: Sequence[Record],
         tables: Mapping[str, pa.Table],
         series: Mapping[tuple[int, int], str],
     ) -> None:
         from hopyard.tables import rows
 
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        keys = {(each.case, each.run): (*cases[each.case].key, each.run) for each in records}
+        heads = {
+            (each.case, each.run): (*cases[each.case].key, each.run, each.version)
+            for each in records
+        }
         with self._transaction():
             for each in records:
                 case = cases[each.case]
@@ -220,21 +209,23 @@ class Store(Reader):
                             f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
                         )
                 self._connection.execute(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO runs (config, seed, run, version, platform, ended, wall_s, cpu_s,"
+                    " state, digest, error, series, quantities, interval, build)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         *key,
-                        _core.__version__,
-                        here(),
-                        now,
+                        each.version,
+                        each.platform,
+                        each.ended,
                         each.wall_s,
                         each.cpu_s,
-                        "done" if each.error is None else "failed",
+                        each.state,
                         each.digest,
                         each.error,
                         series.get((each.case, each.run)),
-                        json.dumps(case.series),
-                        case.interval,
-                        _core.BUILD,
+                        json.dumps(each.quantities),
+                        each.interval,
+                        each.build,
                     ),
                 )
             for name in ROWS:
@@ -245,7 +236,7 @@ class Store(Reader):
                     marks = ", ".join("?" * (len(own[0]) + 2))
                     self._connection.executemany(
                         f"INSERT INTO {name} VALUES ({marks})",
-                        [(*keys[row[:2]], _core.__version__, *row[2:]) for row in own],  # type: ignore[index]
+                        [(*heads[row[0], row[1]], *row[2:]) for row in own],
                     )
 
     def _write_series(
@@ -316,24 +307,3 @@ class Store(Reader):
         # It goes when nothing is left in it.
         with suppress(OSError):
             folder.rmdir()
-
-
-def _rules(value: object) -> Iterable[str]:
-    """The names of rules written in Python that a scenario's flows use."""
-    if isinstance(value, dict):
-        for key, each in value.items():
-            if key == "tcp" and isinstance(each, str) and ":" in each:
-                yield each
-            else:
-                yield from _rules(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _rules(each)
-
-
-def _source(module: str) -> str | None:
-    """The source of a module, if it has a file."""
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None or not os.access(file, os.R_OK):
-        return None
-    return Path(file).read_text(encoding="utf-8", errors="replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -90,7 +90,7 @@ def sql_type(kind: str) -> str:
     return {"text": "TEXT", "double": "REAL", "float": "REAL"}.get(kind, "INTEGER")
 
 
-def rows(table: pa.Table) -> list[tuple[object, ...]]:
+def rows(table: pa.Table) -> list[tuple[Any, ...]]:
     """The rows of a table as Python values."""
     return list(zip(*(_values(column).to_pylist() for column in table.columns), strict=True))
 
