@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 import hopyard
 import numpy as np
 import pyarrow as pa
+import pytest
 from hopyard import Results, Scenario
+from hopyard.database import StoreError
 from hopyard.reading import Reader
 from hopyard.store import Store
-from short import SHORT, TCPS
+from pyarrow import parquet
+from short import SHORT, TCPS, command
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_what_is_read_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +142,54 @@ def test_a_run_that_failed_in_one_folder_is_taken_from_another(tmp_path: Path) -
         merged = Results.load(*order)
         assert merged.flows.equals(whole.flows)
         assert merged.failures == ()
+
+
+def damaged(path: Path, how: str) -> None:
+    if how == "gone":
+        path.unlink()
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[:-20])
+    elif how == "zeros":
+        data = bytearray(path.read_bytes())
+        data[len(data) // 8 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 8)
+        path.write_bytes(data)
+    elif how == "text":
+        path.write_text("no table")
+    elif how == "other":
+        parquet.write_table(pa.table({"mine": [1]}), path)
+    else:
+        path.unlink()
+        path.mkdir()
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "cut", "zeros", "text", "other", "folder"])
+def test_a_damaged_file_of_series_is_named_and_made_again(
+    short: Path, tmp_path: Path, how: str
+) -> None:
+    out = tmp_path / "o"
+    whole = hopyard.run(short, runs=3, series="cwnd", out=out)
+    path = sorted((out / "series").iterdir())[1]
+    damaged(path, how)
+    results = Results.load(out)
+    assert results.flows.equals(whole.flows)
+    assert results.estimate("goodput", results.cases[0]).runs == 3
+    with pytest.raises(
+        StoreError, match=rf"{path.name} (is gone|cannot be read: .+); `hopyard run"
+    ):
+        results.plot_series("cwnd")
+    done = command("show", out)
+    assert (done.exit_code, path.name in done.stderr) == (0, True)
+    assert "Goodput" in done.stdout
+    done = command("plot", out, "--series", "cwnd")
+    assert (done.exit_code, path.name in done.stderr) == (2, True)
+    assert command("plot", out).exit_code == 0
+    # The first run after it makes this run again, and no other.
+    told: list[int] = []
+    again = hopyard.run(
+        short, runs=3, series="cwnd", out=out, progress=lambda p: told.append(p.runs)
+    )
+    assert set(told) == {1}
+    assert again.series.equals(whole.series)
+    assert Results.load(out).problem is None

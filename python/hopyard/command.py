@@ -142,7 +142,7 @@ def _run(
             written += drawn
         if written and not request.quiet:
             codes.append(tell(f"In {folder.where}: {', '.join(path.name for path in written)}"))
-    if results.cases and not request.quiet:
+    if results.cases and not request.quiet and results.problem is None:
         for name in dict.fromkeys(series):
             if name not in _sampled(results, series):
                 say(f"warning: no flow has a sample of {name}; hopyard measures says what has one")
@@ -317,6 +317,8 @@ def _draw(
 
 def _sampled(results: Results, series: Sequence[str]) -> list[str]:
     """Those of the quantities that have a sample."""
+    if results.problem is not None:
+        return []
     there = set(results.series["quantity"].unique().to_pylist())
     return [name for name in series if name in there]
 
@@ -379,6 +381,8 @@ def show(
     results = Results.load(*folders)
     if not results.complete:
         say("These results are not complete: runs are under way, were interrupted, or failed.")
+    if results.problem is not None:
+        say(f"warning: {results.problem}")
     return shown(results, measures, as_json=as_json, folder=None, table=table)
 
 

@@ -22,9 +22,9 @@ FORMAT = "1"
 TABLES = ("flows", "nodes", "drops", "series", "decisions")
 #: The tables whose rows are in the store.
 ROWS = tuple(name for name in TABLES if name != "series")
-#: Columns that a store of an earlier version lacks: the build that made a run, which is unknown
-#: there, and the numbers of the runs that were asked for, which are the first ones there.
-ADDED = {"runs": "build", "cases": "numbers"}
+#: Columns that a store of an earlier version lacks, and that are empty there: the build that made a
+#: run, how many rows it has, and the numbers of the runs that were asked for.
+ADDED = {"runs": ("build", "rows"), "cases": ("numbers",)}
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -46,7 +46,7 @@ CREATE TABLE runs (
     platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
     series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL, build TEXT NOT NULL DEFAULT '',
-    PRIMARY KEY (config, seed, run, version)
+    rows TEXT NOT NULL DEFAULT '', PRIMARY KEY (config, seed, run, version)
 );
 """
 
@@ -111,17 +111,29 @@ class Database:
                 f"{self.path} has format {found}: expected format {FORMAT}, "
                 f"that of Hopyard {_core.__version__}"
             )
-        for table, column in ADDED.items():
-            if self.write and not self._has(table, column):
-                self._connection.execute(
-                    f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
-                )
+        for table, columns in ADDED.items() if self.write else ():
+            for column in columns:
+                if not self._has(table, column):
+                    self._connection.execute(
+                        f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+                    )
         self._read_columns()
 
     def _read_columns(self) -> None:
         for name in ROWS:
-            if (text := self.meta(f"columns of {name}")) is not None:
-                self._tables[name] = [(column, kind) for column, kind in json.loads(text)]
+            key = f"columns of {name}"
+            text = self.meta(key)
+            if (text is not None) != self._has_table(name):
+                raise StoreError(
+                    f"{self.path}: meta, {key}: expected a row for the table {name}, and none "
+                    "without it"
+                )
+            if text is not None:
+                self._tables[name] = _columns(text, f"{self.path}: meta, {key}")
+
+    def _has_table(self, name: str) -> bool:
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self._connection.execute(query, (name,)).fetchone() is not None
 
     def _has(self, table: str, column: str) -> bool:
         columns = self._connection.execute(f"PRAGMA table_info({table})")
@@ -209,6 +221,17 @@ class Database:
         with self._named(), self._transaction():
             for key, value in values.items():
                 self._set(key, value)
+
+
+def _columns(text: str, place: str) -> list[tuple[str, str]]:
+    """The columns of a table of rows, each with its type, which stand in the store as JSON."""
+    try:
+        found = [(column, kind) for column, kind in json.loads(text)]
+    except (TypeError, ValueError, RecursionError):
+        found = []
+    if not found or not all(isinstance(part, str) for pair in found for part in pair):
+        raise StoreError(f"{place}: expected names and types of columns, found {text!r:.80}")
+    return found
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopyard import replacing
+from hopyard.database import StoreError
 from hopyard.fit import (
     FolderError,
     check_free,
@@ -19,14 +20,15 @@ from hopyard.fit import (
     listed,
     reason_against,
 )
-from hopyard.reading import LOCK, here
+from hopyard.reading import LOCK
+from hopyard.records import here
 from hopyard.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hopyard.plan import Planned
-    from hopyard.reading import StoredCase
+    from hopyard.records import StoredCase
     from hopyard.results import Results
 
 
@@ -184,8 +186,18 @@ def default(cases: Sequence[Planned]) -> Path:
 
 
 def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
-    """The case with those of its runs that the store lacks, or has without a series of the case."""
-    kept = {run: each for run, each in store.kept(*case.key).items() if each.state == "done"}
+    """The case with those of its runs that the store lacks, or has without a series of the case.
+
+    A run that lacks rows, or whose series cannot be read, is lacking.
+    """
+    wanted = set(case.runs)
+    kept = {
+        run: each
+        for run, each in store.kept(*case.key).items()
+        if each.state == "done"
+        and each.whole
+        and (run not in wanted or _is_whole(store, each.series))
+    }
     runs = [
         run
         for run in case.runs
@@ -199,6 +211,18 @@ def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
         *sorted({name for each in kept.values() for name in each.quantities}),
     ]
     return case.sampling(sampled, stored.interval).only(runs)
+
+
+def _is_whole(store: Store, series: str | None) -> bool:
+    if series is None:
+        return True
+    from hopyard.tables import read_series
+
+    try:
+        read_series(store.folder / series)
+    except StoreError:
+        return False
+    return True
 
 
 def _lock(folder: Path) -> int:

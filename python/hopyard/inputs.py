@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
+from hopyard.database import StoreError
+from hopyard.errors import ScenarioError
 from hopyard.scenario import Scenario
 from hopyard.sources import lay_out, rules_of, sources
 
@@ -29,6 +31,8 @@ class Inputs:
     files: dict[str, bytes]
     #: The source of rules written in Python, and of what they import, by module.
     rules: dict[str, str]
+    #: Where all this stands, for errors.
+    place: str = "the scenario"
 
     @classmethod
     def of(cls, core: _core.Scenario, base: Path) -> Inputs:
@@ -48,7 +52,8 @@ class Inputs:
         """The scenario, whose files are laid out in a folder that goes with this process.
 
         Raises:
-            ScenarioError: when it cannot be read, as when a rule of it is not to be found.
+            ScenarioError: when it is wrong, as when a rule of it is not to be found.
+            StoreError: when its text is no TOML.
         """
         base = Path(tempfile.mkdtemp(prefix="hopyard-"))
         atexit.register(shutil.rmtree, base, ignore_errors=True)
@@ -56,11 +61,27 @@ class Inputs:
         for path, content in self.files.items():
             (base / own[path]).write_bytes(content)
         lay_out(self.rules, base)
-        document = _moved(tomllib.loads(self.toml), own)
+        document = _moved(read_toml(self.toml, self.place), own)
         # What tells scenarios of one name apart may be a value such as "5 m/s"; a name has no
         # slash.
         document |= {"seed": seed, "name": name.replace("/", "_")}
-        return Scenario._of(_core.Scenario.from_json(json.dumps(document), base), base)
+        try:
+            return Scenario._of(_core.Scenario.from_json(json.dumps(document), base), base)
+        except ScenarioError as error:
+            shown, coloured = (f"{self.place}: {text}" for text in (error.shown, error.coloured))
+            raise ScenarioError(shown, coloured, error.problems) from error
+
+
+def read_toml(text: str, place: str) -> dict[str, Any]:
+    """A scenario that stands in a store.
+
+    Raises:
+        StoreError: when it is no TOML; `place` says where it stands.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{place}: {error}") from error
 
 
 def _moved(value: Any, names: Mapping[str, str]) -> Any:

@@ -12,15 +12,15 @@ from hopyard import _core, tables
 from hopyard.database import ROWS, TABLES, StoreError
 from hopyard.merging import Part, completed, documents, merged
 from hopyard.origins import Batch, Folders
-from hopyard.reading import Reader
+from hopyard.reading import Reader, lacking
 from hopyard.results import Case, Failure, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from hopyard.plan import Planned
-    from hopyard.reading import Record, StoredCase
+    from hopyard.records import Record, StoredCase
 
 
 def of_batch(
@@ -36,7 +36,7 @@ def of_batch(
         ],
         lambda case: json.loads(cases[case.number].core.to_json(defaults=True)),
     )
-    empty = _empty()
+    empty = tables.empty()
     merged = {
         name: tables.ordered([empty[name], *(part[place] for part in parts)])
         for place, name in enumerate(TABLES)
@@ -84,11 +84,12 @@ def part_of(store: Reader) -> Part:
         runs = store.runs()
         makers = store.makers()
         rows = {name: store.table(name) for name in ROWS}
+    _check_rows(store, runs, rows)
     # A file of series that a run names stays while the run's process lives.
-    rows["series"] = _series(store, runs)
-    empty = _empty()
+    rows["series"], broken = _series(store, runs)
+    empty = tables.empty()
     whole = {name: empty[name] if rows[name] is None else rows[name] for name in TABLES}
-    return Part(store.folder, cases, runs, makers, whole)
+    return Part(store.folder, cases, runs, makers, whole, broken)
 
 
 def _results(parts: Sequence[Part]) -> Results:
@@ -96,39 +97,67 @@ def _results(parts: Sequence[Part]) -> Results:
     folders = [part.folder for part in parts]
     known = completed(whole.cases, documents(folders))
     version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
+    found = {name: tables.with_origin(whole.rows[name], known, version) for name in TABLES}
+    broken = next((part.broken for part in parts if part.broken), None)
     return Results(
-        **{name: tables.with_origin(whole.rows[name], known, version) for name in TABLES},
+        **(found if broken is None else {**found, "series": broken}),
         complete=whole.complete,
         failures=tuple(_failure(case, run.run, run.error or "") for case, run in whole.failed),
         origin=Folders(tuple(folders), tuple(known), whole.asked, whole.records),
     )
 
 
-def _empty() -> dict[str, pa.Table]:
-    """Every table of a run's with its columns and no rows."""
-    _, none = _core.Batch([], []).take()
-    return dict(zip(TABLES, map(tables.read, none), strict=True))
+def _check_rows(store: Reader, runs: Sequence[Record], rows: Mapping[str, pa.Table | None]) -> None:
+    """Checks that each finished run has the rows that were added with it, and no others have any.
+
+    Raises:
+        StoreError: when rows were removed or added by somebody else, or the file is damaged.
+    """
+    there: dict[tuple[int, int], dict[str, int]] = {}
+    for name, table in rows.items():
+        if table is None:
+            continue
+        codes = tables.codes(table)
+        for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+            there.setdefault(divmod(int(code), 2**32), {})[name] = int(count)
+    for run in runs:
+        if run.state == "done":
+            found = there.pop((run.case, run.run), {})
+            if (wrong := lacking(run.rows, found)) is not None:
+                raise StoreError(
+                    f"{store.path}: {wrong} of run {run.run} of configuration {run.config}, seed "
+                    f"{run.seed}; `hopyard run {store.folder}` makes this run again"
+                )
+    if there:
+        case, number = next(iter(there))
+        name = next(iter(there[case, number]))
+        raise StoreError(
+            f"{store.path}: {name} has rows of run {number} of case {case}, which is not among the "
+            f"finished runs; `hopyard run {store.folder} --run {number}` makes it again"
+        )
 
 
-def _series(store: Reader, runs: Sequence[Record]) -> pa.Table | None:
-    parts = []
+def _series(store: Reader, runs: Sequence[Record]) -> tuple[pa.Table | None, StoreError | None]:
+    """The samples of all runs; with the error of files that cannot be read."""
+    parts, broken = [], []
     for run in runs:
         if run.series is None:
             continue
-        path = store.folder / run.series
         try:
-            rows = tables.read_parquet(path)
-        except OSError as error:
-            reason = "it is gone" if not path.exists() else error
-            raise StoreError(
-                f"{path} cannot be read: {reason}. Remove it, if it is there, and "
-                f"`hopyard run {store.folder}` makes its run again"
-            ) from error
+            rows = tables.read_series(store.folder / run.series)
+        except StoreError as error:
+            broken.append(str(error))
+            continue
         for name, number in (("run", run.run), ("case", run.case)):
             numbers = pa.array(np.full(len(rows), number, dtype=np.uint32))
             rows = rows.add_column(0, pa.field(name, pa.uint32(), nullable=False), numbers)
         parts.append(rows)
-    return tables.ordered(parts) if parts else None
+    found = tables.ordered(parts) if parts else None
+    if not broken:
+        return found, None
+    more = f", and {len(broken) - 1} further files of series" if len(broken) > 1 else ""
+    again = f"`hopyard run {store.folder}` makes such runs again"
+    return found, StoreError(f"{broken[0]}{more}; {again}")
 
 
 def _failure(case: Planned | StoredCase, run: int, error: str) -> Failure:

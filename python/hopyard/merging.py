@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.database import TABLES, StoreError
+from hopyard.inputs import read_toml
 from hopyard.reading import Reader
 from hopyard.results import Case
 from hopyard.scenario import value_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
-    from hopyard.reading import Maker, Record, StoredCase
+    from hopyard.records import Maker, Record, StoredCase
 
 #: Configuration and seed; with the number of a run.
 Key = tuple[str, int]
@@ -39,6 +39,8 @@ class Part:
     makers: list[Maker]
     #: The rows of all runs, by table, with the numbers of case and run.
     rows: dict[str, pa.Table]
+    #: Why series are missing among the rows, if some are.
+    broken: StoreError | None
 
     @cached_property
     def by_key(self) -> dict[Key, list[StoredCase]]:
@@ -163,7 +165,7 @@ def documents(folders: Sequence[Path]) -> Callable[[Case], dict[str, Any]]:
             with Reader(folder) as store:
                 text = store.scenario(case.config)
             if text is not None:
-                return tomllib.loads(text)
+                return read_toml(text, f"{store.path}: configurations, {case.config}")
         raise StoreError(f"none of the folders has the scenario of {case}")
 
     return document

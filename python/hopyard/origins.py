@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from hopyard.reading import Record
+    from hopyard.records import Record
     from hopyard.results import Case, Results
     from hopyard.store import Store
 
@@ -119,7 +119,11 @@ def planned(
     for case in store.cases():
         scenario = stored_scenario(store, case.config, case.seed, case.scenario)
         core = _same(scenario.core, case.config, store.path)
-        core = _sampling(core, list(dict.fromkeys([*case.series, *series])), case.interval)
+        try:
+            core = _sampling(core, list(dict.fromkeys([*case.series, *series])), case.interval)
+        except ScenarioError as error:
+            problem = error.problems[0].message
+            raise StoreError(f"{store.path}: cases, row {case.number}: {problem}") from error
         own = case.runs if chosen is None else chosen
         base = scenario._base
         found.append(Planned(core, case.scenario, None, case.settings, own, base=base))
@@ -133,11 +137,7 @@ def stored_scenario(store: Reader, config: str, seed: int, name: str) -> Scenari
         ScenarioError: when it cannot be read, as when a rule of it is not to be found.
         StoreError: when the store does not have it.
     """
-    try:
-        return store.inputs(config).scenario(name, seed)
-    except ScenarioError as error:
-        where = f"{store.path}, configuration {config}:\n"
-        raise ScenarioError(where + error.shown, where + error.coloured, error.problems) from error
+    return store.inputs(config).scenario(name, seed)
 
 
 def _same(core: _core.Scenario, config: str, where: Path) -> _core.Scenario:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopyard import _core
-from hopyard.database import NAME, Database, StoreError
+from hopyard.checking import Row
+from hopyard.database import ADDED, NAME, ROWS, Database, StoreError
 from hopyard.inputs import Inputs
+from hopyard.records import (
+    MOST_ASKED,
+    MOST_RUN,
+    Kept,
+    Maker,
+    Record,
+    StoredCase,
+    read_numbers,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
-
-    from hopyard.plan import Planned
 
 #: The folder of the files of series.
 SERIES = "series"
@@ -28,286 +32,224 @@ LOCK = ".lock"
 NEW = "new"
 #: Files and folders of a folder of results that are no tables and no plots.
 OWN = frozenset({NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal", SERIES, LOCK, NEW})
-_JSON: dict[type, str] = {list: "list", dict: "object"}
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A run that is in the store."""
-
-    version: str
-    platform: str
-    state: str
-    digest: str | None
-    quantities: frozenset[str]
-    interval: str
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What is known of a run of a case; times are in seconds."""
-
-    case: int
-    config: str
-    seed: int
-    run: int
-    version: str
-    build: str
-    platform: str
-    #: When it ended, in UTC.
-    ended: str
-    wall_s: float
-    cpu_s: float
-    state: str
-    digest: str | None
-    error: str | None
-    #: The file of its series, in the folder.
-    series: str | None
-    quantities: tuple[str, ...]
-    interval: str
-
-    @classmethod
-    def of(cls, run: _core.Run, case: Planned) -> Record:
-        """What is known of a run that has just ended here."""
-        return cls(
-            run.case,
-            *case.key,
-            run.run,
-            _core.__version__,
-            _core.BUILD,
-            here(),
-            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            run.wall_s,
-            run.cpu_s,
-            "done" if run.error is None else "failed",
-            run.digest,
-            run.error,
-            None,
-            case.series,
-            case.interval,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """What has made runs that are in the store."""
-
-    version: str
-    #: The identity of the build; empty where the run was stored before there was one.
-    build: str
-    platform: str
-    runs: int
-
-    @property
-    def name(self) -> str:
-        """The version with the build."""
-        return f"{self.version} (build {self.build or 'unknown'})"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCase:
-    """A case that is in the store."""
-
-    number: int
-    scenario: str
-    file: str | None
-    settings: dict[str, str]
-    config: str
-    seed: int
-    #: The numbers of the runs that were asked for.
-    runs: Sequence[int]
-    series: tuple[str, ...]
-    interval: str
-
-
-def here() -> str:
-    """This platform, as the store calls it."""
-    return f"{platform.system()} {platform.machine()}"
-
-
-def write_numbers(numbers: Iterable[int]) -> str:
-    """Numbers of runs as text, such as "0..4,7"."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{first}..{last}" if last > first else f"{first}" for first, last in parts)
-
-
-def read_numbers(text: str) -> Sequence[int]:
-    """The numbers that `write_numbers` has written.
-
-    Raises:
-        ValueError: when the text is another one.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("..")
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 class Reader(Database):
     """A store that is read; `snapshot` makes several reads one.
 
     Raises:
-        StoreError: when the file cannot be opened, is no store, or cannot be read.
+        StoreError: when the file cannot be opened, is no store, or cannot be read, and when it has
+            a row that Hopyard does not write.
     """
 
     def files(self) -> list[str]:
-        """The files beside the store that belong to these results.
-
-        Raises:
-            StoreError: when a name is not that of a file in the folder itself.
-        """
-        with self._named():
-            text = self.meta("files") or "[]"
-        names = self._json("meta, files", text, list)
-        for name in names:
-            if not (isinstance(name, str) and name == Path(name).name and name not in OWN):
-                raise StoreError(
-                    f"{self.path}: meta, files: expected names of files in the folder, found "
-                    f"{name!r}"
-                )
+        """The files beside the store that belong to these results."""
+        names: list[str] = []
+        for row in self._rows("meta", "value", "WHERE key = 'files'"):
+            for name in row.texts("value"):
+                if name != Path(name).name or name in OWN:
+                    raise row.wrong("value", "names of files in the folder")
+                names.append(name)
         return list(dict.fromkeys(names))
-
-    def _json(self, place: str, text: object, kind: type[Any]) -> Any:
-        """A value that stands in the store as JSON."""
-        try:
-            value = json.loads(text)  # type: ignore[arg-type]
-        except (TypeError, ValueError, RecursionError):
-            value = None
-        if not isinstance(value, kind):
-            raise StoreError(
-                f"{self.path}: {place}: expected a JSON {_JSON[kind]}, found {text!r:.100}"
-            )
-        return value
 
     def series(self) -> list[str]:
         """The files of series that runs name."""
-        with self._named():
-            found = self._connection.execute("SELECT series FROM runs WHERE series IS NOT NULL")
-            names = [str(name) for (name,) in found]
-        for name in names:
-            if name != f"{SERIES}/{Path(name).name}":
-                raise StoreError(
-                    f"{self.path}: runs, series: expected a file in {SERIES}/, found {name!r}"
-                )
-        return names
+        rows = self._rows("runs", "series", "WHERE series IS NOT NULL")
+        return [name for row in rows if (name := _series(row)) is not None]
 
     # What is to be run.
 
     def cases(self) -> list[StoredCase]:
         """The cases, in the order of the comparison."""
-        column = "numbers" if self._has("cases", "numbers") else "''"
-        found = self._select(
-            "SELECT number, scenario, file, settings, config, seed, runs, series, interval,"
-            f" {column} FROM cases ORDER BY number"
-        )
-        return [
-            StoredCase(
-                number,
-                scenario,
-                file,
-                dict(json.loads(settings)),
-                config,
-                seed,
-                read_numbers(numbers) if numbers else range(runs),
-                tuple(json.loads(series)),
-                interval,
+        columns = "number, scenario, file, settings, config, seed, runs, series, interval, numbers"
+        found = []
+        for place, row in enumerate(self._rows("cases", columns, "ORDER BY number")):
+            if row.whole("number") != place:
+                raise row.wrong("number", f"the number {place}")
+            asked: Sequence[int] = range(row.whole("runs", MOST_ASKED))
+            if text := row.text("numbers"):
+                try:
+                    asked = read_numbers(text)
+                except ValueError:
+                    raise row.wrong("numbers", "numbers of runs such as 0..4,7") from None
+            found.append(
+                StoredCase(
+                    place,
+                    row.text("scenario"),
+                    row.text_or_none("file"),
+                    row.pairs("settings"),
+                    row.text("config"),
+                    row.whole("seed"),
+                    asked,
+                    row.texts("series"),
+                    row.text("interval"),
+                )
             )
-            for number, scenario, file, settings, config, seed, runs, series, interval, numbers in (
-                found
-            )
-        ]
-
-    def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with self._named():
-            return self._connection.execute(query, values).fetchall()
+        return found
 
     # Runs.
 
     def kept(self, config: str, seed: int) -> dict[int, Kept]:
-        """The runs of a configuration and seed, by number; one whose series are gone is "lost"."""
-        found = self._select(
-            "SELECT run, version, platform, state, digest, quantities, interval, series FROM runs"
-            " WHERE config = ? AND seed = ?",
-            (config, seed),
-        )
-        return {
-            run: Kept(
-                version,
-                platform,
-                state if series is None or (self.folder / series).exists() else "lost",
-                digest,
-                frozenset(json.loads(quantities)),
-                interval,
+        """The runs of a configuration and seed, by number."""
+        columns = "run, version, platform, state, digest, quantities, interval, series, rows"
+        where = "WHERE config = ? AND seed = ?"
+        with self.snapshot():
+            there = {
+                name: dict(
+                    self._select(
+                        f"SELECT run, count(*) FROM {name} {where} GROUP BY run", (config, seed)
+                    )
+                )
+                for name in self._tables
+            }
+            rows = list(self._rows("runs", columns, where, (config, seed)))
+        found = {}
+        for row in rows:
+            run = row.whole("run", MOST_RUN - 1)
+            counts = {name: there.get(name, {}).get(run, 0) for name in ROWS}
+            found[run] = Kept(
+                row.text("version"),
+                row.text("platform"),
+                row.text("state"),
+                row.text_or_none("digest"),
+                frozenset(row.texts("quantities")),
+                row.text("interval"),
+                _series(row),
+                row.text("state") != "done" or lacking(row.counts("rows"), counts) is None,
             )
-            for run, version, platform, state, digest, quantities, interval, series in found
-        }
+        return found
 
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
-        build = "build" if self._has("runs", "build") else "''"
         found = self._select(
-            f"SELECT version, {build}, platform, count(*) FROM runs GROUP BY 1, 2, 3"
-            " ORDER BY count(*) DESC"
+            f"SELECT version, {self._columns('runs', 'build')}, platform, count(*) FROM runs"
+            " GROUP BY 1, 2, 3 ORDER BY count(*) DESC"
         )
         return [Maker(*each) for each in found]
 
     def table(self, name: str) -> pa.Table | None:
         """The rows of all cases, in the order of cases and runs; none if no run has been added."""
-        from hopyard.tables import from_rows
+        from hopyard.tables import WrongValueError, from_rows
 
         if name not in self._tables:
             return None
         own = "".join(f', r."{column}"' for column, _ in self._tables[name])
-        found = self._select(
-            f"SELECT c.number, r.run{own} FROM cases c JOIN {name} r"
-            " ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
+        of_cases = (
+            f"FROM cases c JOIN {name} r ON r.config = c.config AND r.seed = c.seed"
+            " ORDER BY c.number, r.run, r.rowid"
         )
-        return from_rows(found, self._tables[name], ("case", "run"))
+        found = self._select(f"SELECT c.number, r.run{own} {of_cases}")
+        try:
+            return from_rows(found, self._tables[name], ("case", "run"), name)
+        except WrongValueError as error:
+            ((number,),) = self._select(f"SELECT r.rowid {of_cases} LIMIT 1 OFFSET {error.row}")
+            raise StoreError(f"{self.path}: {name}, row {number}: {error}") from None
 
     def runs(self) -> list[Record]:
         """What is known of each run, in the order of cases and runs."""
-        build = "r.build" if self._has("runs", "build") else "''"
-        found = self._select(
-            f"SELECT c.number, r.config, r.seed, r.run, r.version, {build}, r.platform, r.ended,"
-            " r.wall_s, r.cpu_s, r.state, r.digest, r.error, r.series, r.quantities, r.interval"
-            " FROM cases c JOIN runs r ON r.config = c.config AND r.seed = c.seed"
-            " ORDER BY c.number, r.run"
+        columns = (
+            "config, seed, run, version, build, platform, ended, wall_s, cpu_s, state, digest,"
+            " error, series, quantities, interval, rows"
         )
-        return [Record(*(*row[:14], tuple(json.loads(row[14])), row[15])) for row in found]
+        found: list[Record] = []
+        with self.snapshot():
+            numbers: dict[tuple[str, int], list[int]] = {}
+            for case in self.cases():
+                numbers.setdefault((case.config, case.seed), []).append(case.number)
+            rows = list(self._rows("runs", columns))
+        for row in rows:
+            record = Record(
+                0,
+                row.text("config"),
+                row.whole("seed"),
+                row.whole("run", MOST_RUN - 1),
+                row.text("version"),
+                row.text("build"),
+                row.text("platform"),
+                row.text("ended"),
+                row.seconds("wall_s"),
+                row.seconds("cpu_s"),
+                row.text("state"),
+                row.text_or_none("digest"),
+                row.text_or_none("error"),
+                _series(row),
+                row.texts("quantities"),
+                row.text("interval"),
+                row.counts("rows"),
+            )
+            mine = numbers.get((record.config, record.seed), ())
+            found += [replace(record, case=number) for number in mine]
+        return sorted(found, key=lambda run: (run.case, run.run))
 
     def scenario(self, config: str) -> str | None:
         """The complete scenario behind a configuration hash."""
-        found = self._select("SELECT toml FROM configurations WHERE config = ?", (config,))
-        return str(found[0][0]) if found else None
+        for row in self._rows("configurations", "toml", "WHERE config = ?", (config,)):
+            return row.text("toml")
+        return None
 
     def inputs(self, config: str) -> Inputs:
         """What makes the scenario of a configuration again."""
         with self.snapshot():
-            row = self._select(
-                "SELECT toml, files, rules FROM configurations WHERE config = ?", (config,)
-            )
-            if not row:
-                raise StoreError(f"{self.path}: there is no configuration {config}")
-            toml, files, rules = row[0]
-            contents = {
-                name: zlib.decompress(self._select_one("content", "files", file_hash))
-                for name, file_hash in json.loads(files).items()
-            }
-            # Earlier, a module had the name of a rule in it.
+            here = "WHERE config = ?"
+            rows = list(self._rows("configurations", "toml, files, rules", here, (config,)))
+            if not rows:
+                raise StoreError(f"{self.path}: configurations has no row {config}")
+            (row,) = rows
+            contents = {}
+            for name, key in row.pairs("files").items():
+                file = self._by_hash("files", "content", key)
+                try:
+                    contents[name] = zlib.decompress(file.content("content"))
+                except zlib.error:
+                    raise file.wrong("content", "what zlib has compressed") from None
             sources = {
-                name.partition(":")[0]: self._select_one("source", "rules", source_hash)
-                for name, source_hash in json.loads(rules).items()
+                # Earlier, a module had the name of a rule in it.
+                name.partition(":")[0]: self._by_hash("rules", "source", key).text("source")
+                for name, key in row.pairs("rules").items()
             }
-        return Inputs(toml, contents, sources)
+        place = f"{self.path}: configurations, {config}"
+        return Inputs(row.text("toml"), contents, sources, place)
 
-    def _select_one(self, column: str, table: str, hash: str) -> Any:
-        found = self._select(f"SELECT {column} FROM {table} WHERE hash = ?", (hash,))
-        if not found:
-            raise StoreError(f"{self.path}: {table} has no row {hash}")
-        return found[0][0]
+    def _by_hash(self, table: str, column: str, key: str) -> Row:
+        for row in self._rows(table, column, "WHERE hash = ?", (key,)):
+            return row
+        raise StoreError(f"{self.path}: {table} has no row {key}")
+
+    def _rows(
+        self, table: str, columns: str, more: str = "", values: Sequence[object] = ()
+    ) -> Iterator[Row]:
+        names = columns.split(", ")
+        chosen = ", ".join(self._columns(table, name) for name in names)
+        for found in self._select(f"SELECT rowid, {chosen} FROM {table} {more}", values):
+            yield Row(self.path, table, names, found)
+
+    def _columns(self, table: str, name: str) -> str:
+        """A column, or the empty text where the store is of a version that did not have it."""
+        return name if name not in ADDED.get(table, ()) or self._has(table, name) else "''"
+
+    def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._named():
+            return self._connection.execute(query, values).fetchall()
+
+
+def lacking(wanted: Mapping[str, int] | None, there: Mapping[str, int]) -> str | None:
+    """The first table that has other rows of a run than were added, in words; none if all agree.
+
+    Of a run that was stored by an earlier version it is known that it has flows and nodes.
+    """
+    for name in ROWS:
+        found = there.get(name, 0)
+        if wanted is None:
+            if name in ("flows", "nodes") and not found:
+                return f"{name} has no row"
+        elif found != wanted.get(name, 0):
+            return f"{name} has {found} rows, and {wanted.get(name, 0)} were added"
+    return None
+
+
+def _series(row: Row) -> str | None:
+    """The file of the series of a run."""
+    name = row.text_or_none("series")
+    if name is not None and name != f"{SERIES}/{Path(name).name}":
+        raise row.wrong("series", f"the name of a file in {SERIES}/")
+    return name

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hopyard import tables
 from hopyard.confusion import confusion
-from hopyard.database import TABLES
+from hopyard.database import TABLES, StoreError
 from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check, integers
 from hopyard.stats import estimate, paired_difference
@@ -74,6 +74,25 @@ class Origin(Protocol):
         """Writes the results into a folder."""
 
 
+class _Readable:
+    """A table, or the error with which it was not read: that is raised where the table is used."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, results: Results | None, _owner: type | None = None) -> pa.Table:
+        if results is None:
+            # A dataclass asks for a default: there is none.
+            raise AttributeError(self._name)
+        found = vars(results)[self._name]
+        if isinstance(found, StoreError):
+            raise StoreError(str(found))
+        return found
+
+    def __set__(self, results: Results, value: pa.Table | StoreError) -> None:
+        vars(results)[self._name] = value
+
+
 @dataclass(frozen=True)
 class Results:
     """Tables of results: flows, nodes, drops, samples of series, and classified losses.
@@ -91,8 +110,8 @@ class Results:
     flows: pa.Table
     nodes: pa.Table
     drops: pa.Table
-    series: pa.Table
-    decisions: pa.Table
+    series: pa.Table = _Readable()
+    decisions: pa.Table  # type: ignore[misc]  # The one before has no default either.
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
@@ -106,6 +125,7 @@ class Results:
 
         Raises:
             StoreError: when a folder has no results, or folders have different results of a run.
+                Where only a file of series is damaged, this is raised when series are used.
         """
         from hopyard.loading import load
 
@@ -138,6 +158,12 @@ class Results:
     @cached_property
     def _scenarios(self) -> dict[int, Scenario]:
         return {}
+
+    @property
+    def problem(self) -> str | None:
+        """Why the series cannot be read, if they cannot; using them raises this as an error."""
+        found = vars(self)["_series"]
+        return str(found) if isinstance(found, StoreError) else None
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
@@ -304,7 +330,9 @@ class Results:
         return self.origin.save(self, where, format, force=force)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+        mine = vars(self)
+        names = [each.name for each in fields(self)]
+        return type(self), tuple(mine[f"_{name}" if name == "series" else name] for name in names)
 
     def __deepcopy__(self, _memo: object) -> Results:
         # Nothing in it changes.

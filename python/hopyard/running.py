@@ -11,7 +11,7 @@ from hopyard import _core, memory, signals
 from hopyard.errors import SimulationError, path_of
 from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
-from hopyard.reading import Record
+from hopyard.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

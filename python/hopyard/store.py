@@ -14,13 +14,15 @@ import json
 import re
 import uuid
 import zlib
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hopyard.database import ROWS, StoreError
 from hopyard.inputs import Inputs
-from hopyard.reading import SERIES, Reader, write_numbers
+from hopyard.reading import SERIES, Reader
+from hopyard.records import write_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.plan import Planned
-    from hopyard.reading import Record
+    from hopyard.records import Record
 
 #: The name of a file of series: configuration, seed, run, and a part of its own. It is another one
 #: while the file is written.
@@ -196,22 +198,20 @@ class Store(Reader):
             (each.case, each.run): (*cases[each.case].key, each.run, each.version)
             for each in records
         }
+        added = {name: rows(tables[name]) for name in ROWS}
+        counts = [(name, Counter((row[0], row[1]) for row in own)) for name, own in added.items()]
         with self._transaction():
             for each in records:
                 case = cases[each.case]
                 key = (*case.key, each.run)
-                old = self._connection.execute(
-                    "SELECT series FROM runs WHERE config = ? AND seed = ? AND run = ?", key
-                ).fetchone()
-                if old:
-                    for name in ("runs", *self._tables):
-                        self._connection.execute(
-                            f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
-                        )
+                for name in ("runs", *self._tables):
+                    self._connection.execute(
+                        f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
+                    )
                 self._connection.execute(
                     "INSERT INTO runs (config, seed, run, version, platform, ended, wall_s, cpu_s,"
-                    " state, digest, error, series, quantities, interval, build)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    " state, digest, error, series, quantities, interval, build, rows)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         *key,
                         each.version,
@@ -226,13 +226,12 @@ class Store(Reader):
                         json.dumps(each.quantities),
                         each.interval,
                         each.build,
+                        json.dumps({name: count[each.case, each.run] for name, count in counts}),
                     ),
                 )
             for name in ROWS:
-                table = tables[name]
-                self._prepare(name, table.schema)
-                own = rows(table)
-                if own:
+                self._prepare(name, tables[name].schema)
+                if own := added[name]:
                     marks = ", ".join("?" * (len(own[0]) + 2))
                     self._connection.executemany(
                         f"INSERT INTO {name} VALUES ({marks})",

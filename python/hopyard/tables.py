@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from hopyard import early
-from hopyard.database import TABLES
+from hopyard import _core, early
+from hopyard.database import TABLES, StoreError
 from hopyard.fit import table_files
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hopyard.results import Case, Results
 
     Mask = NDArray[np.bool_]
+    Integers = NDArray[np.int64]
 
 
 class _NoPandas:
@@ -70,6 +72,13 @@ _TYPES = {
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
+@cache
+def empty() -> dict[str, pa.Table]:
+    """Every table of a run's with its columns and no rows."""
+    _, none = _core.Batch([], []).take()
+    return dict(zip(TABLES, map(read, none), strict=True))
+
+
 def check_format(format: str) -> None:
     """Refuses a format in which tables are not written."""
     if format not in FORMATS:
@@ -101,20 +110,55 @@ def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if dictionary else column
 
 
+class WrongValueError(ValueError):
+    """A value cannot stand in a table; `row` is the number of its row, from 0 on."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
 def from_rows(
-    found: Sequence[tuple[object, ...]], kinds: Sequence[tuple[str, str]], head: Sequence[str]
+    found: Sequence[tuple[object, ...]],
+    kinds: Sequence[tuple[str, str]],
+    head: Sequence[str],
+    table: str,
 ) -> pa.Table:
-    """A table of rows that begin with the whole numbers of `head`."""
+    """A table of rows that begin with the whole numbers of `head`.
+
+    Raises:
+        WrongValueError: when a value is not of the type of its column.
+    """
+    schema = empty()[table].schema
+    may_lack = {part.name: part.nullable for part in schema}
     names = [*head, *(name for name, _ in kinds)]
-    types = [pa.uint32()] * len(head) + [
-        _TEXT if kind == "text" else _TYPES[kind] for _, kind in kinds
-    ]
+    types = [pa.uint32()] * len(head)
+    for name, kind in kinds:
+        if kind != "text" and kind not in _TYPES:
+            raise WrongValueError(0, f"{name}: there is no type of columns {kind!r}")
+        types.append(_TEXT if kind == "text" else _TYPES[kind])
     parts: Iterable[Sequence[object]] = zip(*found, strict=True) if found else [()] * len(names)
-    arrays = [
-        pa.array(part, pa.string()).dictionary_encode() if kind is _TEXT else pa.array(part, kind)
-        for part, kind in zip(parts, types, strict=True)
-    ]
+    arrays = []
+    for name, kind, part in zip(names, types, parts, strict=True):
+        value_type = pa.string() if kind is _TEXT else kind
+        array = _array(part, value_type)
+        if array is None or (array.null_count and not may_lack.get(name, True)):
+            row, value = next(
+                (row, value)
+                for row, value in enumerate(part)
+                if _array([value], value_type) is None
+                or (value is None and not may_lack.get(name, True))
+            )
+            raise WrongValueError(row, f"{name}: expected {value_type}, found {value!r:.80}")
+        arrays.append(array.dictionary_encode() if kind is _TEXT else array)
     return pa.table(dict(zip(names, arrays, strict=True)))
+
+
+def _array(values: Sequence[object], kind: pa.DataType) -> pa.Array | None:
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
 
 
 def read(stream: object) -> pa.Table:
@@ -134,7 +178,7 @@ def ordered(parts: Sequence[pa.Table]) -> pa.Table:
     return table.take(pa.array(order))
 
 
-def numbers(table: pa.Table, name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def numbers(table: pa.Table, name: str) -> Integers:
     """A column of whole numbers."""
     return np.asarray(np.from_dlpack(table[name].cast("int64").combine_chunks()), dtype=np.int64)
 
@@ -246,10 +290,21 @@ def write_parquet(table: pa.Table, path: Path) -> None:
         parquet.write_table(table, file, compression="zstd")
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """Reads the table of a Parquet file."""
-    with path.open("rb") as file:
-        return parquet.ParquetFile(file).read()
+def read_series(path: Path) -> pa.Table:
+    """The samples of a run, without the numbers of case and run.
+
+    Raises:
+        StoreError: when the file is gone, damaged, or another one.
+    """
+    schema = empty()["series"].drop_columns(["case", "run"]).schema
+    try:
+        with path.open("rb") as file:
+            return parquet.ParquetFile(file).read().cast(schema)
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is gone") from error
+    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(" :.")
+        raise StoreError(f"{path} cannot be read: {reason}") from error
 
 
 def whole(path: Path, save: Callable[[Path], None]) -> None:
@@ -282,9 +337,13 @@ def _plain(table: pa.Table) -> pa.Table:
 
 def of_runs(table: pa.Table, wanted: Collection[tuple[int, int]]) -> Mask:
     """Whether each row is of one of the runs, which are given by case and number."""
-    rows = numbers(table, "case") << 32 | numbers(table, "run")
-    codes = np.array([case << 32 | run for case, run in wanted], dtype=np.int64)
-    return np.isin(rows, codes)
+    chosen = np.array([case << 32 | run for case, run in wanted], dtype=np.int64)
+    return np.isin(codes(table), chosen)
+
+
+def codes(table: pa.Table) -> Integers:
+    """A number for each row, which is that of the case times 2**32 and that of the run."""
+    return numbers(table, "case") << 32 | numbers(table, "run")
 
 
 def restrict(table: pa.Table, wanted: Collection[tuple[int, int]]) -> pa.Table:
