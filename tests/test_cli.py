@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hopyard import _core
+from hopyard import Results, Scenario, _core
 from hopyard.catalogue import models
 from hopyard.cli import main
 from matplotlib.image import imread
@@ -238,3 +238,32 @@ def test_check_judges_all_files_and_keys_go_together(chain: Path, tmp_path: Path
     assert (done.exit_code, "3 cases" in done.stdout) == (0, True), done.output
     done = hopyard("check", chain, "--with", "flow.to=last")
     assert (done.exit_code, "expected a --set before it" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("run FILE --out o >&-", 3, "standard output: Bad file descriptor"),
+        ("run FILE --out o -q >&-", 0, ""),
+        ("run FILE --out o 2>&-", 0, ""),
+        ("run FILE --out o --plot <&- >&- 2>&-", 3, ""),
+        ("run - --out o <&-", 2, "standard input: Bad file descriptor"),
+        ("check FILE >&-", 3, "standard output: Bad file descriptor"),
+        ("new chain >&-", 3, "standard output: Bad file descriptor"),
+        ("--help >&-", 3, "standard output: Bad file descriptor"),
+        ("--help >/dev/full", 3, "standard output: No space left on device"),
+        ("check nothing.toml >&- 2>&-", 2, ""),
+    ],
+)
+def test_closed_streams_are_answered(
+    short: Path, tmp_path: Path, line: str, code: int, words: str
+) -> None:
+    command = f"{sys.executable} -m hopyard {line.replace('FILE', str(short))}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    if "--out" in line and "run -" not in line:
+        assert len(Results.load(tmp_path / "o").flows) == Scenario.load(short).runs

@@ -9,6 +9,9 @@ early.end_on_ctrl_c()
 def main() -> None:
     """Runs the command."""
     early.is_command = True
+    from hopyard import streams
+
+    streams.complete()
     from hopyard.cli import main as command
 
     command()

@@ -38,6 +38,16 @@ if TYPE_CHECKING:
 class Group(click.Group):
     """A group of commands: prints an error as one message, and ends with its exit code."""
 
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Runs the command line."""
+        try:
+            return super().main(*args, **options)
+        except OSError as error:
+            # The help could not be printed.
+            mute()
+            say(f"error: standard output: {command.of(error)}")
+            sys.exit(NOT_WRITTEN)
+
     def invoke(self, ctx: click.Context) -> object:
         """Runs a command."""
         for stream in (sys.stdout, sys.stderr):
@@ -74,12 +84,16 @@ class Group(click.Group):
                 ctx.exit(NOT_WRITTEN)
             except OSError as error:
                 # An error of reading an input file; errors of writing have their own messages.
+                if error.errno == errno.EBADF and not error.filename:
+                    error.filename = "standard output"
+                    mute()
                 say(f"error: {command.of(error)}")
-                ctx.exit(NOT_WRITTEN if _full(error) else BAD_INPUT)
+                ctx.exit(NOT_WRITTEN if _of_writing(error) else BAD_INPUT)
 
 
-def _full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+def _of_writing(error: OSError) -> bool:
+    full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+    return full or error.filename == "standard output"
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

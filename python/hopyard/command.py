@@ -170,7 +170,11 @@ def read(path: Path) -> Scenario:
     if str(path) != "-":
         return Scenario.load(path)
     # So that its results are called after it where it has no name.
-    return Scenario.parse(sys.stdin.read(), name="stdin", base=Path())
+    try:
+        text = sys.stdin.read()
+    except OSError as error:
+        raise OSError(error.errno or 0, error.strerror, "standard input") from error
+    return Scenario.parse(text, name="stdin", base=Path())
 
 
 def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
