@@ -1,5 +1,6 @@
 //! Positions, and legs: straight lines at constant speed.
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
 /// A point in the plane, in metres.
@@ -72,6 +73,7 @@ impl Leg {
 }
 
 /// A model of one node's movement.
+#[enum_dispatch]
 pub trait Mobility {
     /// The next leg; it starts when and where the last one ended, and the first starts at time zero.
     /// Not called again after a leg that lasts for ever.

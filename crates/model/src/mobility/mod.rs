@@ -11,6 +11,7 @@ mod spec;
 pub mod stationary;
 pub mod waypoints;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Rng;
 
 pub use self::files::Movements;
@@ -42,15 +43,10 @@ macro_rules! models {
         }
 
         /// The movement of one node under any model.
+        #[enum_dispatch(Mobility)]
         #[derive(Clone, Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
-        }
-
-        impl Mobility for Model {
-            fn next_leg(&mut self) -> Leg {
-                match self { $(Self::$variant(model) => model.next_leg(),)+ }
-            }
         }
     };
 }

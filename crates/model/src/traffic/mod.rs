@@ -13,6 +13,7 @@ pub mod transfer;
 #[cfg(test)]
 mod testing;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
 pub use self::source::{Offer, Period, Traffic};
@@ -27,6 +28,7 @@ macro_rules! models {
         registry! { "traffic": $($name => $module::$variant, $summary;)+ }
 
         /// A source of any model.
+        #[enum_dispatch(Traffic)]
         #[derive(Clone, Debug)]
         pub enum Source {
             $(#[doc = $summary] $variant($module::$variant),)+
@@ -39,16 +41,6 @@ macro_rules! models {
                 match self {
                     $(Self::$variant(params) => Source::$variant($module::$variant::new(params, period, rng)),)+
                 }
-            }
-        }
-
-        impl Traffic for Source {
-            fn on_timer(&mut self, now: Time) -> Offer {
-                match self { $(Self::$variant(source) => source.on_timer(now),)+ }
-            }
-
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(source) => source.deadline(),)+ }
             }
         }
     };

@@ -1,5 +1,6 @@
 //! What a source of traffic is told, and what it offers.
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 /// When a flow runs.
@@ -23,6 +24,7 @@ pub enum Offer {
 }
 
 /// A source of traffic.
+#[enum_dispatch]
 pub trait Traffic {
     /// Handles the deadline. Must be called at the deadline only.
     fn on_timer(&mut self, now: Time) -> Offer;

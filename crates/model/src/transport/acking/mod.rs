@@ -8,6 +8,7 @@ pub mod delayed;
 pub mod every;
 mod policy;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 pub use self::policy::{AckPolicy, Arrival, Verdict};
@@ -20,6 +21,7 @@ macro_rules! policies {
         }
 
         /// The policy of one receiver.
+        #[enum_dispatch(AckPolicy)]
         #[derive(Clone, Debug)]
         pub enum Policy {
             $(#[doc = $summary] $variant($module::$variant),)+
@@ -30,27 +32,6 @@ macro_rules! policies {
             #[must_use]
             pub fn new(config: &Config) -> Self {
                 match config { $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+ }
-            }
-        }
-
-        impl AckPolicy for Policy {
-            #[inline]
-            fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-                match self { $(Self::$variant(policy) => policy.on_arrival(arrival),)+ }
-            }
-
-            #[inline]
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(policy) => policy.deadline(),)+ }
-            }
-
-            fn on_expired(&mut self) {
-                match self { $(Self::$variant(policy) => policy.on_expired(),)+ }
-            }
-
-            #[inline]
-            fn on_acknowledged(&mut self) {
-                match self { $(Self::$variant(policy) => policy.on_acknowledged(),)+ }
             }
         }
     };

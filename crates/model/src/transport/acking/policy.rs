@@ -1,5 +1,6 @@
 //! What a policy is told, and what it answers.
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 /// A segment, as seen by the policy.
@@ -27,6 +28,7 @@ pub enum Verdict {
 }
 
 /// Decides when a receiver acknowledges.
+#[enum_dispatch]
 pub trait AckPolicy {
     /// A segment arrived.
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict;

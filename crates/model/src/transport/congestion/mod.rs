@@ -25,6 +25,7 @@ pub mod westwood_plus;
 #[cfg(test)]
 mod testing;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 pub use self::control::{
@@ -42,6 +43,7 @@ macro_rules! variants {
         }
 
         /// The congestion control of one connection.
+        #[enum_dispatch(CongestionControl)]
         pub enum Controller {
             $(#[doc = $summary] $variant($module::$variant),)+
             /// A rule from outside this crate.
@@ -61,13 +63,6 @@ macro_rules! variants {
                     Config::Custom(rule) => Self::Custom(rule.build(rng)),
                 }
             }
-        }
-
-        /// Calls a method of the variant in use.
-        macro_rules! forward {
-            ($controller:expr, $rule:ident => $call:expr) => {
-                match $controller { $(Controller::$variant($rule) => $call,)+ Controller::Custom($rule) => $call }
-            };
         }
     };
 }
@@ -93,110 +88,6 @@ variants! {
         "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).";
     "welcome" => welcome::Welcome,
         "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).";
-}
-
-impl CongestionControl for Controller {
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
-        forward!(self, rule => rule.on_ack(ack, view))
-    }
-
-    fn on_duplicate(&mut self, duplicate: &Duplicate, view: &View) -> Answer {
-        forward!(self, rule => rule.on_duplicate(duplicate, view))
-    }
-
-    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
-        forward!(self, rule => rule.on_loss(loss, view))
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
-        forward!(self, rule => rule.on_timeout(timeout, view))
-    }
-
-    fn on_recovered(&mut self, view: &View) -> Answer {
-        forward!(self, rule => rule.on_recovered(view))
-    }
-
-    #[inline]
-    fn on_sent(&mut self, sent: &Sent, view: &View) {
-        forward!(self, rule => rule.on_sent(sent, view));
-    }
-
-    fn on_network(&mut self, event: NetworkEvent, view: &View) -> Answer {
-        forward!(self, rule => rule.on_network(event, view))
-    }
-
-    fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
-        forward!(self, rule => rule.on_idle(restart, view))
-    }
-
-    fn on_timer(&mut self, view: &View) -> Answer {
-        forward!(self, rule => rule.on_timer(view))
-    }
-
-    #[inline]
-    fn deadline(&self) -> Time {
-        forward!(self, rule => rule.deadline())
-    }
-
-    #[inline]
-    fn pacing_gap(&self) -> Span {
-        forward!(self, rule => rule.pacing_gap())
-    }
-
-    #[inline]
-    fn pacing_quantum(&self) -> u32 {
-        forward!(self, rule => rule.pacing_quantum())
-    }
-
-    fn bandwidth(&self) -> Option<f64> {
-        forward!(self, rule => rule.bandwidth())
-    }
-
-    fn classifies(&self) -> bool {
-        forward!(self, rule => rule.classifies())
-    }
-
-    fn decision(&mut self) -> Option<Decision> {
-        forward!(self, rule => rule.decision())
-    }
-
-    fn wants_rate(&self) -> bool {
-        forward!(self, rule => rule.wants_rate())
-    }
-
-    #[inline]
-    fn limits_itself(&self) -> bool {
-        forward!(self, rule => rule.limits_itself())
-    }
-
-    fn governs_recovery(&self) -> bool {
-        forward!(self, rule => rule.governs_recovery())
-    }
-
-    fn wants_notices(&self) -> bool {
-        forward!(self, rule => rule.wants_notices())
-    }
-
-    fn recovery(&self) -> RecoveryChoice {
-        forward!(self, rule => rule.recovery())
-    }
-
-    fn charges_headers(&self) -> bool {
-        forward!(self, rule => rule.charges_headers())
-    }
-
-    fn opens_with_data(&self) -> bool {
-        forward!(self, rule => rule.opens_with_data())
-    }
-
-    #[inline]
-    fn failure(&mut self) -> Option<String> {
-        match self {
-            Self::Custom(rule) => rule.failure(),
-            _ => None,
-        }
-    }
 }
 
 impl std::fmt::Debug for Controller {

@@ -1,5 +1,6 @@
 //! The trait of every loss recovery.
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 use crate::packet::TcpHeader;
@@ -13,6 +14,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 /// What a recovery does on each event.
+#[enum_dispatch]
 pub(crate) trait LossRecovery {
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}

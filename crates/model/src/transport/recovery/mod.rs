@@ -16,6 +16,7 @@ mod rack;
 mod reno;
 mod sack;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 use self::fine_grained::FineGrained;
@@ -31,57 +32,18 @@ use super::connection::{Core, Params};
 use super::recovery_choice::{Proportional, RecoveryChoice};
 use crate::packet::TcpHeader;
 
-macro_rules! recoveries {
-    ($($variant:ident),+) => {
-        /// The recovery of one connection.
-        #[derive(Clone, Debug)]
-        pub(crate) enum Recovery {
-            $($variant($variant),)+
-        }
-
-        impl LossRecovery for Recovery {
-            #[inline]
-            fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
-                match self { $(Self::$variant(recovery) => recovery.inspect(core, control, header),)+ }
-            }
-
-            #[inline]
-            fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
-                match self { $(Self::$variant(recovery) => recovery.on_ack(core, control, arrival),)+ }
-            }
-
-            #[inline]
-            fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
-                match self { $(Self::$variant(recovery) => recovery.on_duplicate(core, control, header),)+ }
-            }
-
-            fn on_timeout(&mut self, core: &mut Core) {
-                match self { $(Self::$variant(recovery) => recovery.on_timeout(core),)+ }
-            }
-
-            #[inline]
-            fn next(&mut self, core: &mut Core) -> Option<usize> {
-                match self { $(Self::$variant(recovery) => recovery.next(core),)+ }
-            }
-
-            #[inline]
-            fn on_sent(&mut self, core: &mut Core, index: usize) {
-                match self { $(Self::$variant(recovery) => recovery.on_sent(core, index),)+ }
-            }
-
-            #[inline]
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(recovery) => recovery.deadline(),)+ }
-            }
-
-            fn on_timer(&mut self, core: &mut Core, control: &mut Controller) {
-                match self { $(Self::$variant(recovery) => recovery.on_timer(core, control),)+ }
-            }
-        }
-    };
+/// The recovery of one connection.
+#[enum_dispatch(LossRecovery)]
+#[derive(Clone, Debug)]
+pub(crate) enum Recovery {
+    GoBackN(GoBackN),
+    Reno(Reno),
+    NewReno(NewReno),
+    Sack(Sack),
+    Rack(Rack),
+    Pipe(Pipe),
+    FineGrained(FineGrained),
 }
-
-recoveries!(GoBackN, Reno, NewReno, Sack, Rack, Pipe, FineGrained);
 
 /// The recovery that the parameters name, or the congestion control's own.
 fn resolve(params: &Params, control: &Controller) -> RecoveryChoice {

@@ -1,5 +1,7 @@
 //! The trait of every congestion control.
 
+use auto_impl::auto_impl;
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::answer::{Answer, Decision};
@@ -11,6 +13,8 @@ use crate::transport::recovery_choice::RecoveryChoice;
 /// The congestion control of a TCP variant.
 ///
 /// Every method but `on_ack`, `on_loss` and `on_timeout` has a default that does nothing.
+#[enum_dispatch]
+#[auto_impl(Box)]
 pub trait CongestionControl {
     /// The sender's own random stream, given before anything happens; a rule that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
