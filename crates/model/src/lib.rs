@@ -5,6 +5,7 @@
 //! and not one another; `world` imports all. `docs/life-of-a-packet.md` follows a packet through the modules.
 
 pub mod address;
+pub mod agent;
 pub mod analysis;
 pub mod channel;
 pub mod context;

@@ -76,6 +76,13 @@ pub enum Body {
     Arp(ArpMessage),
     /// A message of a routing protocol.
     Routing(RoutingMessage),
+    /// A message of an agent.
+    Control {
+        /// The agent's UDP port.
+        port: u16,
+        /// The message.
+        message: RoutingMessage,
+    },
     /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
     Icmp(Quote),
 }
@@ -221,7 +228,7 @@ pub enum ArpMessage {
     Reply,
 }
 
-/// A routing protocol's message, whose type only that protocol knows.
+/// A message of a routing protocol or of an agent, whose type only that protocol knows.
 #[derive(Clone)]
 pub struct RoutingMessage(Arc<dyn Message>);
 
@@ -331,6 +338,7 @@ impl Packet {
             Body::Udp(_) => PacketKind::Data,
             Body::Arp(_) => PacketKind::Arp,
             Body::Routing(_) => PacketKind::Routing,
+            Body::Control { .. } => PacketKind::Control,
             Body::Icmp(_) => PacketKind::Icmp,
         }
     }
@@ -349,11 +357,13 @@ pub enum PacketKind {
     Arp,
     /// An ICMP error.
     Icmp,
+    /// A message of an agent.
+    Control,
 }
 
 impl PacketKind {
     /// Every kind, in order of its place in arrays.
-    pub const ALL: [Self; 5] = [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp];
+    pub const ALL: [Self; 6] = [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp, Self::Control];
 
     /// The kind's name in tables.
     #[must_use]
@@ -364,6 +374,7 @@ impl PacketKind {
             Self::Routing => "routing",
             Self::Arp => "arp",
             Self::Icmp => "icmp",
+            Self::Control => "control",
         }
     }
 }

@@ -68,10 +68,11 @@ fn links_lead_to_what_they_say() {
 #[test]
 fn every_model_has_its_page() {
     use hopyard_model::{
-        mac, mobility, radio::propagation, routing, traffic, transport::acking, transport::congestion,
+        agent, mac, mobility, radio::propagation, routing, traffic, transport::acking, transport::congestion,
     };
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
     let rooms = [
+        agent::MODELS,
         mac::MODELS,
         mobility::MODELS,
         propagation::MODELS,

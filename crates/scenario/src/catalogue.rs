@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{ip, link, mac, mobility, radio, routing, traffic};
+use hopyard_model::{agent, ip, link, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
@@ -37,6 +37,7 @@ pub(crate) static ROOMS: &[Room] = &[
     Room { name: "propagation", models: radio::propagation::MODELS, section: "radio" },
     Room { name: "mac", models: mac::MODELS, section: "mac" },
     Room { name: "routing", models: routing::MODELS, section: "routing" },
+    Room { name: "agent", models: agent::MODELS, section: "agents" },
     Room { name: "congestion", models: congestion::MODELS, section: "tcp" },
     Room { name: "acking", models: acking::MODELS, section: "acking" },
     Room { name: "traffic", models: traffic::MODELS, section: "traffic" },
@@ -70,6 +71,7 @@ static PROPAGATION: ModelInfo =
     ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
 static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
+static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
 static FLOWS: ModelInfo =
     ModelInfo::of::<sections::Flows>("scenario", "flows", "Flows between pairs of nodes that are drawn.");
@@ -151,6 +153,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout::of("link", &[&LINK]),
     Layout::of("ip", &[&IP]),
     Layout { rooms: &["routing"], selectors: &[("protocol", "routing")], ..Layout::of("routing", &[&ROUTING]) },
+    Layout { rooms: &["agent"], ..Layout::of("agents", &[&AGENTS]) },
     Layout { rooms: &["congestion"], ..Layout::of("tcp", &[&TCP]) },
     Layout { rooms: &["acking"], ..Layout::of("acking", &[]) },
     Layout { rooms: &["traffic"], ..Layout::of("traffic", &[]) },

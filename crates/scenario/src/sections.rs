@@ -372,6 +372,16 @@ impl Default for Routing {
 
 section!(Routing);
 
+/// `[agents]`: protocols that exchange control messages and do not route; parameters are in `[agents.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agents {
+    /// The agents that every node runs.
+    pub run: Vec<String>,
+}
+
+section!(Agents);
+
 /// `[[flow]]`: one node sends to another. Keys of `[tcp]` are possible here too and apply to this flow. The parameters
 /// of the variant, of the acknowledgement policy and of the traffic are in `[flow.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

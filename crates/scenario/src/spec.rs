@@ -8,7 +8,7 @@ use hopyard_model::mobility::Position;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};
-use hopyard_model::{mac, mobility, radio, routing, traffic};
+use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::placement::{draw_flows, uniform};
@@ -108,6 +108,11 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     }
     let wired = |_| NodeSpec { radios: Vec::new(), ..NodeSpec::stationary(Position::default(), routing.clone()) };
     nodes.extend((0..resolved.nodes.wired).map(wired));
+    let agents: Vec<agent::Config> =
+        (resolved.agents.iter()).map(|chosen| config(agent::Config::read, chosen)).collect();
+    for node in &mut nodes {
+        node.agents.clone_from(&agents);
+    }
     for (number, further) in (1..).zip(&resolved.channels) {
         for node in &further.channel.nodes {
             nodes[*node as usize].radios.push(number);

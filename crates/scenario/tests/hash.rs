@@ -116,7 +116,12 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                 values.push(json!([[0, 0], [100, 0], [200, 0], [300, 1]]));
             }
             values.push(json!([[0, 0], [100, 0], [200, 0], [300, 1], [1, 1]]));
-            values.extend([json!([1]), json!(["cwnd"]), json!([{"x": "5 m", "y": "5 m", "at": "5 s"}])]);
+            values.extend([
+                json!([1]),
+                json!(["cwnd"]),
+                json!(["neighbours"]),
+                json!([{"x": "5 m", "y": "5 m", "at": "5 s"}]),
+            ]);
             values
         }
         _ => Vec::new(),

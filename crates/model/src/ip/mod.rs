@@ -46,6 +46,8 @@ pub enum Arrival {
     Local,
     /// It is a routing message.
     Routing,
+    /// It is for the agent with this port.
+    Agent(u16),
     /// It is forwarded. Its TTL has been lowered.
     Forward,
     /// It would be forwarded, but its time to live has run out.
@@ -61,7 +63,10 @@ pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arriva
         return Arrival::Routing;
     }
     if is_local(packet.destination) || packet.destination.is_broadcast() {
-        return Arrival::Local;
+        return match packet.body {
+            Body::Control { port, .. } => Arrival::Agent(port),
+            _ => Arrival::Local,
+        };
     }
     if packet.ttl <= 1 {
         return Arrival::Expired;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Event, World};
+use crate::agent;
 use crate::channel::AnyChannel;
 use crate::link::Link;
 use crate::observe::Probe;
@@ -32,6 +33,7 @@ impl<P: Probe> World<P> {
         held.extend(self.receive_path.held());
         held.extend(self.links().flat_map(Link::held));
         held.extend(self.nodes.iter().flat_map(|node| node.routing.held()));
+        held.extend(self.nodes.iter().flat_map(|node| node.agents.iter().flat_map(agent::Model::held)));
         for wire in &self.wires {
             held.extend(wire.wire.held());
         }
@@ -85,6 +87,7 @@ mod tests {
             movements: None,
             radios: vec![0],
             routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),
+            agents: Vec::new(),
         };
         let spec = Spec {
             seed: 17,

@@ -115,6 +115,10 @@ impl<P: Probe> World<P> {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 routing_wakeup: Wakeup::default(),
                 mobility,
+                agents: (node.agents.iter())
+                    .map(|agent| agent.build(id, streams.stream(&format!("node/{number}/agent/{}", agent.name()))))
+                    .collect(),
+                agents_wakeup: Wakeup::default(),
                 further: Vec::new(),
                 table: None,
                 flows: Vec::new(),

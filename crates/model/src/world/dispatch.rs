@@ -7,6 +7,7 @@ use hopyard_engine::{Queue, Span, Time, Wakeup};
 
 use super::{Attachment, Event, WiredLink, World};
 use crate::address::{Address, InterfaceId, NodeId};
+use crate::agent;
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::ip::{self, Arrival, Way};
@@ -28,6 +29,11 @@ impl<P: Probe> World<P> {
             self.nodes[node].routing.start(&mut self.cx);
             self.drain();
             self.arm_routing(node);
+            for agent in &mut self.nodes[node].agents {
+                agent.start(&mut self.cx);
+            }
+            self.drain();
+            self.arm_agents(node);
         }
         for flow in 0..self.flows.len() {
             self.arm_source(flow);
@@ -61,6 +67,17 @@ impl<P: Probe> World<P> {
                 if fired(&mut self.nodes[node].routing_wakeup, self.cx.now, &mut self.queue, event) {
                     self.nodes[node].routing.on_timer(&mut self.cx);
                     self.arm_routing(node);
+                }
+            }
+            Event::Agents(node) => {
+                let node = node as usize;
+                if fired(&mut self.nodes[node].agents_wakeup, self.cx.now, &mut self.queue, event) {
+                    for agent in &mut self.nodes[node].agents {
+                        if agent.deadline() <= self.cx.now {
+                            agent.on_timer(&mut self.cx);
+                        }
+                    }
+                    self.arm_agents(node);
                 }
             }
             Event::Link(interface) => {
@@ -388,6 +405,13 @@ impl<P: Probe> World<P> {
         match arrival {
             Arrival::Local => self.deliver(node, packet),
             Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
+            Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
+                Some(agent) => {
+                    agent.on_message(packet, from, &mut self.cx);
+                    self.arm_agents(n);
+                }
+                None => self.cx.drop_packet(node, packet, DropReason::NoListener),
+            },
             Arrival::Forward => {
                 self.nodes[n].forwarded += 1;
                 self.route(node, packet);
@@ -521,6 +545,14 @@ impl<P: Probe> World<P> {
         let it = &mut self.nodes[node];
         if let Some(at) = it.routing_wakeup.set(it.routing.deadline().max(self.cx.now)) {
             self.queue.push(at, Event::Routing(node as u32));
+        }
+    }
+
+    fn arm_agents(&mut self, node: usize) {
+        let it = &mut self.nodes[node];
+        let Some(deadline) = it.agents.iter().map(agent::Model::deadline).min() else { return };
+        if let Some(at) = it.agents_wakeup.set(deadline.max(self.cx.now)) {
+            self.queue.push(at, Event::Agents(node as u32));
         }
     }
 

@@ -238,7 +238,7 @@ impl<P: Probe> World<P> {
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
-            Body::Arp(_) | Body::Routing(_) | Body::Icmp(_) => {}
+            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) => {}
         }
     }
 

@@ -26,6 +26,7 @@ pub use build::BuildError;
 pub use spec::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
 
 use crate::address::{Address, InterfaceId, NodeId};
+use crate::agent;
 use crate::channel::{AnyChannel, ChannelId, Scheduled};
 use crate::context::Context;
 use crate::ip::Table;
@@ -51,6 +52,8 @@ enum Event {
     Enter,
     /// A node's routing has a deadline.
     Routing(u32),
+    /// A node's agents have a deadline.
+    Agents(u32),
     /// A flow's source has a deadline: traffic, or TCP's timers.
     Source(u32),
     /// A flow's receiver has a deadline.
@@ -105,6 +108,8 @@ struct Node {
     routing_wakeup: Wakeup,
     routing: routing::Model,
     mobility: mobility::Model,
+    agents: Vec<agent::Model>,
+    agents_wakeup: Wakeup,
     /// The interfaces beyond the first.
     further: Vec<InterfaceId>,
     /// Which way packets go; without a table, the routing protocol decides for all.
@@ -285,6 +290,12 @@ impl<P: Probe> World<P> {
     #[must_use]
     pub fn addresses(&self, node: NodeId) -> Vec<Ipv4Addr> {
         self.interfaces_of(node).map(|interface| self.cx.owners.name(interface.into())).collect()
+    }
+
+    /// A node's agents.
+    #[must_use]
+    pub fn agents(&self, node: NodeId) -> &[agent::Model] {
+        &self.nodes[node.index()].agents
     }
 
     /// The digest of all that has happened so far.

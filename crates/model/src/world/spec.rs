@@ -13,7 +13,7 @@ use crate::params::Params as _;
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
 use crate::transport::{acking, tcp};
-use crate::{ip, link, mac, routing, traffic};
+use crate::{agent, ip, link, mac, routing, traffic};
 
 /// The complete specification of one run.
 #[derive(Clone, Debug)]
@@ -108,6 +108,8 @@ pub struct NodeSpec {
     pub radios: Vec<u16>,
     /// How it routes.
     pub routing: routing::Config,
+    /// Its agents.
+    pub agents: Vec<agent::Config>,
 }
 
 impl NodeSpec {
@@ -115,7 +117,7 @@ impl NodeSpec {
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
         let mobility = mobility::Config::Stationary(mobility::stationary::Params {});
-        Self { mobility, start: place, movements: None, radios: vec![0], routing }
+        Self { mobility, start: place, movements: None, radios: vec![0], routing, agents: Vec::new() }
     }
 }
 

@@ -38,6 +38,7 @@ fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut 
             movements: None,
             radios: vec![0],
             routing: routing::Config::of_profile(protocol, profile).expect("a routing protocol"),
+            agents: Vec::new(),
         }
     };
     let mut tcp = tcp::Params::of_profile(profile);
@@ -93,7 +94,7 @@ fn kind(it: &Packet) -> &'static str {
         Body::Tcp(_) => "acknowledgement",
         Body::Udp(_) => "datagram",
         Body::Arp(_) => "ARP",
-        Body::Routing(message) => message.kind(),
+        Body::Routing(message) | Body::Control { message, .. } => message.kind(),
         Body::Icmp(_) => "error",
     }
 }

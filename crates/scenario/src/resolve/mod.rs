@@ -75,6 +75,7 @@ impl Resolver<'_> {
         let link = self.plain("link");
         let ip = self.plain("ip");
         let routing = self.choice("routing", "routing");
+        let agents = self.agents();
         let tcp = self.plain("tcp");
         self.single("acking");
         self.single("traffic");
@@ -100,6 +101,7 @@ impl Resolver<'_> {
             link,
             ip,
             routing: routing?,
+            agents: agents?,
             flows: flows?,
             random_flows: random_flows?,
             wires,

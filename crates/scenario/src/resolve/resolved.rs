@@ -74,6 +74,7 @@ pub(crate) struct Resolved {
     pub link: Values,
     pub ip: Values,
     pub routing: Chosen,
+    pub agents: Vec<Chosen>,
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Option<(Flows, FlowKind)>,
     pub wires: Vec<(Wire, Values)>,

@@ -14,7 +14,7 @@ use crate::files::Files;
 use crate::key::{join, key_parts};
 use crate::merge::{Judge, Section, profiles};
 use crate::problem::{Mark, Problem};
-use crate::sections::{Address, Channel, Movement, Wire};
+use crate::sections::{Address, Agents, Channel, Movement, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
@@ -294,6 +294,22 @@ impl<'a> Resolver<'a> {
             self.complete.insert("movement".to_owned(), Value::Array(written));
         }
         movements.into_iter().collect()
+    }
+
+    /// The agents of every node.
+    pub(super) fn agents(&mut self) -> Option<Vec<Chosen>> {
+        let Agents { run } = typed(&self.plain("agents"));
+        let mut agents: Vec<Option<Chosen>> = Vec::new();
+        for (index, name) in run.iter().enumerate() {
+            if run[..index].contains(name) {
+                self.problem("agents.run", format!("`{name}` is listed twice")).expected =
+                    Some("each agent once".to_owned());
+                continue;
+            }
+            let info = self.select("agent", "agents.run", name);
+            agents.push(info.map(|info| Chosen { model: info, values: self.base("agent", info) }));
+        }
+        agents.into_iter().collect()
     }
 
     /// The channels beyond the first.

@@ -28,6 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("mac", &["frame"]),
     ("link", &[]),
     ("ip", &[]),
+    ("agent", &[]),
     // Oracles look at the true connectivity, which is of places.
     ("routing", &["mobility"]),
     ("transport", &[]),

@@ -117,7 +117,7 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
             let port = (names.flow)(packet.flow).port;
             datagram(port, &numbered(header), source, destination, &mut body)?
         }
-        Body::Routing(message) => {
+        Body::Routing(message) | Body::Control { message, .. } => {
             let mut bytes = Vec::new();
             let place = Place { source: packet.source, address: &|node| names.ip(node) };
             match message.encode(&place, &mut bytes)? {

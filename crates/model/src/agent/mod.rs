@@ -1,0 +1,78 @@
+//! Agents: protocols that exchange control messages and do not route. One file or folder each.
+//!
+//! A node may have several agents. A message finds its agent by port. An agent sends messages by the actions of its
+//! context: `Action::Send` to a neighbour or to all of them, `Action::Route` to a node farther away.
+//!
+//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
+//! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
+
+pub mod neighbours;
+mod protocol;
+
+use hopyard_engine::{Rng, Time};
+
+pub use protocol::Agent;
+
+use crate::address::{Address, NodeId};
+use crate::context::Context;
+use crate::packet::PacketId;
+
+/// Makes the registry, the enum of agents, and the forwarding of [`Agent`] to each.
+macro_rules! agents {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! { "agent": $($name => $module::$variant, $summary;)+ }
+
+        /// An agent. An enum, so that calls are dispatched without a pointer.
+        #[derive(Debug)]
+        pub enum Model {
+            $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Config {
+            /// The agent at `node`; `rng` is its own stream.
+            #[must_use]
+            pub fn build(&self, node: NodeId, rng: Rng) -> Model {
+                match self { $(Self::$variant(params) => Model::$variant($module::$variant::new(params, node, rng)),)+ }
+            }
+
+            /// The UDP port at which the agent is reached.
+            #[must_use]
+            pub const fn port(&self) -> u16 {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            }
+        }
+
+        impl Model {
+            /// The UDP port at which the agent is reached.
+            #[must_use]
+            pub const fn port(&self) -> u16 {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            }
+
+            pub(crate) fn start(&mut self, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.start(cx),)+ }
+            }
+
+            pub(crate) fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
+            }
+
+            pub(crate) fn on_timer(&mut self, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
+            }
+
+            pub(crate) fn deadline(&self) -> Time {
+                match self { $(Self::$variant(it) => it.deadline(),)+ }
+            }
+
+            pub(crate) fn held(&self) -> Vec<PacketId> {
+                match self { $(Self::$variant(it) => it.held(),)+ }
+            }
+        }
+    };
+}
+
+agents! {
+    "neighbours" => neighbours::Neighbours,
+        "Neighbour discovery: HELLO messages with the list of neighbours (as in RFC 6130 and RFC 3626)";
+}

@@ -1,0 +1,274 @@
+//! Neighbour discovery: which nodes are one hop away, and which two.
+//!
+//! Read: RFC 6130 (NHDP), of which this is a small part; RFC 3626 §6 and §7 for the check of both directions.
+//!
+//! Each node broadcasts a HELLO at an interval, with the addresses of the neighbours that it has heard, and whether it
+//! knows that the neighbour hears it. A neighbour whose HELLO names this node hears it: the link is symmetric. The
+//! symmetric neighbours of a symmetric neighbour are two hops away.
+//!
+//! Left out: several interfaces, link quality, hysteresis, the sequence numbers and the message format of RFC 5444.
+//! The bytes are a format of this program (`encode`): a word with the number of neighbours, then for each its address
+//! and a word with its state.
+//!
+//! Validated against the geometry of grids, and of nodes that leave (`tests/agents.rs`).
+
+use std::collections::BTreeSet;
+
+use hopyard_engine::{Rng, Span, Time};
+use hopyard_wire::WireError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::protocol::Agent;
+use crate::address::{Address, NodeId};
+use crate::context::{Action, Context, DropReason};
+use crate::packet::{Body, Carrier, FlowId, IP_HEADER, Message, Packet, PacketId, Place, RoutingMessage, UDP_HEADER};
+use crate::params::{self, Fault};
+
+/// Parameters of neighbour discovery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Time between the HELLO messages of a node.
+    pub interval: Span,
+    /// By how much each interval may be shorter, at random, so that nodes do not send together (RFC 5148 §5.2).
+    pub jitter: Span,
+    /// How long a neighbour counts as heard after its last HELLO.
+    pub hold: Span,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { interval: Span::from_secs(2), jitter: Span::from_millis(500), hold: Span::from_secs(6) }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.interval < Span::from_millis(1) {
+            return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
+        }
+        if self.jitter >= self.interval {
+            return Err(Fault::new(
+                "jitter",
+                format!("expected less than `interval`, {}; found {}", self.interval, self.jitter),
+            ));
+        }
+        if self.hold < self.interval {
+            return Err(Fault::new(
+                "hold",
+                format!("expected at least `interval`, {}; found {}", self.interval, self.hold),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a HELLO says of a neighbour of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The neighbour.
+    pub address: Address,
+    /// Whether the sender knows that the neighbour hears it.
+    pub symmetric: bool,
+}
+
+/// A HELLO message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The neighbours that the sender has heard, sorted.
+    pub heard: Vec<Heard>,
+}
+
+impl Hello {
+    /// Its bytes without the headers of IP and UDP.
+    const fn bytes(&self) -> u32 {
+        4 + 8 * self.heard.len() as u32
+    }
+}
+
+impl Message for Hello {
+    fn kind(&self) -> &'static str {
+        "HELLO"
+    }
+
+    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        out.extend((self.heard.len() as u32).to_be_bytes());
+        for heard in &self.heard {
+            out.extend((place.address)(heard.address).octets());
+            out.extend(u32::from(heard.symmetric).to_be_bytes());
+        }
+        Ok(Carrier::Udp(Neighbours::PORT))
+    }
+}
+
+/// What is known of a neighbour.
+#[derive(Clone, Debug)]
+struct Neighbour {
+    address: Address,
+    until: Time,
+    /// It hears this node.
+    symmetric: bool,
+    /// Its own symmetric neighbours, sorted.
+    beyond: Vec<Address>,
+}
+
+/// Neighbour discovery at one node.
+#[derive(Debug)]
+pub struct Neighbours {
+    node: NodeId,
+    params: Params,
+    rng: Rng,
+    /// Sorted by address.
+    neighbours: Vec<Neighbour>,
+    next: Time,
+}
+
+impl Neighbours {
+    /// Neighbour discovery at `node`.
+    #[must_use]
+    pub const fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+        let Params { interval, jitter, hold } = *params;
+        Self { node, params: Params { interval, jitter, hold }, rng, neighbours: Vec::new(), next: Time::NEVER }
+    }
+
+    /// The symmetric neighbours at a time, sorted.
+    #[must_use]
+    pub fn one_hop(&self, now: Time) -> Vec<Address> {
+        self.symmetric(now).map(|it| it.address).collect()
+    }
+
+    /// The nodes that a symmetric neighbour has as such, and that are not neighbours of this node; sorted.
+    #[must_use]
+    pub fn two_hop(&self, now: Time) -> Vec<Address> {
+        let near: BTreeSet<Address> = self.symmetric(now).map(|it| it.address).chain([self.node.into()]).collect();
+        let beyond: BTreeSet<Address> = self.symmetric(now).flat_map(|it| it.beyond.iter().copied()).collect();
+        beyond.difference(&near).copied().collect()
+    }
+
+    fn symmetric(&self, now: Time) -> impl Iterator<Item = &Neighbour> {
+        self.neighbours.iter().filter(move |it| it.symmetric && it.until > now)
+    }
+
+    fn send(&mut self, cx: &mut Context) {
+        self.neighbours.retain(|it| it.until > cx.now);
+        let heard = self.neighbours.iter().map(|it| Heard { address: it.address, symmetric: it.symmetric }).collect();
+        let hello = Hello { heard };
+        let packet = cx.originate(Packet {
+            created: cx.now,
+            source: self.node.into(),
+            destination: Address::BROADCAST,
+            flow: FlowId::NONE,
+            size: IP_HEADER + UDP_HEADER + hello.bytes(),
+            ttl: 1,
+            hops: 0,
+            body: Body::Control { port: Self::PORT, message: RoutingMessage::new(hello) },
+        });
+        cx.act(Action::Send { node: self.node, packet, next_hop: Address::BROADCAST });
+        self.next = cx.now + self.params.interval - self.params.jitter.mul_f64(self.rng.uniform());
+    }
+}
+
+impl Agent for Neighbours {
+    /// The port of "manet" (RFC 5498).
+    const PORT: u16 = 269;
+
+    fn start(&mut self, cx: &mut Context) {
+        // Nodes do not all begin at once.
+        self.next = cx.now + self.params.interval.mul_f64(self.rng.uniform());
+    }
+
+    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
+        let now = cx.now;
+        let Body::Control { message, .. } = &cx.packets[packet].body else { return };
+        let Some(Hello { heard }) = message.get::<Hello>() else {
+            return cx.drop_packet(self.node, packet, DropReason::NoListener);
+        };
+        let address = Address::from(self.node);
+        let until = now + self.params.hold;
+        let symmetric = heard.iter().any(|it| it.address == address);
+        let beyond = heard.iter().filter(|it| it.symmetric && it.address != address).map(|it| it.address).collect();
+        let neighbour = Neighbour { address: from, until, symmetric, beyond };
+        match self.neighbours.binary_search_by_key(&from, |it| it.address) {
+            Ok(place) => self.neighbours[place] = neighbour,
+            Err(place) => self.neighbours.insert(place, neighbour),
+        }
+        cx.deliver(packet);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context) {
+        self.send(cx);
+    }
+
+    fn deadline(&self) -> Time {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params as _;
+    use hopyard_engine::Streams;
+
+    fn agent(node: u32) -> Neighbours {
+        Neighbours::new(&Params::of_profile("rfc"), NodeId(node), Streams::new(1, 0).node(node as usize, "agent"))
+    }
+
+    fn hear(agent: &mut Neighbours, cx: &mut Context, from: u32, heard: &[(u32, bool)]) {
+        let heard = heard.iter().map(|&(n, symmetric)| Heard { address: Address(n), symmetric }).collect();
+        let packet = cx.originate(Packet {
+            created: cx.now,
+            source: Address(from),
+            destination: Address::BROADCAST,
+            flow: FlowId::NONE,
+            size: 40,
+            ttl: 1,
+            hops: 1,
+            body: Body::Control { port: Neighbours::PORT, message: RoutingMessage::new(Hello { heard }) },
+        });
+        agent.on_message(packet, Address(from), cx);
+    }
+
+    #[test]
+    fn a_link_counts_when_both_hear_each_other() {
+        let (mut agent, mut cx) = (agent(0), Context::default());
+        hear(&mut agent, &mut cx, 1, &[]);
+        assert_eq!(agent.one_hop(cx.now), []);
+        hear(&mut agent, &mut cx, 1, &[(0, false), (2, true), (3, false)]);
+        assert_eq!(agent.one_hop(cx.now), [Address(1)]);
+        assert_eq!(agent.two_hop(cx.now), [Address(2)], "node 1 does not know that node 3 hears it");
+        hear(&mut agent, &mut cx, 2, &[(0, true), (1, true)]);
+        assert_eq!(agent.two_hop(cx.now), [], "node 2 is a neighbour itself");
+        assert_eq!(cx.ledger.outstanding(), 0);
+    }
+
+    #[test]
+    fn a_neighbour_that_is_silent_is_forgotten() {
+        let (mut agent, mut cx) = (agent(0), Context::default());
+        hear(&mut agent, &mut cx, 1, &[(0, true)]);
+        cx.now = Time::ZERO + Span::from_secs(6);
+        assert_eq!(agent.one_hop(cx.now), []);
+        agent.on_timer(&mut cx);
+        let Some(Action::Send { packet, .. }) = cx.actions.pop_front() else { panic!("a HELLO is sent") };
+        let packet = cx.deliver(packet);
+        let Body::Control { message, .. } = &packet.body else { panic!("a control message") };
+        assert_eq!(message.get(), Some(&Hello { heard: Vec::new() }));
+        let mut bytes = Vec::new();
+        let place = Place { source: Address(0), address: &|_| std::net::Ipv4Addr::LOCALHOST };
+        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(269)));
+        assert_eq!(packet.size, 28 + bytes.len() as u32);
+        let next = agent.deadline().since(cx.now);
+        assert!(next > Span::from_millis(1500) && next <= Span::from_secs(2), "{next}");
+    }
+
+    #[test]
+    fn impossible_intervals_are_refused() {
+        let fault = |change: fn(&mut Params)| {
+            let mut params = Params::of_profile("rfc");
+            change(&mut params);
+            params.check().expect_err("a fault").parameter
+        };
+        assert_eq!(fault(|p| p.interval = Span::ZERO), "interval");
+        assert_eq!(fault(|p| p.jitter = p.interval), "jitter");
+        assert_eq!(fault(|p| p.hold = Span::from_secs(1)), "hold");
+    }
+}

@@ -1,0 +1,31 @@
+//! What an agent is asked.
+
+use hopyard_engine::Time;
+
+use crate::address::Address;
+use crate::context::Context;
+use crate::packet::PacketId;
+
+/// An agent at one node.
+pub trait Agent {
+    /// The UDP port at which it is reached.
+    const PORT: u16;
+
+    /// The run starts; timers may be set.
+    fn start(&mut self, cx: &mut Context);
+
+    /// A message arrived from neighbour `from`; the agent now owns the packet and must end it (`Context::deliver`, or
+    /// `Context::drop_packet`) or send it on.
+    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
+
+    /// The deadline is reached.
+    fn on_timer(&mut self, cx: &mut Context);
+
+    /// When `on_timer` must next be called.
+    fn deadline(&self) -> Time;
+
+    /// The packets that are held. At the end of a run every packet must be accounted for.
+    fn held(&self) -> Vec<PacketId> {
+        Vec::new()
+    }
+}
