@@ -14,7 +14,9 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::losses::{Break, LossLog, Lost};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::packet::{Body, FlowId, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
+use crate::packet::{
+    ArpMessage, Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage,
+};
 
 /// Why a packet was lost. Every lost packet has one of these reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -351,6 +353,41 @@ impl Context {
             hops: 0,
             body: Body::Routing(message),
         })
+    }
+
+    /// Puts a packet into another one, which goes to the other end of a tunnel (RFC 2003 §3.1). The handle stays.
+    pub fn encapsulate(&mut self, id: PacketId, source: Address, destination: Address, ttl: u8) {
+        let packet = &mut self.packets[id];
+        let outer = Packet {
+            created: packet.created,
+            source,
+            destination,
+            flow: packet.flow,
+            size: packet.size + IP_HEADER,
+            ttl,
+            hops: 0,
+            body: Body::Arp(ArpMessage::Reply),
+        };
+        let inner = std::mem::replace(packet, outer);
+        packet.body = Body::Tunnelled(Box::new(inner));
+    }
+
+    /// Takes the inner packet out of one that has come through a tunnel, and returns whether there was one. It counts
+    /// the hops of the tunnel.
+    pub fn decapsulate(&mut self, id: PacketId) -> bool {
+        let packet = &mut self.packets[id];
+        let hops = packet.hops;
+        match std::mem::replace(&mut packet.body, Body::Arp(ArpMessage::Reply)) {
+            Body::Tunnelled(inner) => {
+                *packet = *inner;
+                packet.hops = packet.hops.saturating_add(hops);
+                true
+            }
+            body => {
+                packet.body = body;
+                false
+            }
+        }
     }
 
     /// Drops a packet for a reason.

@@ -83,6 +83,8 @@ pub enum Body {
         /// The message.
         message: RoutingMessage,
     },
+    /// A packet in a tunnel (IP in IP, RFC 2003). Counters see the inner packet.
+    Tunnelled(Box<Packet>),
     /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
     Icmp(Quote),
 }
@@ -325,6 +327,7 @@ impl Packet {
                 length: header.length() as u16,
                 ttl: self.ttl,
             }),
+            Body::Tunnelled(inner) => inner.quote(),
             _ => None,
         }
     }
@@ -339,6 +342,7 @@ impl Packet {
             Body::Arp(_) => PacketKind::Arp,
             Body::Routing(_) => PacketKind::Routing,
             Body::Control { .. } => PacketKind::Control,
+            Body::Tunnelled(inner) => inner.kind(),
             Body::Icmp(_) => PacketKind::Icmp,
         }
     }

@@ -2,15 +2,17 @@
 
 mod common;
 
-use common::{add_tcp, network, run};
-use hopyard_engine::Span;
+use common::{add_cbr, add_tcp, network, run};
 use hopyard_engine::units::Rate;
-use hopyard_model::address::NodeId;
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
+use hopyard_model::observe::Probe;
+use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
-use hopyard_model::world::{Spec, WireSpec, World};
+use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
 
 /// Adds a wire of this rate and delay.
 fn wire(spec: &mut Spec, between: (u32, u32), mbps: u64, milliseconds: u64) {
@@ -128,4 +130,71 @@ fn radios_on_channels_that_are_not_there_are_refused() {
     spec.nodes[1].radios = vec![0, 0];
     let error = World::new(&spec).expect_err("twice").to_string();
     assert!(error.starts_with("node 1 has two radios on channel 0"), "{error}");
+}
+
+/// A tunnel from a host over two routers to a third: packets for a network behind its end go through it, with 20 bytes
+/// more on every wire between, and every count sees the inner flow.
+#[test]
+fn a_tunnel_carries_the_packets_of_a_prefix() {
+    let build = |tunnel: bool| {
+        // 0 - 1 - 2 - 3 - 4. The tunnel leads from 1 to 3.
+        let mut spec = network("rfc", "dsdv", &[(0.0, 0.0); 5]);
+        for node in &mut spec.nodes {
+            node.radios.clear();
+        }
+        for between in [(0, 1), (1, 2), (2, 3), (3, 4)] {
+            wire(&mut spec, between, 10, 1);
+        }
+        if tunnel {
+            // The host's address is in the prefix of the last wire. Acknowledgements come back without the tunnel.
+            let carries = [vec!["192.168.0.12/30".parse().expect("a prefix")], Vec::new()];
+            spec.tunnels.push(TunnelSpec { ends: (NodeId(1), NodeId(3)), carries });
+        }
+        add_tcp(&mut spec, 0, 4, "rfc", "newreno", |_| {});
+        spec.duration = Span::from_secs(5);
+        spec
+    };
+    #[derive(Debug, Default)]
+    struct Sizes(std::collections::BTreeSet<(u32, u32, u32)>);
+    impl Probe for Sizes {
+        fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+            if packet.kind() == PacketKind::Data && packet.size > 100 {
+                let tunnelled = matches!(packet.body, Body::Tunnelled(_));
+                self.0.insert((interface.0, packet.size, u32::from(tunnelled)));
+            }
+        }
+    }
+    let plain = run(&build(false));
+    let spec = build(true);
+    let world = World::with_probe(&spec, Sizes::default()).expect("a world");
+    assert_eq!(world.addresses(NodeId(1)).last().map(ToString::to_string).as_deref(), Some("198.18.0.1"));
+    let (outcome, sizes) = world.run_watched(&Watch::default()).expect("packets add up");
+    let flow = &outcome.flows[0];
+    assert_eq!((flow.hops, plain.flows[0].hops), (Some(4.0), Some(4.0)), "the hops of the tunnel count");
+    let size = sizes.0.iter().find(|(interface, ..)| *interface == 0).expect("the source sends").1;
+    let on = |tunnelled: u32| sizes.0.iter().filter(|it| it.2 == tunnelled).map(|it| it.1).collect::<Vec<_>>();
+    assert_eq!((on(0), on(1)), (vec![size; 2], vec![size + 20; 2]), "two wires without the tunnel, two with");
+    let [with, without] = [flow, &plain.flows[0]].map(|flow| flow.goodput_kbps);
+    let expected = f64::from(size) / f64::from(size + 20);
+    assert!((with / without - expected).abs() < 0.005, "{with} of {without} kbit/s, expected {expected} of it");
+}
+
+#[test]
+fn a_tunnel_into_itself_drops_its_packets() {
+    let mut spec = network("rfc", "dsdv", &[(0.0, 0.0); 3]);
+    for node in &mut spec.nodes {
+        node.radios.clear();
+    }
+    wire(&mut spec, (0, 1), 10, 1);
+    wire(&mut spec, (1, 2), 10, 1);
+    let carries = [vec!["192.168.0.0/16".parse().expect("a prefix")], Vec::new()];
+    spec.tunnels.push(TunnelSpec { ends: (NodeId(0), NodeId(2)), carries });
+    add_cbr(&mut spec, 0, 2, 500, Span::from_millis(100));
+    // The other end is in the prefix of the second wire, which is longer than that of the tunnel: it is reached.
+    let outcome = run(&spec);
+    assert!(outcome.flows[0].packets_arrived > 0);
+    spec.tunnels[0].carries[0].push("192.168.0.4/30".parse().expect("a prefix"));
+    let outcome = run(&spec);
+    let dropped: u64 = outcome.drops.iter().filter(|row| row.reason == "routing_loop").map(|row| row.count).sum();
+    assert_eq!((outcome.flows[0].packets_arrived, dropped), (0, outcome.flows[0].packets_sent));
 }

@@ -65,6 +65,7 @@ static MOBILITY: ModelInfo = ModelInfo::of::<sections::Mobility>("scenario", "mo
 static MOVEMENT: ModelInfo =
     ModelInfo::of::<sections::Movement>("scenario", "movement", "Nodes that move otherwise than the rest.");
 static CHANNEL: ModelInfo = ModelInfo::of::<sections::Channel>("scenario", "channel", "A further channel.");
+static TUNNEL: ModelInfo = ModelInfo::of::<sections::Tunnel>("scenario", "tunnel", "A tunnel between two nodes.");
 static ADDRESS: ModelInfo =
     ModelInfo::of::<sections::Address>("scenario", "address", "The IPv4 address of an interface.");
 static PROPAGATION: ModelInfo =
@@ -171,6 +172,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
         ..Layout::of("flows", &[&FLOWS, &TCP])
     },
     Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
+    Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
     Layout::of("measure", &[&MEASURE]),
     Layout::of("simulator", &[&SIMULATOR]),
 ];

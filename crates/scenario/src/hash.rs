@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
 use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Wire};
+use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -35,6 +35,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         flows,
         random_flows,
         wires,
+        tunnels,
         measure,
         simulator: _,
         complete: _,
@@ -74,6 +75,10 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Address { node, address } = address;
         json!([node, address])
     };
+    let tunnel = |tunnel: &Tunnel| {
+        let Tunnel { between, carries, carries_back } = tunnel;
+        json!([between, carries, carries_back])
+    };
     let wire = |(wire, link): &(Wire, _)| {
         let Wire { between, network } = wire;
         json!([between, network, link])
@@ -88,6 +93,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "propagation": chosen(propagation),
         "mac": chosen(mac),
         "channels": channels.iter().map(channel).collect::<Vec<_>>(),
+        "tunnels": tunnels.iter().map(tunnel).collect::<Vec<_>>(),
         "addresses": addresses.iter().map(address).collect::<Vec<_>>(),
         "link": link,
         "ip": ip,

@@ -85,7 +85,9 @@ fn section(info: &ModelInfo) -> String {
     match ROOMS.iter().find(|room| room.name == info.room && room.model(info.name).is_some()) {
         Some(room) => format!("[{}.{}]", room.section, info.name),
         None if info.name == "scenario" => "the top of the scenario".to_owned(),
-        None if ["flow", "wire", "movement", "channel", "address"].contains(&info.name) => format!("[[{}]]", info.name),
+        None if ["flow", "wire", "movement", "channel", "address", "tunnel"].contains(&info.name) => {
+            format!("[[{}]]", info.name)
+        }
         None => format!("[{}]", info.name),
     }
 }

@@ -562,6 +562,20 @@ impl Default for Channel {
 
 section!(Channel);
 
+/// `[[tunnel]]`: a tunnel between two nodes (IP in IP, RFC 2003), which is an interface of both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tunnel {
+    /// The two nodes at its ends.
+    pub between: [u32; 2],
+    /// The prefixes whose packets the first of these nodes sends through the tunnel.
+    pub carries: Vec<String>,
+    /// The prefixes whose packets the second one sends through it.
+    pub carries_back: Vec<String>,
+}
+
+section!(Tunnel);
+
 /// `[[address]]`: the IPv4 address of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,14 +7,16 @@ use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, WireSpec};
+use hopyard_model::world::{
+    ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, TunnelSpec, WireSpec,
+};
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::placement::{draw_flows, uniform};
 use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
 use crate::scenario::Scenario;
-use crate::sections::{Address, Placement, Until, Wire};
+use crate::sections::{Address, Placement, Tunnel, Until, Wire};
 use crate::value::Values;
 
 /// A selected model as its room's configuration.
@@ -68,6 +70,12 @@ impl Scenario {
             WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: wire.network.prefix() }
         };
         spec.wires = resolved.wires.iter().map(wire).collect();
+        let prefixes = |list: &[String]| list.iter().filter_map(|text| text.parse().ok()).collect();
+        let tunnel = |it: &Tunnel| TunnelSpec {
+            ends: (NodeId(it.between[0]), NodeId(it.between[1])),
+            carries: [prefixes(&it.carries), prefixes(&it.carries_back)],
+        };
+        spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
         spec.flows = flows(resolved, &streams);
         spec.observe = ObserveSpec { series: resolved.measure.series.clone(), interval: resolved.measure.interval };
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };

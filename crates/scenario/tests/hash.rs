@@ -50,6 +50,10 @@ const SCENARIOS: &[&str] = &[
      random = 3\ntcp = \"vegas\"\n",
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
      [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n",
+    "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n[agents]\nrun = [\"neighbours\"]\n\
+     [[channel]]\nnodes = [0, 1]\n[[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
+     [[tunnel]]\nbetween = [0, 2]\ncarries = [\"172.20.0.0/16\"]\ncarries_back = [\"172.21.0.0/16\"]\n\
+     [[flow]]\nfrom = 0\nto = 2\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.
@@ -102,7 +106,10 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             let name = key.rsplit('.').next().unwrap_or_default();
             values.extend(words().get(name).into_iter().flatten().map(|word| json!(word)));
             values.extend(NAMES.iter().map(|name| json!(name)));
-            values.extend(["free_space", "threshold", "30 s", "2 Mbps", "5 m", "1 B", "3 dB"].map(|word| json!(word)));
+            values.extend(
+                ["free_space", "threshold", "30 s", "2 Mbps", "5 m", "1 B", "3 dB", "10.0.0.78", "172.29.0.0/16"]
+                    .map(|word| json!(word)),
+            );
             values.into_iter().filter(|value| value.as_str() != Some(text)).collect()
         }
         Value::Array(items) => {

@@ -75,6 +75,16 @@ pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arriva
     Arrival::Forward
 }
 
+/// What to do with a packet that came out of a tunnel. The tunnel is one hop for its time to live (RFC 2003 §3.1), and
+/// its own hops are counted already.
+#[inline]
+pub fn arrive_inner(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
+    let hops = packet.hops;
+    let arrival = arrive(packet, is_local);
+    packet.hops = hops;
+    arrival
+}
+
 #[cfg(test)]
 mod tests {
     use hopyard_engine::Time;

@@ -4,7 +4,7 @@
 
 use std::net::Ipv4Addr;
 
-use crate::address::{Address, Prefix};
+use crate::address::{Address, InterfaceId, Prefix};
 
 /// The way of packets whose destination is in a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Way {
     Direct,
     /// To this neighbour.
     Via(Address),
+    /// Through a tunnel, which is this interface of the node.
+    Tunnel(InterfaceId),
 }
 
 /// Prefixes, each with the way of its packets. A host route has a prefix of 32 bits, the default route one of 0 bits.
@@ -25,6 +27,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table with which the routing protocol decides for every destination.
+    #[must_use]
+    pub fn of_protocol() -> Self {
+        Self { entries: vec![(Prefix::DEFAULT, Way::Protocol)] }
+    }
+
     /// Adds an entry, or replaces the one of the same prefix.
     pub fn insert(&mut self, prefix: Prefix, way: Way) {
         let key = |prefix: &Prefix| (u8::MAX - prefix.length(), prefix.first());

@@ -100,6 +100,7 @@ mod tests {
             link: link::Params::of_profile(RFC),
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),
+            tunnels: Vec::new(),
             flows: Vec::new(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),

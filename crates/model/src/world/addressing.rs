@@ -2,7 +2,8 @@
 //!
 //! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes; the others are
 //! given out in order: 10.0.0.0/8 to the first channel, 172.16.0.0/16 and those after it to further channels,
-//! 192.168.0.0/30 and those after it to wires. Within a prefix, interfaces get addresses in the order of their numbers.
+//! 192.168.0.0/30 and those after it to wires, 198.18.0.0/30 and those after it to tunnels. Within a prefix, interfaces
+//! get addresses in the order of their numbers.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -16,6 +17,8 @@ pub enum Network {
     Channel(usize),
     /// The wire with this number.
     Wire(usize),
+    /// The tunnel with this number.
+    Tunnel(usize),
 }
 
 impl std::fmt::Display for Network {
@@ -23,6 +26,7 @@ impl std::fmt::Display for Network {
         match self {
             Self::Channel(number) => write!(f, "channel {number}"),
             Self::Wire(number) => write!(f, "wire {number}"),
+            Self::Tunnel(number) => write!(f, "tunnel {number}"),
         }
     }
 }
@@ -123,6 +127,10 @@ const fn usual(network: Network) -> Option<Prefix> {
         Network::Wire(number) if number < (1 << 14) + (1 << 20) => {
             (Ipv4Addr::new(100, 64, 0, 0).to_bits() + ((number as u32 - (1 << 14)) << 2), 30)
         }
+        // 198.18.0.0/15 (RFC 2544).
+        Network::Tunnel(number) if number < 1 << 15 => {
+            (Ipv4Addr::new(198, 18, 0, 0).to_bits() + ((number as u32) << 2), 30)
+        }
         _ => return None,
     };
     Some(Prefix::of(Ipv4Addr::from_bits(first), length))
@@ -137,6 +145,8 @@ pub struct Layout<'a> {
     pub channels: Vec<Option<Prefix>>,
     /// The nodes at the ends of each wire, and its prefix, if it is given.
     pub wires: Vec<([NodeId; 2], Option<Prefix>)>,
+    /// The nodes at the ends of each tunnel.
+    pub tunnels: Vec<[NodeId; 2]>,
     /// The addresses that are given.
     pub addresses: Vec<(NodeId, Ipv4Addr)>,
 }
@@ -148,7 +158,7 @@ impl Layout<'_> {
     /// Everything that cannot be.
     pub fn plan(&self) -> Result<Plan, Vec<AddressError>> {
         // Interface n is the first of node n. Further radios follow, then those ends of wires whose node's first
-        // interface is taken.
+        // interface is taken, then the ends of tunnels.
         let mut nodes: Vec<NodeId> = (0..self.radios.len() as u32).map(NodeId).collect();
         let mut taken: Vec<bool> = self.radios.iter().map(|channels| !channels.is_empty()).collect();
         let mut members: Vec<Member> = (self.channels.iter().enumerate())
@@ -174,6 +184,13 @@ impl Layout<'_> {
                 (nodes.len() as u32 - 1, None)
             });
             members.push(Member { network: Network::Wire(number), prefix, interfaces: interfaces.into() });
+        }
+        for (number, ends) in self.tunnels.iter().enumerate() {
+            let interfaces = ends.map(|node| {
+                nodes.push(node);
+                (nodes.len() as u32 - 1, None)
+            });
+            members.push(Member { network: Network::Tunnel(number), prefix: None, interfaces: interfaces.into() });
         }
         let mut errors = Vec::new();
         for &(node, address) in &self.addresses {

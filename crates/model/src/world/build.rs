@@ -13,6 +13,7 @@ use super::{Attachment, Event, FlowSpec, Interface, Node, Spec, Transport, Wired
 use crate::address::{InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners};
+use crate::ip::{Table, Way};
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
@@ -181,10 +182,25 @@ impl<P: Probe> World<P> {
             let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
             wires.push(WiredLink { wire, wakeup: Wakeup::default() });
         }
+        let mut tunnels = Vec::new();
+        for tunnel in &spec.tunnels {
+            let ((a, b), [carries, carries_back]) = (tunnel.ends, &tunnel.carries);
+            for (node, to, carries) in [(a, b, carries), (b, a, carries_back)] {
+                let attachment = Attachment::Tunnel { to: to.into() };
+                let interface = attach(&mut nodes, &mut interfaces, node, attachment, true);
+                tunnels.push((node, interface, carries));
+            }
+        }
         let addresses = plan_addresses(spec)?;
         debug_assert_eq!(addresses.names.len(), interfaces.len(), "one rule numbers the interfaces");
         let further = interfaces[count..].iter().map(|it| it.node).collect();
         fill_tables(spec, &mut nodes, &interfaces, &wires, &addresses);
+        for (node, interface, carries) in tunnels {
+            let table = nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
+            for &prefix in carries {
+                table.insert(prefix, Way::Tunnel(interface));
+            }
+        }
         let owners = Owners::new(count as u32, further, addresses.names);
         let mut world = Self {
             probe,
@@ -227,6 +243,7 @@ fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
         radios: spec.nodes.iter().map(|node| &*node.radios).collect(),
         channels: spec.channels.iter().map(|channel| channel.network).collect(),
         wires: spec.wires.iter().map(|wire| ([wire.ends.0, wire.ends.1], wire.network)).collect(),
+        tunnels: spec.tunnels.iter().map(|tunnel| [tunnel.ends.0, tunnel.ends.1]).collect(),
         addresses: spec.addresses.clone(),
     };
     layout.plan().map_err(|errors| BuildError::Addresses { errors })
@@ -304,7 +321,8 @@ fn check_ends(spec: &Spec) -> Result<(), BuildError> {
     let nodes = spec.nodes.len();
     let flows = spec.flows.iter().enumerate().map(|(number, flow)| ("flow", number, flow.from, flow.to));
     let wires = spec.wires.iter().enumerate().map(|(number, wire)| ("wire", number, wire.ends.0, wire.ends.1));
-    for (what, number, a, b) in flows.chain(wires) {
+    let tunnels = spec.tunnels.iter().enumerate().map(|(number, it)| ("tunnel", number, it.ends.0, it.ends.1));
+    for (what, number, a, b) in flows.chain(wires).chain(tunnels) {
         if let Some(node) = [a, b].into_iter().find(|node| node.index() >= nodes) {
             return Err(BuildError::NoSuchNode { what, number, node, nodes });
         }

@@ -165,6 +165,7 @@ impl<P: Probe> World<P> {
             Some(Way::Protocol) => self.nodes[node.index()].routing.route(packet, &mut self.cx),
             Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
+            Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
     }
@@ -191,6 +192,7 @@ impl<P: Probe> World<P> {
 
     /// Passes a packet to an interface.
     fn send_by(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
+        let node = self.interfaces[interface.index()].node;
         match &mut self.interfaces[interface.index()].attachment {
             Attachment::Radio { link, .. } => {
                 link.send(packet, next_hop, &mut self.cx);
@@ -204,6 +206,16 @@ impl<P: Probe> World<P> {
                 }
                 self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
                 self.arm_wire(wire);
+            }
+            Attachment::Tunnel { to } => {
+                let to = *to;
+                // The outer packet must not go into a tunnel of this node again (RFC 2003 §4.1).
+                if matches!(self.way(node, to), Some(Way::Tunnel(_))) {
+                    return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
+                }
+                self.cx.encapsulate(packet, node.into(), to, self.ttl);
+                self.route(node, packet);
+                self.arm_routing(node.index());
             }
             // It reaches no other node.
             Attachment::Nothing => self.cx.hand_over(packet),
@@ -403,6 +415,18 @@ impl<P: Probe> World<P> {
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
         match arrival {
+            Arrival::Local if self.leaves_tunnel(node, packet) => {
+                // The inner packet is for this node, or it is forwarded.
+                let Context { packets, owners, .. } = &mut self.cx;
+                match ip::arrive_inner(&mut packets[packet], |address| owners.of(address) == node) {
+                    Arrival::Forward => {
+                        self.nodes[n].forwarded += 1;
+                        self.route(node, packet);
+                    }
+                    Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
+                    _ => self.deliver(node, packet),
+                }
+            }
             Arrival::Local => self.deliver(node, packet),
             Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
             Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
@@ -419,6 +443,18 @@ impl<P: Probe> World<P> {
             Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
         }
         self.arm_routing(n);
+    }
+
+    /// Takes a packet out of a tunnel that ends at a node. Returns whether it came through one.
+    fn leaves_tunnel(&mut self, node: NodeId, packet: PacketId) -> bool {
+        if !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)) {
+            return false;
+        }
+        let source = self.cx.packets[packet].source;
+        let ends_here = self.interfaces_of(node).any(|interface| {
+            matches!(self.interfaces[interface.index()].attachment, Attachment::Tunnel { to } if to == source)
+        });
+        ends_here && self.cx.decapsulate(packet)
     }
 
     /// The link gave a packet back.
@@ -495,7 +531,7 @@ impl<P: Probe> World<P> {
                 Attachment::Wire { wire, direction } => {
                     neighbours.push(self.wires[*wire].wire.to(*direction).into());
                 }
-                Attachment::Nothing => {}
+                Attachment::Tunnel { .. } | Attachment::Nothing => {}
             }
         }
         let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());

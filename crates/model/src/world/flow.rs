@@ -223,7 +223,8 @@ impl<P: Probe> World<P> {
     /// A packet has reached the node it was for.
     pub(super) fn deliver(&mut self, node: NodeId, packet: PacketId) {
         let flow = self.cx.packets[packet].flow.index();
-        let Some(it) = self.flows.get(flow) else {
+        let it = self.flows.get(flow).filter(|_| !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)));
+        let Some(it) = it else {
             self.cx.drop_packet(node, packet, DropReason::NoListener);
             return;
         };
@@ -238,7 +239,7 @@ impl<P: Probe> World<P> {
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
-            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) => {}
+            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::Tunnelled(_) => {}
         }
     }
 

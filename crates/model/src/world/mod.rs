@@ -23,7 +23,9 @@ use hopyard_engine::{Queue, Span, Time, Wakeup};
 pub use account::Unaccounted;
 pub use addressing::{AddressError, Layout, Network};
 pub use build::BuildError;
-pub use spec::{ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, WireSpec};
+pub use spec::{
+    ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
+};
 
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent;
@@ -97,6 +99,8 @@ enum Attachment {
     Radio { channel: ChannelId, station: u32, link: Box<Link>, wakeup: Wakeup },
     /// A wire, at the end where this direction starts.
     Wire { wire: usize, direction: Direction },
+    /// A tunnel to the node with this address.
+    Tunnel { to: Address },
     /// Nothing.
     Nothing,
 }

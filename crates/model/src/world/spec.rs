@@ -38,6 +38,8 @@ pub struct Spec {
     pub ip: ip::Params,
     /// Wired links.
     pub wires: Vec<WireSpec>,
+    /// Tunnels.
+    pub tunnels: Vec<TunnelSpec>,
     /// Flows, in order of their numbers.
     pub flows: Vec<FlowSpec>,
     /// What is observed.
@@ -62,6 +64,7 @@ impl Spec {
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
+            tunnels: Vec::new(),
             flows: Vec::new(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
@@ -130,6 +133,15 @@ pub struct WireSpec {
     pub params: link::wired::Params,
     /// Its prefix, if it is given.
     pub network: Option<Prefix>,
+}
+
+/// A tunnel between two nodes (IP in IP, RFC 2003).
+#[derive(Clone, Debug)]
+pub struct TunnelSpec {
+    /// The two nodes at its ends.
+    pub ends: (NodeId, NodeId),
+    /// The prefixes whose packets the first node sends through the tunnel, and those of the second.
+    pub carries: [Vec<Prefix>; 2],
 }
 
 /// A flow from one node to another.

@@ -100,7 +100,7 @@ impl Wires {
                     (Some(first), _) => Way::Via(first),
                     // The node itself is at the network.
                     (None, Network::Wire(_)) => Way::Direct,
-                    (None, Network::Channel(_)) => Way::Protocol,
+                    (None, Network::Channel(_) | Network::Tunnel(_)) => Way::Protocol,
                 },
             );
         }

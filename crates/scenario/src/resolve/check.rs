@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Streams};
-use hopyard_model::address::NodeId;
+use hopyard_model::address::{NodeId, Prefix};
 use hopyard_model::mobility::movement_file;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{AddressError, Layout, Network};
@@ -25,6 +25,7 @@ fn network_path(network: Network) -> String {
         Network::Channel(0) => "nodes.network".to_owned(),
         Network::Channel(number) => format!("channel.{}.network", number - 1),
         Network::Wire(number) => format!("wire.{number}.network"),
+        Network::Tunnel(number) => format!("tunnel.{number}"),
     }
 }
 
@@ -69,6 +70,7 @@ impl Resolver<'_> {
                 self.check_static_routes(&resolved);
                 self.check_wires(&resolved);
                 self.check_networks(&resolved);
+                self.check_tunnels(&resolved);
                 if !self.is_faulty("mac") {
                     self.check_mac(&resolved);
                 }
@@ -167,6 +169,10 @@ impl Resolver<'_> {
             radios: radios.iter().map(|channels| &**channels).collect(),
             channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
             wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(NodeId), wire.network.prefix())).collect(),
+            tunnels: (resolved.tunnels.iter())
+                .filter(|it| it.between.iter().all(|node| *node < all))
+                .map(|it| it.between.map(NodeId))
+                .collect(),
             addresses: addresses.clone(),
         };
         for error in layout.plan().err().unwrap_or_default() {
@@ -187,6 +193,35 @@ impl Resolver<'_> {
                 | AddressError::Nowhere { address, .. } => given(*address),
             };
             self.problem(&path, error.to_string());
+        }
+    }
+
+    /// Reports tunnels that cannot be.
+    fn check_tunnels(&mut self, resolved: &Resolved) {
+        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        for (i, it) in resolved.tunnels.iter().enumerate() {
+            let path = format!("tunnel.{i}.between");
+            if self.is_faulty(&format!("tunnel.{i}")) || !self.has(&path) {
+                continue;
+            }
+            let [a, b] = it.between;
+            for node in [a, b].into_iter().filter(|node| *node >= all) {
+                self.no_node(&path, node, all, "nodes");
+            }
+            if a == b {
+                self.problem(&path, "a tunnel leads from one node to another").expected = Some("two nodes".to_owned());
+            }
+            for (key, list) in [("carries", &it.carries), ("carries_back", &it.carries_back)] {
+                for text in list {
+                    if let Err(message) = text.parse::<Prefix>() {
+                        self.problem(&format!("tunnel.{i}.{key}"), message);
+                    }
+                }
+            }
+            if it.carries.is_empty() && it.carries_back.is_empty() {
+                self.problem(&format!("tunnel.{i}"), "the tunnel carries nothing").expected =
+                    Some("`carries` or `carries_back` with a prefix such as \"10.9.0.0/16\"".to_owned());
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
-use crate::sections::{Head, Measure, Nodes, Simulator};
+use crate::sections::{Address, Head, Measure, Nodes, Simulator, Tunnel};
 use crate::tree::Table;
 use crate::value::Values;
 
@@ -71,7 +71,7 @@ impl Resolver<'_> {
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
         let mac = self.choice("mac", "mac");
         let channels = self.channels();
-        let addresses = self.addresses();
+        let addresses = self.simple_list::<Address>("address");
         let link = self.plain("link");
         let ip = self.plain("ip");
         let routing = self.choice("routing", "routing");
@@ -82,6 +82,7 @@ impl Resolver<'_> {
         let flows = self.flows(&tcp);
         let random_flows = self.random_flows(&tcp);
         let wires = self.wires();
+        let tunnels = self.simple_list::<Tunnel>("tunnel");
         let measure: Measure = typed(&self.plain("measure"));
         let simulator: Simulator = typed(&self.plain("simulator"));
 
@@ -105,6 +106,7 @@ impl Resolver<'_> {
             flows: flows?,
             random_flows: random_flows?,
             wires,
+            tunnels,
             measure,
             simulator,
             complete: Values::new(),

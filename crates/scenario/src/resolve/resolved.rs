@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::files::MovementFile;
 use crate::problem::Problem;
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Wire};
+use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Tunnel, Wire};
 use crate::value::Values;
 
 /// A model with all its parameters.
@@ -78,6 +78,7 @@ pub(crate) struct Resolved {
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Option<(Flows, FlowKind)>,
     pub wires: Vec<(Wire, Values)>,
+    pub tunnels: Vec<Tunnel>,
     pub measure: Measure,
     pub simulator: Simulator,
     /// The whole scenario with every default that applies.

@@ -14,7 +14,7 @@ use crate::files::Files;
 use crate::key::{join, key_parts};
 use crate::merge::{Judge, Section, profiles};
 use crate::problem::{Mark, Problem};
-use crate::sections::{Address, Agents, Channel, Movement, Wire};
+use crate::sections::{Agents, Channel, Movement, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
@@ -341,19 +341,19 @@ impl<'a> Resolver<'a> {
         channels.into_iter().collect()
     }
 
-    /// The addresses that are given.
-    pub(super) fn addresses(&mut self) -> Vec<Address> {
-        let mut addresses = Vec::new();
+    /// A list of tables without models.
+    pub(super) fn simple_list<S: DeserializeOwned>(&mut self, name: &'static str) -> Vec<S> {
+        let mut items = Vec::new();
         let mut written = Vec::new();
-        for (index, (table, mark)) in self.list("address").into_iter().enumerate() {
-            let own = self.section(layout("address"), format!("address.{index}"), Some(table), Some(mark), None).take();
-            addresses.push(typed::<Address>(&own));
+        for (index, (table, mark)) in self.list(name).into_iter().enumerate() {
+            let own = self.section(layout(name), format!("{name}.{index}"), Some(table), Some(mark), None).take();
+            items.push(typed(&own));
             written.push(Value::Object(own));
         }
         if !written.is_empty() {
-            self.complete.insert("address".to_owned(), Value::Array(written));
+            self.complete.insert(name.to_owned(), Value::Array(written));
         }
-        addresses
+        items
     }
 
     /// A selected model with the parameters of its own table, if there is one. Tables of other models cause a warning.

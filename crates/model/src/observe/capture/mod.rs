@@ -128,6 +128,12 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
                 }
             }
         }
+        Body::Tunnelled(inner) => {
+            let mut bytes = Vec::new();
+            self::packet(inner, names, &mut bytes)?;
+            ipv4::encapsulate(&bytes, source, destination, packet.ttl, out)?;
+            return Ok(EtherType::IPV4);
+        }
         Body::Icmp(quote) => {
             let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
             message.emit(&names.quoted(quote)?, &mut body);

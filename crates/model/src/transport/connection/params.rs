@@ -150,8 +150,8 @@ pub struct Params {
     /// timestamps, one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
     pub timestamps: bool,
     /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later: "all"
-    /// (RFC 7323 §4.3 and appendix D), "last" (those that reach the last acknowledgement: Linux, FreeBSD) or "none"
-    /// (RFC 7323 §5.3). Both: all (`update_ts`).
+    /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
+    /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
@@ -223,7 +223,7 @@ impl params::Params for Params {
             sample_partial_acks: true,
             max_burst: 0,
             timestamps: true,
-            echo_copies: EchoCopies::All,
+            echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
             min_rto: Span::from_secs(1),
