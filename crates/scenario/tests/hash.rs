@@ -69,8 +69,19 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
 }
 
 /// Names of models.
-const NAMES: &[&str] =
-    &["reno", "random_waypoint", "every", "delayed", "cbr", "on_off", "transfer", "oracle", "dsdv", "stationary"];
+const NAMES: &[&str] = &[
+    "reno",
+    "random_waypoint",
+    "every",
+    "delayed",
+    "cbr",
+    "on_off",
+    "transfer",
+    "oracle",
+    "dsdv",
+    "stationary",
+    "tdma",
+];
 
 /// The words that a parameter's kind lists, by the last part of its name.
 fn words() -> &'static BTreeMap<String, Vec<String>> {

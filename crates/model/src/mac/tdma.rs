@@ -11,10 +11,12 @@
 //!
 //! Validated: packets a second of saturated stations against ns-2 and the closed form (`docs/models/tdma.md`).
 
+use std::fmt;
+
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{Counters, Identity, Mac, Outgoing};
 use crate::address::NodeId;
@@ -24,13 +26,39 @@ use crate::packet::PacketId;
 use crate::params::{self, Fault};
 
 /// Who owns each slot of a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Schedule {
     /// A rule by which slots are given out.
     Rule(Rule),
     /// The number of the node that owns each slot, in order. A node may own several.
     Owners(Vec<u32>),
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Schedule;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"in_turn\" or a list of node numbers such as [0, 1, 0, 2]")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
+                match text {
+                    "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
+                let mut owners = Vec::new();
+                while let Some(owner) = list.next_element()? {
+                    owners.push(owner);
+                }
+                Ok(Schedule::Owners(owners))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// A rule by which slots are given out.
