@@ -35,8 +35,24 @@ if TYPE_CHECKING:
     from hopyard.scenario import Columns, Scenario
 
 
+class Once(click.Command):
+    """A command that refuses an option that is given twice, unless it collects values."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the arguments."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option in order:
+            single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+            if single and order.count(option) > 1 and not ctx.resilient_parsing:
+                raise click.UsageError(f"{option.opts[-1]} is given twice: expected it once", ctx)
+        return super().parse_args(ctx, args)
+
+
 class Group(click.Group):
     """A group of commands: prints an error as one message, and ends with its exit code."""
+
+    #: What the commands are, unless they say otherwise.
+    command_class = Once
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Runs the command line."""
@@ -106,7 +122,7 @@ def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
 
-class Comparing(click.Command):
+class Comparing(Once):
     """A command with `--set` and `--with`, which belongs to the `--set` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -139,7 +155,9 @@ def _settings(
         if not text.startswith("&"):
             groups.append(([], Columns()))
         elif not groups:
-            raise click.BadParameter(f"--with {key}: expected a --set before it, to go with")
+            raise click.BadParameter(
+                f"{key}: expected a --set before it, to go with", param_hint="'--with'"
+            )
         keys, columns = groups[-1]
         keys.append(key)
         columns.append([Given(value) for value in values])
@@ -183,22 +201,26 @@ _WITH = click.option(
 )
 
 
-def _series(_context: click.Context, _option: click.Parameter, given: str) -> Sequence[str]:
+def _series(
+    _context: click.Context, _option: click.Parameter, given: Sequence[str]
+) -> Sequence[str]:
     """Reads the names of quantities: `A,B`."""
-    if not given:
+    if not any(given):
         return []
     from hopyard.measures import check_series
 
-    return _checked(check_series, given)
+    return _checked(check_series, ",".join(given))
 
 
-def _measures(_context: click.Context, _option: click.Parameter, given: str) -> Sequence[str]:
+def _measures(
+    _context: click.Context, _option: click.Parameter, given: Sequence[str]
+) -> Sequence[str]:
     """Reads the names of measures: `A,B`."""
-    if not given:
+    if not any(given):
         return []
     from hopyard.measures import check
 
-    return _checked(check, given)
+    return _checked(check, ",".join(given))
 
 
 def _checked(check: Callable[[str], Sequence[str]], given: str) -> Sequence[str]:
@@ -212,7 +234,7 @@ _MEASURE = click.option(
     "--measure",
     "measures",
     metavar="M1,M2",
-    default="",
+    multiple=True,
     callback=_measures,
     shell_complete=completion.measures,
     help="Measures of the table, of summary.csv and of the plots: goodput, delay, ...",
@@ -257,7 +279,7 @@ _MEASURE = click.option(
     "--series",
     "sampled",
     metavar="Q1,Q2",
-    default="",
+    multiple=True,
     callback=_series,
     shell_complete=completion.series,
     help="Sample these quantities over time, such as cwnd,srtt",
@@ -355,7 +377,7 @@ def show(
     "--series",
     "sampled",
     metavar="Q1,Q2",
-    default="",
+    multiple=True,
     callback=_series,
     shell_complete=completion.series,
     help="Draw these series.",
@@ -400,13 +422,16 @@ def check(
     context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]
 ) -> None:
     """Read scenarios, and report everything that is wrong with them, in all files."""
-    from hopyard.plan import no_case_twice
+    from hopyard.plan import no_case_twice, warnings
 
     wrong = False
     for path in files:
         try:
             cases = signals.patiently(partial(_cases, path, settings))
-            no_case_twice((case.core.name, dict(case.core.settings)) for case in cases)
+            no_case_twice(
+                (case.core.name, dict(case.core.settings), (case.hash, case.core.seed))
+                for case in cases
+            )
         except ScenarioError as error:
             say(error.coloured if sys.stderr.isatty() else str(error))
             wrong = True
@@ -417,7 +442,7 @@ def check(
             say(f"error: {place}{error}")
             wrong = True
             continue
-        for warning in dict.fromkeys(warning for case in cases for warning in case.warnings):
+        for warning in warnings((None, case.core) for case in cases):
             click.echo(warning, err=True)
         many = f", {len(cases)} cases" if len(cases) > 1 else ""
         click.echo(f"{path}: nothing wrong{many}")

@@ -61,11 +61,12 @@ def run(request: Request, stop: Stop) -> int:
     """
     from hopyard.fit import table_files
     from hopyard.folder import Folder, default
+    from hopyard.plan import warnings
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
     if not request.quiet:
-        for warning in dict.fromkeys(text for case in cases for text in case.core.warnings):
+        for warning in warnings((case.file or case.scenario, case.core) for case in cases):
             say(warning)
     path = request.out
     if path is None and len(request.files) == 1 and request.files[0].is_dir():
@@ -118,13 +119,14 @@ def _run(
         say(f"error: {of(error)}")
         if isinstance(error, GoneError):
             return NOT_WRITTEN
-        say("The runs that were added before are kept; what follows is theirs.")
         codes.append(NOT_WRITTEN)
         try:
             results = of_store(folder.store)
         except OSError as reading:
-            say(f"error: {of(reading)}")
+            if of(reading) != of(error):
+                say(f"error: {of(reading)}")
             return NOT_WRITTEN
+        say("The runs that were added before are kept; what follows is theirs.")
     written: list[Path] = []
     if folder is not None and results.cases:
         try:

@@ -63,6 +63,8 @@ class Folder:
             self._lock = _lock(path)
         except OSError as error:
             raise FolderError(f"{path} cannot be a folder for results: {error.strerror}") from error
+        except FolderError:
+            raise
         except ValueError as error:
             raise FolderError(f"{str(path)!r} cannot be a folder for results: {error}") from error
         try:

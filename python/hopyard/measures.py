@@ -262,6 +262,6 @@ def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tupl
             raise ValueError(f"a name of {what} is empty: expected names with commas between them")
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"no {what} is called {name!r}; {hint}There are {', '.join(known)}")
+            hint = f"did you mean {near[0]!r}? There" if near else "there"
+            raise ValueError(f"no {what} is called {name!r}; {hint} are {', '.join(known)}")
     return chosen

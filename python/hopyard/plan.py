@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
+from hopyard.records import MOST_RUN
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hopyard import _core
     from hopyard.scenario import Settings
 
+#: A scenario: itself, its keys, or the path of its file.
+Given: TypeAlias = "Scenario | Mapping[str, Any] | str | PathLike[str]"
 #: The most runs of one call. More are split into calls, with a folder that collects them.
 MOST_RUNS = 1_000_000
 #: The most runs at a time.
@@ -77,9 +80,9 @@ class Planned:
 
 
 def plan(
-    scenario: Scenario | str | PathLike[str] | Iterable[Scenario | str | PathLike[str]],
+    scenario: Given | Iterable[Given],
     *,
-    runs: int | Sequence[int] | None = None,
+    runs: int | Iterable[int] | None = None,
     seed: int | None = None,
     set: Settings | None = None,
     series: str | Sequence[str] = (),
@@ -90,11 +93,15 @@ def plan(
         ScenarioError: when a scenario is wrong.
         ValueError: when there is nothing to run, too much, or the same twice.
     """
-    several = isinstance(scenario, Iterable) and not isinstance(scenario, (Scenario, str))
+    several = isinstance(scenario, Iterable) and not isinstance(scenario, (Mapping, str, bytes))
     given: list[Any] = list(scenario) if several else [scenario]  # type: ignore[arg-type]
-    for each in given:
-        if not isinstance(each, (Scenario, str, PathLike)):
-            raise TypeError(f"scenario: expected a scenario or the path of a file, found {each!r}")
+    for place, each in enumerate(given):
+        if isinstance(each, Mapping) and not isinstance(each, Scenario):
+            given[place] = Scenario(each)
+        elif not isinstance(each, (Scenario, str, PathLike)):
+            raise TypeError(
+                f"scenario: expected a scenario, its keys or the path of a file, found {each!r}"
+            )
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
@@ -116,7 +123,7 @@ def plan(
             # A name that is compared is a setting already.
             label = core.name if name is None else name
             cases.append(Planned(core, label, file, dict(core.settings), own, base=case._base))
-    no_case_twice((case.scenario, case.settings) for case in cases)
+    no_case_twice((case.scenario, case.settings, case.key) for case in cases)
     total = sum(len(case.runs) for case in cases)
     if total > MOST_RUNS:
         raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {total:,}")
@@ -152,15 +159,13 @@ def threads(jobs: int | None, runs: int) -> int:
     return wanted
 
 
-def numbers(runs: int | Sequence[int] | None) -> Sequence[int] | None:
+def numbers(runs: int | Iterable[int] | None) -> Sequence[int] | None:
     """The numbers of runs, given as how many or one by one."""
     if runs is None:
         return None
-    if isinstance(runs, (bool, str, float)):
-        raise TypeError(f"runs: expected a whole number, or numbers of runs, found {runs!r}")
-    if hasattr(runs, "__index__") and not getattr(runs, "shape", ()):
-        runs = operator.index(runs)
-    if isinstance(runs, int):
+    if hasattr(runs, "__index__") and not getattr(runs, "shape", ()) and not isinstance(runs, bool):
+        runs = operator.index(cast("SupportsIndex", runs))
+    if isinstance(runs, int) and not isinstance(runs, bool):
         if runs < 1:
             raise ValueError(f"runs: expected one run or more, found {runs}")
         if runs > MOST_RUNS:
@@ -168,14 +173,18 @@ def numbers(runs: int | Sequence[int] | None) -> Sequence[int] | None:
                 f"runs: expected at most {MOST_RUNS:,} runs in one call, found {runs:,}"
             )
         return range(runs)
-    for run in runs:
+    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, Mapping)):
+        raise TypeError(f"runs: expected a whole number, or numbers of runs, found {runs!r}")
+    given = list(runs)
+    for run in given:
         if isinstance(run, bool) or not hasattr(run, "__index__"):
             raise TypeError(f"runs: expected whole numbers, found {run!r}")
-    found = sorted({operator.index(run) for run in runs})
+    found = sorted({operator.index(run) for run in given})
     if not found:
         raise ValueError("runs: expected one run or more, found none")
-    if found[0] < 0 or found[-1] >= 2**32:
-        raise ValueError(f"runs: expected numbers from 0 to {2**32 - 1}, found {found}")
+    if found[0] < 0 or found[-1] >= MOST_RUN:
+        wrong = found[0] if found[0] < 0 else found[-1]
+        raise ValueError(f"runs: expected numbers from 0 to {MOST_RUN - 1}, found {wrong}")
     return found
 
 
@@ -237,18 +246,42 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def no_case_twice(cases: Iterable[tuple[str, dict[str, str]]]) -> None:
-    """Refuses a comparison, given as names and settings of its cases, that has the same twice.
+def no_case_twice(cases: Iterable[tuple[str, dict[str, str], tuple[str, int]]]) -> None:
+    """Refuses a comparison that has the same twice.
+
+    Args:
+        cases: the name, the settings, and the configuration and seed of each case.
 
     Raises:
-        ValueError: when two cases have the same name and settings.
+        ValueError: when two cases have the same name and settings, or the same name and runs: they
+            differ in how a value is written, or in a key on which no result depends.
     """
-    seen = set()
-    for name, settings in cases:
-        case = name, tuple(settings.items())
-        if case in seen:
-            shown = ", ".join(f"{key}={value}" for key, value in settings.items())
-            raise ValueError(
-                f"{shown or name} is given twice: expected different values to compare"
-            )
-        seen.add(case)
+    seen: dict[tuple[str, tuple[str, int]], str] = {}
+    for name, settings, key in cases:
+        mine = ", ".join(f"{each}={value}" for each, value in settings.items()) or name
+        if (name, key) in seen:
+            other = seen[name, key]
+            what = f"{mine} is given twice" if mine == other else f"{other} and {mine} are the same"
+            raise ValueError(f"{what}: expected different values to compare")
+        seen[name, key] = mine
+
+
+def warnings(cases: Iterable[tuple[str | None, _core.Scenario]]) -> list[str]:
+    """The warnings of the cases of a comparison, each with the file that it is from.
+
+    A table that one of the cases of a file uses is not one that is not used.
+    """
+    by_file: dict[str | None, list[_core.Scenario]] = {}
+    for file, core in cases:
+        by_file.setdefault(file, []).append(core)
+    found: dict[str, None] = {}
+    for cores in by_file.values():
+        unused = [dict(core.unused) for core in cores]
+        everywhere = {key for key in unused[0] if all(key in each for each in unused)}
+        # The text names the model that is used instead: one of the texts is enough.
+        shown = {unused[0][key] for key in everywhere}
+        hidden = {text for each in unused for text in each.values()} - shown
+        found |= dict.fromkeys(
+            text for core in cores for text in core.warnings if text not in hidden
+        )
+    return list(found)

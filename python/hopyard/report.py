@@ -87,11 +87,11 @@ def differences(
     baseline: Case | None = None,
     out: Console | None = None,
 ) -> None:
-    """Prints how much more each case has than the first case of its scenario, run by run.
+    """Prints how much more each case has than the first case of its scenario and seed, run by run.
 
-    Runs of the same number meet the same movement and channel, so the interval is that of the
-    differences of the pairs, which is narrower than that of two independent means. An interval
-    without 0 in it is a difference that the runs show.
+    Runs of the same seed and number meet the same movement and channel, so the interval is that
+    of the differences of the pairs, which is narrower than that of two independent means. An
+    interval without 0 in it is a difference that the runs show.
 
     Raises:
         ValueError: when a measure does not exist.
@@ -100,11 +100,12 @@ def differences(
     out = out or console()
     if _nothing(results, out):
         return
-    for cases in _groups(results):
+    for cases in (part for group in _groups(results) for part in _by_seed(group)):
         first = baseline or cases[0]
         others = [case for case in cases if case is not first]
         if not others:
-            say(out, (f"{first}: there is no other case to compare it with.", ""))
+            of_seed = f" of seed {first.seed}" if len(results.cases) > 1 else ""
+            say(out, (f"{first}: there is no other case{of_seed} to compare it with.", ""))
             continue
         _title(results, cases, f"difference from {_text(results, cases, first)}, by pairs", out)
         numbers = [
@@ -148,6 +149,14 @@ def _groups(results: Results) -> list[list[Case]]:
         groups.setdefault(case.scenario, []).append(case)
     if all(len(cases) == 1 for cases in groups.values()):
         return [list(results.cases)]
+    return list(groups.values())
+
+
+def _by_seed(cases: Sequence[Case]) -> list[list[Case]]:
+    """The cases of each seed, whose runs are pairs."""
+    groups: dict[int, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(case.seed, []).append(case)
     return list(groups.values())
 
 

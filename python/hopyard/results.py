@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -261,7 +262,16 @@ class Results:
 
         Runs with the same number have the same movement and channel, so they are compared pair by
         pair. Runs that only one of the two cases has are left out.
+
+        Raises:
+            ValueError: when the cases have different seeds, so that their runs are no pairs.
         """
+        seeds = self.own(case).seed, self.own(baseline).seed
+        if seeds[0] != seeds[1]:
+            raise ValueError(
+                f"{case} and {baseline} have the seeds {seeds[0]} and {seeds[1]}: their runs of "
+                "one number share nothing, and are no pairs; compare their estimates"
+            )
         _, ours, theirs = np.intersect1d(
             self.runs_of(case), self.runs_of(baseline), return_indices=True
         )
@@ -276,6 +286,8 @@ class Results:
             case: the case; without it, all cases together.
             since: leaves out decisions before this time, in seconds.
         """
+        if isinstance(since, float) and math.isnan(since):
+            raise ValueError(f"since: expected a number of seconds, found {since!r}")
         if isinstance(since, bool) or not isinstance(since, (int, float)):
             raise TypeError(f"since: expected a number of seconds, found {since!r}")
         rows = self.decisions if case is None else self.rows("decisions", case)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.folder import Folder
-    from hopyard.plan import Planned
+    from hopyard.plan import Given, Planned
     from hopyard.progress import Watch
     from hopyard.results import Results
-    from hopyard.scenario import Scenario, Settings
+    from hopyard.scenario import Settings
 
 # Seconds between two polls: short enough for Ctrl-C and the progress display, at little cost.
 LOOK = 0.1
@@ -38,9 +38,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 def run(
-    scenario: Scenario | str | PathLike[str] | Iterable[Scenario | str | PathLike[str]],
+    scenario: Given | Iterable[Given],
     *,
-    runs: int | Sequence[int] | None = None,
+    runs: int | Iterable[int] | None = None,
     seed: int | None = None,
     jobs: int | None = None,
     set: Settings | None = None,
@@ -53,7 +53,8 @@ def run(
     """Runs a scenario, or several, and returns what was measured.
 
     Args:
-        scenario: a scenario, the path of a file, or several of either to compare.
+        scenario: a scenario, its keys as a dict, the path of a file, or several of these to
+            compare.
         runs: runs of each case, or the numbers of the runs to make (`[7]` is run 7 alone); the
             scenario's own number of runs if not given.
         seed: the seed; the scenario's own if not given. Run `n` of one seed is the same on every

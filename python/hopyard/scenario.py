@@ -426,6 +426,8 @@ def _no_key(key: str, reason: str) -> ScenarioError:
     return ScenarioError(text, text, [problem])
 
 
+#: The largest seed.
+MOST_SEED = 2**63 - 1
 #: The largest scenario file that is read, in bytes.
 MOST_BYTES = 16 * 2**20
 
@@ -465,6 +467,8 @@ def _kind_of(mode: int) -> str:
 def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str]]:
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"seed: expected a whole number, found {seed!r}")
+    if seed is not None and not 0 <= int(seed) <= MOST_SEED:
+        raise ValueError(f"seed: expected a whole number from 0 to {MOST_SEED}, found {seed}")
     given = [] if seed is None else [("seed", str(seed))]
     if not isinstance(series, Iterable):
         raise TypeError(f"series: expected the name of a quantity, or several, found {series!r}")

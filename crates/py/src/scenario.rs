@@ -127,6 +127,13 @@ impl Scenario {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
     }
 
+    /// Warnings about tables of models that the scenario does not use: the key, and the text among `warnings`.
+    #[getter]
+    fn unused(&self) -> Vec<(String, String)> {
+        let unused = self.inner.warnings().iter().filter(|problem| problem.unused);
+        unused.map(|problem| (problem.path.clone(), problem.as_warning())).collect()
+    }
+
     /// The movement files that the scenario names: name, hash and content.
     fn files<'py>(&self, py: Python<'py>) -> Vec<(String, String, Bound<'py, PyBytes>)> {
         let named = |file: core::NamedFile| (file.path, format!("{:016x}", file.hash), PyBytes::new(py, &file.bytes));

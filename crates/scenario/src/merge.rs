@@ -216,7 +216,7 @@ impl Section<'_> {
                     problem(message).hint(hint)
                 }
                 Some(leaf) => {
-                    expectation(problem(format!("`{path}` cannot be {}", leaf.node.describe())), &fault.problem)
+                    expectation(problem(format!("`{path}` cannot be {}", leaf.node.describe_this())), &fault.problem)
                 }
                 None => expectation(problem(format!("the value of `{path}` is not possible")), &fault.problem),
             });
@@ -276,7 +276,7 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
             ["missing field ", name, ""] => {
                 problem(format!("a table of `{key}` has no `{name}`")).expected(format!("the key `{name}`"))
             }
-            _ => problem(format!("`{key}` cannot be {}", node.describe())).hint(message),
+            _ => problem(format!("`{key}` cannot be {}", node.describe_this())).hint(message),
         };
     };
     let expected = kind_in_words(expected);

@@ -105,6 +105,9 @@ pub struct Problem {
     pub expected: Option<String>,
     /// A hint for the user.
     pub hint: Option<String>,
+    /// Whether it is a warning about a table of a model that the scenario does not use. Another case of a comparison
+    /// may use it.
+    pub unused: bool,
     pub(crate) mark: Option<Mark>,
     /// The file, where the problem is that something is not in it, and no line can be named.
     pub(crate) of_file: Option<String>,
@@ -115,7 +118,20 @@ impl Problem {
         // A key or a value in quotes may contain line breaks or control characters, which would disturb a terminal.
         let printable = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
         let message = message.into().chars().map(printable).collect();
-        Self { path: path.into(), message, expected: None, hint: None, mark: mark.cloned(), of_file: None }
+        Self {
+            path: path.into(),
+            message,
+            expected: None,
+            hint: None,
+            unused: false,
+            mark: mark.cloned(),
+            of_file: None,
+        }
+    }
+
+    pub(crate) fn unused(mut self) -> Self {
+        self.unused = true;
+        self
     }
 
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {

@@ -64,6 +64,15 @@ impl Node {
         }
     }
 
+    /// The value in the words of a problem with its content: the kind of a list or a table is right.
+    pub(crate) fn describe_this(&self) -> String {
+        match &self.kind {
+            Kind::Array(_) => "this list".to_owned(),
+            Kind::Table(_) => "this table".to_owned(),
+            Kind::Scalar(_) | Kind::Bad => self.describe(),
+        }
+    }
+
     /// Whether the value, or a value inside it, cannot be read. A problem has been reported for it.
     pub(crate) fn is_bad(&self) -> bool {
         match &self.kind {

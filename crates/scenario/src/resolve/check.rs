@@ -464,7 +464,11 @@ impl Resolver<'_> {
                 if *node >= resolved.nodes.count {
                     self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
                 } else if let Some(other) = seen.insert(*node, i) {
-                    let message = format!("node {node} is in two [[movement]] tables: number {other} has it too");
+                    let message = if other == i {
+                        format!("node {node} is in the list twice")
+                    } else {
+                        format!("node {node} is in two [[movement]] tables: number {other} has it too")
+                    };
                     self.problem(&path, message);
                 } else if let Some(file) = file {
                     let number = u32::try_from(first + u64::from(*node)).ok();

@@ -97,7 +97,7 @@ impl Resolver<'_> {
     ) -> Option<Custom> {
         for other in table.entries.iter().filter(|entry| is_custom(&entry.key) && entry.key != name) {
             let message = format!("`{}` is not used here: the congestion model is `{name}`", other.key);
-            self.warnings.push(Problem::new(join(path, &other.key), Some(&other.mark), message));
+            self.warnings.push(Problem::new(join(path, &other.key), Some(&other.mark), message).unused());
         }
         let class = self.class(name, &join(path, "tcp"))?;
         let base = self.custom.get(name).unwrap_or(class.defaults()).clone();

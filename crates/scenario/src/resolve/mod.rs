@@ -139,12 +139,12 @@ impl Resolver<'_> {
         let unused: Vec<_> = self.shared.keys().filter(|key| !self.used.contains(*key)).copied().collect();
         for (room_name, model) in unused {
             let path = join(room(room_name).section, model);
-            self.warning(&path, format!("[{path}] is not used: the scenario has no {room_name} model `{model}`"));
+            self.unused(&path, format!("[{path}] is not used: the scenario has no {room_name} model `{model}`"));
         }
         let unused: Vec<_> = self.custom.keys().filter(|name| !self.used_custom.contains_key(*name)).cloned().collect();
         for name in unused {
             let path = join(room("congestion").section, &name);
-            self.warning(&path, format!("[{path}] is not used: no flow has the rule `{name}`"));
+            self.unused(&path, format!("[{path}] is not used: no flow has the rule `{name}`"));
         }
     }
 

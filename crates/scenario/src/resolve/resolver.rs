@@ -112,6 +112,12 @@ impl<'a> Resolver<'a> {
         self.warnings.push(Problem::new(path, place.as_ref(), message));
     }
 
+    /// A warning about a table of a model that is not used.
+    pub(super) fn unused(&mut self, path: &str, message: String) {
+        let place = self.place(path);
+        self.warnings.push(Problem::new(path, place.as_ref(), message).unused());
+    }
+
     /// A section that occurs once.
     pub(super) fn table(&self, name: &str) -> Option<&'a Table> {
         match self.root.get(name).map(|entry| &entry.node.kind) {
@@ -369,7 +375,7 @@ impl<'a> Resolver<'a> {
             if other.name != info.name {
                 let mark = table.get(other.name).map(|entry| entry.mark.clone());
                 let message = format!("`{}` is not used here: the {room_name} model is `{}`", other.name, info.name);
-                self.warnings.push(Problem::new(join(path, other.name), mark.as_ref(), message));
+                self.warnings.push(Problem::new(join(path, other.name), mark.as_ref(), message).unused());
             }
         }
         let own = given.iter().find(|(model, _)| model.name == info.name);
