@@ -222,9 +222,18 @@ def test_there_must_be_something_to_run() -> None:
         hopyard.run([])
 
 
-def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("[nodes]\ncount = 1000000\n[[flow]]\nfrom = 0\nto = 1\n", "2.5 GB"),
+        ("[nodes]\ncount = 2000\nspacing = '1 m'\n[flows]\nrandom = 3998000\n", "799.6 GB"),
+    ],
+)
+def test_runs_that_cannot_have_their_memory_are_refused(
+    tmp_path: Path, text: str, needed: str
+) -> None:
     scenario = tmp_path / "large.toml"
-    scenario.write_text('duration = "1 s"\n[nodes]\ncount = 1000000\n[[flow]]\nfrom = 0\nto = 1\n')
+    scenario.write_text(f"duration = '1 s'\n{text}")
     done = subprocess.run(
         [sys.executable, "-m", "hopyard", "run", str(scenario), "--runs", "1"],
         capture_output=True,
@@ -232,5 +241,26 @@ def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9)),
     )
     assert done.returncode == 2, done.stderr
-    assert "large: 1 runs at a time need at least 2.5 GB of memory" in done.stderr
-    assert "expected fewer nodes, fewer jobs, or a higher limit" in done.stderr
+    assert f"large: 1 runs at a time need at least {needed} of memory" in done.stderr
+    assert "expected fewer nodes or flows, fewer jobs, or a higher limit" in done.stderr
+
+
+def test_flows_take_the_memory_that_is_reckoned_with() -> None:
+    program = """
+from pathlib import Path
+from hopyard import Scenario, _core
+def most():
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
+flow = {"from": 0, "to": 1, "start": "0.05 s"}
+scenario = Scenario(duration="0.1 s", nodes={"count": 2, "spacing": "1 m"}, flow=[flow] * 500)
+before = most()
+batch = _core.Batch([scenario.core], [[0]], 1)
+while not batch.poll(1).over:
+    pass
+print((most() - before) / scenario.core.memory)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    # The bound is a lower one, and not far from what a run takes.
+    assert 1 <= float(done.stdout) < 1.5

@@ -8,6 +8,7 @@ Exit codes:
 * 2: an argument or a scenario is wrong, or the folder cannot take the results. Nothing was run.
 * 3: results could not be written or shown. The folder holds what the message names as kept.
 * 129, 130, 143, 152: a signal ended the command (SIGHUP, Ctrl-C, SIGTERM, SIGXCPU).
+* 134, 137: the system had no more memory for the runs, and ended the process.
 * 141: the program that read the output ended before it had read everything, as with `| head`.
 
 The folder of the results keeps the runs that were finished before a failure or a signal.

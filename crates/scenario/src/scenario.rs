@@ -10,7 +10,7 @@ use crate::custom::Surroundings;
 use crate::files::{Files, MOST_SCENARIO, MovementFile, NamedFile, in_megabytes, read_bounded};
 use crate::hash::hash;
 use crate::problem::{Problem, Problems, Source};
-use crate::resolve::{BYTES_A_NODE, Resolved, resolve};
+use crate::resolve::{Resolved, resolve};
 use crate::setting::apply_setting;
 use crate::sweep::{SWEEP, Sweep};
 use crate::tree::{Kind, Table, parse};
@@ -156,13 +156,13 @@ impl Scenario {
     /// The number of nodes, with or without a radio.
     #[must_use]
     pub fn nodes(&self) -> u32 {
-        self.resolved.nodes.count + self.resolved.nodes.wired
+        self.resolved.all_nodes()
     }
 
     /// The memory that a run takes at the least, in bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
-        u64::from(self.nodes()) * BYTES_A_NODE
+        self.resolved.memory()
     }
 
     /// The movement files that the scenario names, as they were read. With them the scenario can be read again

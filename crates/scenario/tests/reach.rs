@@ -40,6 +40,55 @@ fn still_nodes_beyond_every_range_are_refused() {
 }
 
 #[test]
+fn frames_that_are_sensed_and_not_received_carry_nothing() {
+    let text = |spacing: &str, radio: &str| {
+        format!("[nodes]\ncount = 4\nspacing = \"{spacing} m\"\n[radio]\n{radio}\n[[flow]]\nfrom = 0\nto = 3\n")
+    };
+    for reception in ["sinr", "threshold", "ns2"] {
+        let radio = format!("receive = \"250 m\"\nsense = \"550 m\"\nreception = \"{reception}\"");
+        for spacing in ["251", "400", "549", "600"] {
+            refused(&text(spacing, &radio), &["nodes 0 and 3 stand still", "over more than 250 m"]);
+        }
+        assert_eq!(load(&text("249", &radio)), Ok(vec![]));
+    }
+    // With shadowing, a frame may be received beyond the usual range.
+    let shadowed = "propagation = \"log_distance\"\nreception = \"threshold\"";
+    let far = (50..2000)
+        .step_by(50)
+        .map(|spacing| load(&text(&spacing.to_string(), shadowed)))
+        .find(|found| *found != Ok(vec![]))
+        .expect("two kilometres are too far");
+    let warnings = far.unwrap_or_else(|shown| panic!("{shown}"));
+    assert!(warnings.len() == 1 && warnings[0].contains("can hardly be carried"), "{warnings:?}");
+}
+
+#[test]
+fn nodes_at_one_point_are_warned_of() {
+    let warnings = load("[nodes]\npositions = [[5, 5], [5, 5]]\n[[flow]]\nfrom = 0\nto = 1\n");
+    let warnings = warnings.unwrap_or_else(|shown| panic!("{shown}"));
+    assert!(warnings.len() == 1 && warnings[0].contains("all 2 nodes stand at one point"), "{warnings:?}");
+}
+
+#[test]
+fn static_routes_over_more_than_a_range_are_refused() {
+    let text = |others: &str, routes: &str| {
+        format!(
+            "[nodes]\ncount = 4\nspacing = \"200 m\"\n[radio]\nreceive = \"250 m\"\nsense = \"550 m\"\n[routing]\n\
+             protocol = \"static\"\n[routing.static]\nothers = \"{others}\"\nroutes = [{routes}]\n[[flow]]\nfrom = 0\n\
+             to = 3\n"
+        )
+    };
+    refused(&text("direct", ""), &["the data of this flow", "from node 0 to node 3", "600 m apart"]);
+    let there = "{at = 0, to = 3, via = 1}, {at = 1, to = 3, via = 2}";
+    refused(&text("direct", there), &["the acknowledgements of this flow", "from node 3 to node 0"]);
+    refused(&text("shortest", "{at = 0, to = 3, via = 2}"), &["from node 0 to node 2", "400 m apart"]);
+    refused(&text("drop", ""), &["have no route from node 0 to node 3"]);
+    for others in ["shortest", "chain"] {
+        assert_eq!(load(&text(others, "")), Ok(vec![]));
+    }
+}
+
+#[test]
 fn static_routes_name_nodes_that_are_there() {
     let routes = "[{at = 9, to = 2, via = 0}, {at = 0, to = 2, via = 77}]";
     let text = format!(

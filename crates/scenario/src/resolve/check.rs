@@ -10,8 +10,9 @@ use hopyard_model::world::{AddressError, Layout, Network};
 use hopyard_model::{mac, routing};
 use serde_json::Value;
 
-use super::resolved::{BYTES_A_NODE, Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
+use super::resolved::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
 use super::resolver::Resolver;
+use super::routes::WrittenRoutes;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
 use crate::sections::{Flow, Placement, Until};
@@ -36,8 +37,8 @@ fn has_own_start(mobility: &Chosen) -> bool {
 
 /// A scenario with more rows of series than this gives a warning.
 const MANY_ROWS: u128 = 10_000_000;
-/// A scenario with more nodes than this gives a warning.
-const MANY_NODES: u64 = 100_000;
+/// A scenario whose runs need more memory than this, in bytes, gives a warning.
+const MUCH_MEMORY: u64 = 250_000_000;
 /// The part of a scenario to which a path leads: a section, a key at the top level, or one table of a list: "nodes",
 /// "flow.3".
 fn section_of(path: &str) -> String {
@@ -238,8 +239,7 @@ impl Resolver<'_> {
     /// Warns of very long series.
     fn check_samples(&mut self, resolved: &Resolved) {
         let (measure, duration) = (&resolved.measure, resolved.head.duration);
-        let drawn = resolved.random_flows.as_ref().map_or(0, |(flows, _)| u64::from(flows.random));
-        let flows = resolved.flows.len() as u64 + drawn;
+        let flows = resolved.all_flows();
         let instants = duration.nanos() / measure.interval.nanos().max(1);
         let rows =
             u128::from(instants) * u128::from(flows) * measure.series.len() as u128 * u128::from(resolved.head.runs);
@@ -252,11 +252,15 @@ impl Resolver<'_> {
 
     /// Warns of networks that need much memory.
     fn check_memory(&mut self, resolved: &Resolved) {
-        let nodes = u64::from(resolved.nodes.count) + u64::from(resolved.nodes.wired);
-        if nodes > MANY_NODES {
-            let gigabytes = (nodes * BYTES_A_NODE) as f64 / 1e9;
-            let message = format!("{nodes} nodes need at least {gigabytes:.1} GB of memory for each run at a time");
-            self.warning("nodes.count", message);
+        let memory = resolved.memory();
+        if memory > MUCH_MEMORY {
+            let (nodes, flows) = (resolved.all_nodes(), resolved.all_flows());
+            let gigabytes = memory as f64 / 1e9;
+            let message = format!(
+                "{nodes} nodes and {flows} flows need at least {gigabytes:.1} GB of memory for each run at a time"
+            );
+            let key = if resolved.random_flows.is_some() { "flows.random" } else { "nodes.count" };
+            self.warning(key, message);
         }
     }
 
@@ -614,7 +618,7 @@ impl Resolver<'_> {
         let Some(routes) = routes else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
-            if !routes.leads(from, to) {
+            if routes.hops(from, to).is_none() {
                 let message = format!("the {what} of this flow have no route from node {from} to node {to}");
                 self.problem(&format!("flow.{index}.{key}"), message).hint =
                     Some("[routing.static] needs `routes` that lead there, or `others`".to_owned());
@@ -674,49 +678,5 @@ impl Numbering {
             return Some(Self::StartsAt(lowest));
         }
         numbers.windows(2).find(|pair| pair[1] != pair[0] + 1).map(|pair| Self::Gap(pair[0] + 1))
-    }
-}
-
-/// The routes of `[routing.static]`.
-struct WrittenRoutes {
-    routes: BTreeMap<(u32, u32), u32>,
-    others: String,
-}
-
-impl WrittenRoutes {
-    fn of(resolved: &Resolved) -> Option<Self> {
-        if resolved.routing.model.name != "static" {
-            return None;
-        }
-        let number = |route: &Value, key: &str| route.get(key)?.as_u64().and_then(|n| u32::try_from(n).ok());
-        let routes = resolved.routing.values.get("routes")?.as_array()?.iter();
-        let routes = routes.filter_map(|r| Some(((number(r, "at")?, number(r, "to")?), number(r, "via")?))).collect();
-        Some(Self { routes, others: resolved.routing.values.get("others")?.as_str()?.to_owned() })
-    }
-
-    /// Whether a packet arrives over the static routes and the rule for other destinations.
-    fn leads(&self, from: u32, to: u32) -> bool {
-        let mut at = from;
-        // The largest number of hops that a TTL can count. A longer route is a loop.
-        for _ in 0..=u8::MAX {
-            if at == to {
-                return true;
-            }
-            at = match (self.routes.get(&(at, to)), self.others.as_str()) {
-                (Some(via), _) => *via,
-                (None, "direct") => to,
-                // Whether there is a path depends on the places of the nodes, which `check_reach` looks at.
-                (None, "shortest") => return true,
-                (None, "chain") => {
-                    if to > at {
-                        at + 1
-                    } else {
-                        at - 1
-                    }
-                }
-                (None, _) => return false,
-            };
-        }
-        false
     }
 }

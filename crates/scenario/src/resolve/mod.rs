@@ -6,14 +6,13 @@ mod flows;
 mod reach;
 mod resolved;
 mod resolver;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-pub(crate) use self::resolved::{
-    BYTES_A_NODE, Chosen, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, Variant, file_key,
-};
+pub(crate) use self::resolved::{Chosen, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, Variant, file_key};
 use self::resolver::{Resolver, typed};
 use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;

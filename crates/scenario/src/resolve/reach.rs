@@ -1,21 +1,24 @@
 //! Checks which nodes can reach each other, to find flows that no radio, wire or route can carry before the run.
 //!
-//! A certain fault is an error: stationary nodes beyond every range, or a wired host under a protocol that uses radios
-//! only. A likely fault is a warning: a network of drawn or moving nodes that are too far apart to be connected.
+//! A certain fault is an error: stationary nodes beyond every range, static routes over more than a range, or a wired
+//! host under a protocol that uses radios only. A likely fault is a warning: stationary nodes beyond the usual range
+//! under shadowing, all nodes at one point, or a network of drawn or moving nodes that are too far apart to be connected.
 
 use std::collections::BTreeMap;
 
 use hopyard_engine::Streams;
 use hopyard_model::mobility::Position;
+use hopyard_model::radio;
 use hopyard_model::radio::propagation::{self, Channel};
-use hopyard_model::radio::{self, Reception, Sensitivity};
 use hopyard_model::routing;
 use serde_json::Value;
 
-use super::resolved::Resolved;
+use super::resolved::{Chosen, Resolved};
 use super::resolver::Resolver;
+use super::routes::WrittenRoutes;
 use crate::placement::{draw_flows, uniform};
 use crate::sections::{Flow, Placement};
+use crate::value::Values;
 
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
@@ -29,20 +32,28 @@ struct Ranges {
 }
 
 impl Ranges {
+    /// The ranges of the channel that reaches farthest.
     fn of(resolved: &Resolved) -> Option<Self> {
-        let radio: radio::Params = serde_json::from_value(Value::Object(resolved.radio.clone())).ok()?;
-        let propagation = &resolved.propagation;
+        let further = resolved.channels.iter().map(|channel| (&channel.radio, &channel.propagation));
+        let every = std::iter::once((&resolved.radio, &resolved.propagation)).chain(further);
+        every.map(|(radio, propagation)| Self::on(radio, propagation)).try_fold(
+            Self { most: 0.0, usual: 0.0 },
+            |known, next| {
+                let next = next?;
+                Some(Self { most: known.most.max(next.most), usual: known.usual.max(next.usual) })
+            },
+        )
+    }
+
+    fn on(radio: &Values, propagation: &Chosen) -> Option<Self> {
+        let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
         let values = Value::Object(propagation.values.clone());
         let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
         let power = radio.transmit_power;
-        let reach = |level: Sensitivity| channel.reach(level.watts(&channel, power) / power.watts());
-        let receive = reach(radio.receive);
-        // With reception by SINR, a frame weaker than `receive` may be received, but no frame that is not sensed.
-        let most = if radio.reception == Reception::Sinr { receive.max(reach(radio.sense)) } else { receive };
-        Some(Self {
-            most,
-            usual: median_range(&channel, receive, radio.receive.watts(&channel, power) / power.watts()),
-        })
+        // No kind of reception decodes a frame that is weaker than `receive`.
+        let gain = radio.receive.watts(&channel, power) / power.watts();
+        let most = channel.reach(gain);
+        Some(Self { most, usual: median_range(&channel, most, gain) })
     }
 }
 
@@ -122,10 +133,28 @@ impl Resolver<'_> {
         let wires = || resolved.wires.iter().map(|(wire, _)| wire.between);
         if all_still && resolved.positions.len() == radios as usize {
             let mut groups = Groups::new(&resolved.positions, ranges.most, all, wires());
-            for (i, (flow, _)) in resolved.flows.iter().enumerate() {
-                if flow.from < all && flow.to < all && groups.find(flow.from) != groups.find(flow.to) {
-                    self.out_of_range(i, flow, &ranges);
+            // The range is found by halving, so it may lie a little too low.
+            let mut usual = Groups::new(&resolved.positions, ranges.usual * (1.0 + 1e-9), all, wires());
+            for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+                if flow.from >= all || flow.to >= all {
+                    continue;
                 }
+                if groups.find(flow.from) != groups.find(flow.to) {
+                    self.out_of_range(i, flow, &ranges);
+                } else if usual.find(flow.from) != usual.find(flow.to) {
+                    let (from, to, range) = (flow.from, flow.to, ranges.usual);
+                    let message = format!(
+                        "this flow can hardly be carried: on each chain of nodes from {from} to {to} two stand farther \
+                         apart than the usual range of {range:.0} m"
+                    );
+                    self.warning(&format!("flow.{i}.to"), message);
+                } else if resolved.channels.is_empty() && wires().next().is_none() {
+                    self.check_hops(resolved, i, flow, kind.tcp.is_some(), &ranges);
+                }
+            }
+            let places = &resolved.positions;
+            if radios > 1 && places.iter().all(|place| distance(*place, places[0]) == 0.0) {
+                self.warning("nodes", format!("all {radios} nodes stand at one point"));
             }
             let mut connected = |nodes: std::ops::Range<u32>| {
                 let mut nodes = nodes.map(|node| groups.find(node));
@@ -153,6 +182,34 @@ impl Resolver<'_> {
         let most = ranges.most;
         problem.hint =
             Some(format!("no frame is received over more than {most:.0} m: nodes must stand closer together"));
+    }
+
+    /// Reports static routes that lead over more than the range of any radio.
+    fn check_hops(&mut self, resolved: &Resolved, index: usize, flow: &Flow, tcp: bool, ranges: &Ranges) {
+        let Some(routes) = WrittenRoutes::of(resolved) else { return };
+        let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+        for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
+            let apart = |(a, b): &(u32, u32)| match (
+                resolved.positions.get(*a as usize),
+                resolved.positions.get(*b as usize),
+            ) {
+                (Some(a), Some(b)) => distance(*a, *b),
+                _ => 0.0,
+            };
+            let hops = routes.hops(from, to).unwrap_or_default();
+            if let Some(hop) = hops.iter().find(|hop| apart(hop) > ranges.most) {
+                let (a, b) = hop;
+                let message = format!(
+                    "nothing can carry the {what} of this flow: [routing.static] sends them from node {a} to node {b}, \
+                     which stand {:.0} m apart",
+                    apart(hop)
+                );
+                let most = ranges.most;
+                self.problem(&format!("flow.{index}.{key}"), message).hint =
+                    Some(format!("no frame is received over more than {most:.0} m: give `routes` with more hops"));
+                return;
+            }
+        }
     }
 
     /// Drawn or moving nodes.
