@@ -101,7 +101,7 @@ def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
     # With `--workspace`, it is what `cargo test` has built.
     cargo = ["cargo", "build", "--quiet", "--workspace", "--message-format", "json"]
     built = subprocess.run(
-        [*cargo, "--example", "own_rule"], cwd=ROOT, capture_output=True, text=True, check=True
+        [*cargo, "--example", "own_control"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     (program,) = filter(
         None, (json.loads(line).get("executable") for line in built.stdout.splitlines())

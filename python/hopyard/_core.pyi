@@ -11,6 +11,7 @@ __all__ = [
     "KINDS",
     "Ack",
     "Batch",
+    "ControllerState",
     "Duplicate",
     "Loss",
     "Progress",
@@ -21,7 +22,6 @@ __all__ = [
     "Sent",
     "Table",
     "Timeout",
-    "WindowRule",
     "__version__",
     "json_schema",
     "key_parts",
@@ -144,8 +144,11 @@ def key_parts(key: str) -> list[str]: ...
 def parse_set(text: str) -> tuple[str, list[str]]: ...
 
 @disjoint_base
-class WindowRule:
-    """What a rule may know of its connection, and set: times in seconds, windows in segments."""
+class ControllerState:
+    """What a congestion control may know of its connection, and set.
+
+    Times are in seconds, windows in segments.
+    """
 
     def __new__(cls, *_args: object, **_kwargs: object) -> Self: ...
     @property
@@ -176,7 +179,7 @@ class WindowRule:
     def pacing_gap(self, value: float) -> None: ...
     @property
     def bandwidth(self) -> float | None:
-        """The bandwidth that the rule estimates, in bytes per second.
+        """The bandwidth that it estimates, in bytes per second.
 
         It can be sampled as the series `bandwidth`.
         """
@@ -184,7 +187,7 @@ class WindowRule:
     def bandwidth(self, value: float | None) -> None: ...
     @property
     def limits_itself(self) -> bool:
-        """Whether the rule sends less than it could.
+        """Whether it sends less than it could.
 
         Rate samples then count as application limited.
         """
@@ -311,7 +314,7 @@ class Ack:
         """Whether the congestion window kept the sender from sending more."""
     @property
     def rate(self) -> RateSample | None:
-        """A sample of the delivery rate, for a rule with `wants_rate`; None otherwise."""
+        """A sample of the delivery rate, for a class with `wants_rate`; None otherwise."""
 
 @final
 class Duplicate:
@@ -325,7 +328,7 @@ class Duplicate:
         """The bytes that its SACK blocks report for the first time."""
     @property
     def rate(self) -> RateSample | None:
-        """A sample of the delivery rate, for a rule with `wants_rate`; None otherwise."""
+        """A sample of the delivery rate, for a class with `wants_rate`; None otherwise."""
 
 @final
 class Loss:
@@ -369,7 +372,7 @@ class Route:
         """What happened to the route.
 
         "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node
-        could not pass on a segment, of which only a rule with `wants_notices` is told.
+        could not pass on a segment, of which only a class with `wants_notices` is told.
         """
     @property
     def hops(self) -> int | None:

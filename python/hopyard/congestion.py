@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-from hopyard._core import Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule
+from hopyard._core import Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout
 
 if TYPE_CHECKING:
     from random import Random
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class CongestionControl(WindowRule):
+class CongestionControl(ControllerState):
     """The congestion control of a TCP sender: how the window changes at each event.
 
     A subclass defines `on_ack`, `on_loss` and `on_timeout`. It may define further events; events

@@ -137,7 +137,7 @@ impl std::fmt::Debug for ModelInfo {
 /// each model, the models' names and [`ModelInfo`]s, and `Config::read`. Each module must have a `Params` type.
 ///
 /// A registry that accepts models from outside this crate names their type after its own name: `"congestion" +
-/// Custom(custom::Custom)` adds that variant to `Config`. The type must have a `name`.
+/// External(external::ExternalConfig)` adds that variant to `Config`. The type must have a `name`.
 #[macro_export]
 macro_rules! registry {
     (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:

@@ -2,17 +2,15 @@
 
 mod common;
 
-use std::sync::Arc;
-
+use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Distance};
-use hopyard_engine::{Rng, Span};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::{DecisionRow, Outcome};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::acking;
-use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
+use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::welcome::{self, Welcome};
 use hopyard_model::transport::congestion::{
     Ack, Answer, Config, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View,
@@ -206,21 +204,11 @@ impl CongestionControl for Silent {
     }
 }
 
-#[derive(Debug)]
-struct MakesSilent;
-
-impl CustomRule for MakesSilent {
-    fn name(&self) -> &str {
-        "welcome"
-    }
-
-    fn identity(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn build(&self, _rng: Rng) -> Box<dyn CongestionControl + Send> {
+fn silent() -> Config {
+    let build = |_| -> Box<dyn CongestionControl + Send> {
         Box::new(Silent(Welcome::new(&welcome::Params::of_profile("ns2"))))
-    }
+    };
+    Config::External(ExternalConfig::new("welcome", serde_json::Value::Null, build))
 }
 
 #[test]
@@ -230,7 +218,7 @@ fn judging_changes_nothing() {
     for spec in [short, broken_chain()] {
         let mut silent = spec.clone();
         if let Transport::Tcp { config, .. } = &mut silent.flows[0].transport {
-            config.congestion = Config::Custom(Custom::new(Arc::new(MakesSilent)));
+            config.congestion = self::silent();
         }
         let (with, without) = (run(&spec), run(&silent));
         assert!(!with.decisions.is_empty() && without.decisions.is_empty());

@@ -66,13 +66,13 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
         ..tcp::Params::of_profile("rfc")
     };
     change(&mut params);
-    let rule = newreno::Params {
+    let control = newreno::Params {
         halve: Halve::Window,
         slow_start_limit: 65_535,
         count_bytes: true,
         ..newreno::Params::of_profile("rfc")
     };
-    let config = tcp::Config { tcp: params, congestion: congestion::Config::NewReno(rule) };
+    let config = tcp::Config { tcp: params, congestion: congestion::Config::NewReno(control) };
     let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
     let links = [
         Link { rate: Rate::from_bps(2_000_000), delay: Span::from_millis(10) },

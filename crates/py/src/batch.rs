@@ -126,7 +126,7 @@ type Defect = Box<dyn std::error::Error + Send + Sync>;
 /// Whether a flow's congestion control is written in Python.
 fn has_rules(spec: &Spec) -> bool {
     spec.flows.iter().any(|flow| match &flow.transport {
-        Transport::Tcp { config, .. } => matches!(config.congestion, congestion::Config::Custom(_)),
+        Transport::Tcp { config, .. } => matches!(config.congestion, congestion::Config::External(_)),
         Transport::Udp => false,
     })
 }

@@ -2,9 +2,9 @@
 //! runs. No other crate uses `PyO3`.
 
 mod batch;
+mod congestion;
 mod errors;
 mod pool;
-mod rule;
 mod scenario;
 mod table;
 
@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use crate::batch::{Batch, Run, State};
     #[pymodule_export]
-    use crate::rule::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
+    use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
     #[pymodule_export]
     use crate::scenario::{Scenario, key_parts, parse_set};
     #[pymodule_export]

@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::congestion::PythonControllers;
 use crate::errors::scenario_error;
-use crate::rule::PythonRules;
 
 /// A key with one value, or with several values to compare.
 type Setting<T> = (String, T);
@@ -73,7 +73,7 @@ fn read_axes(axes: &[Together]) -> Result<Vec<core::Axis>, core::Problems> {
 
 /// What a scenario in this folder may name: files there, and classes of Python's.
 fn around(folder: &Path) -> core::Surroundings {
-    core::Surroundings::new(folder, Arc::new(PythonRules))
+    core::Surroundings::new(folder, Arc::new(PythonControllers))
 }
 
 #[pymethods]

@@ -230,7 +230,7 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
 }
 
 /// Whether a name is that of an external congestion control: `module:Class`.
-pub(crate) fn is_custom(name: &str) -> bool {
+pub(crate) fn is_external(name: &str) -> bool {
     name.contains(':')
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn is_tcp_only(key: &str) -> bool {
     let tcp = layout("tcp").parts[0];
     ["tcp", "acking"].contains(&key)
         || (tcp.defaults)("rfc").get(key).is_some()
-        || is_custom(key)
+        || is_external(key)
         || ROOMS.iter().any(|room| ["congestion", "acking"].contains(&room.name) && room.model(key).is_some())
 }
 

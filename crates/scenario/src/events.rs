@@ -28,7 +28,7 @@ const ACKS: u64 = CWND as u64;
 
 /// A variant, its connection's state, and the time.
 struct Subject {
-    rule: Controller,
+    control: Controller,
     view: View,
     delivered: u64,
 }
@@ -67,8 +67,8 @@ impl Subject {
             ack_hops: HOPS,
             link_rate: Some(Rate::from_bps(2_000_000)),
         };
-        let rule = Controller::new(&config, Streams::new(1, 0).stream("events"));
-        let mut subject = Self { rule, view, delivered: 0 };
+        let control = Controller::new(&config, Streams::new(1, 0).stream("events"));
+        let mut subject = Self { control, view, delivered: 0 };
         for _ in 0..10 {
             subject.round_trip(SHORT, Phase::Open);
         }
@@ -92,7 +92,7 @@ impl Subject {
     /// A delivery rate sample of twenty segments in a round trip.
     fn rate(&mut self, round_trip: Span) -> Option<RateSample> {
         self.delivered += SEGMENT;
-        self.rule.wants_rate().then_some(RateSample {
+        self.control.wants_rate().then_some(RateSample {
             delivered: ACKS * SEGMENT,
             interval: Some(round_trip),
             app_limited: false,
@@ -120,11 +120,11 @@ impl Subject {
             window_limited: true,
             rate,
         };
-        let answer = self.rule.on_ack(&ack, &self.view);
+        let answer = self.control.on_ack(&ack, &self.view);
         self.apply(answer, notes);
         self.view.next += SEGMENT;
         self.view.max = self.view.next;
-        self.rule.on_sent(&sent, &self.view);
+        self.control.on_sent(&sent, &self.view);
     }
 
     /// The acknowledgements of one round trip.
@@ -140,14 +140,14 @@ impl Subject {
 
     /// Gives the variant what `tell` sends, and records the effect.
     fn told(mut self, tell: impl FnOnce(&mut Self, &mut Vec<String>)) -> Effect {
-        let (gap, before) = (self.rule.pacing_gap(), self.view);
+        let (gap, before) = (self.control.pacing_gap(), self.view);
         let mut notes = Vec::new();
         tell(&mut self, &mut notes);
-        if let Some(decision) = self.rule.decision() {
+        if let Some(decision) = self.control.decision() {
             notes.push(format!("classified as {}", decision.cause.name().replace('_', " ")));
         }
-        if self.rule.pacing_gap() != gap {
-            notes.push(format!("pacing gap {} ms", number(self.rule.pacing_gap().seconds() * 1e3)));
+        if self.control.pacing_gap() != gap {
+            notes.push(format!("pacing gap {} ms", number(self.control.pacing_gap().seconds() * 1e3)));
         }
         notes.dedup();
         Effect { before, after: self.view, notes }
@@ -156,7 +156,7 @@ impl Subject {
     /// Gives the variant one event.
     fn event(self, tell: impl FnOnce(&mut Controller, &View) -> Answer) -> Effect {
         self.told(|it, notes| {
-            let answer = tell(&mut it.rule, &it.view);
+            let answer = tell(&mut it.control, &it.view);
             it.apply(answer, notes);
         })
     }
@@ -218,7 +218,7 @@ fn acknowledgements() -> Vec<Column> {
             it.told(|it, notes| {
                 let rate = it.rate(SHORT);
                 it.view.duplicates = 1;
-                let answer = it.rule.on_duplicate(&Duplicate { count: 1, sacked: SEGMENT, rate }, &it.view);
+                let answer = it.control.on_duplicate(&Duplicate { count: 1, sacked: SEGMENT, rate }, &it.view);
                 it.apply(answer, notes);
             })
         }),
@@ -231,31 +231,31 @@ fn loss(view: &View) -> Loss {
 
 fn losses() -> Vec<Column> {
     vec![
-        column("loss", |it| it.event(|rule, view| rule.on_loss(&loss(view), view))),
+        column("loss", |it| it.event(|control, view| control.on_loss(&loss(view), view))),
         column("loss behind a queue", |mut it| {
             it.round_trip(LONG, Phase::Open);
             (it.view.cwnd, it.view.ssthresh) = (CWND, SSTHRESH);
-            it.event(|rule, view| rule.on_loss(&loss(view), view))
+            it.event(|control, view| control.on_loss(&loss(view), view))
         }),
         column("recovered", |mut it| {
-            let answer = it.rule.on_loss(&loss(&it.view), &it.view);
-            let _ = it.rule.decision();
+            let answer = it.control.on_loss(&loss(&it.view), &it.view);
+            let _ = it.control.decision();
             it.apply(answer, &mut Vec::new());
             it.view.recovering = true;
             it.told(|it, notes| {
-                let answer = it.rule.on_recovered(&it.view);
+                let answer = it.control.on_recovered(&it.view);
                 it.apply(answer, notes);
                 it.view.recovering = false;
                 it.ack(SHORT, Phase::Recovered, notes);
             })
         }),
-        column("timeout", |it| it.event(|rule, view| rule.on_timeout(&Timeout { repeated: 0 }, view))),
+        column("timeout", |it| it.event(|control, view| control.on_timeout(&Timeout { repeated: 0 }, view))),
         column("timeout again", |mut it| {
-            let answer = it.rule.on_timeout(&Timeout { repeated: 0 }, &it.view);
-            let _ = it.rule.decision();
+            let answer = it.control.on_timeout(&Timeout { repeated: 0 }, &it.view);
+            let _ = it.control.decision();
             it.apply(answer, &mut Vec::new());
             it.view.flight = it.view.cwnd;
-            it.event(|rule, view| rule.on_timeout(&Timeout { repeated: 1 }, view))
+            it.event(|control, view| control.on_timeout(&Timeout { repeated: 1 }, view))
         }),
     ]
 }
@@ -266,7 +266,7 @@ fn others() -> Vec<Column> {
         columns.push(column(title, move |mut it| {
             if event == NetworkEvent::RouteRestored {
                 for lost in [NetworkEvent::RouteLost, NetworkEvent::Unreachable { seq: it.view.una }] {
-                    let answer = it.rule.on_network(lost, &it.view);
+                    let answer = it.control.on_network(lost, &it.view);
                     it.apply(answer, &mut Vec::new());
                 }
             }
@@ -278,28 +278,28 @@ fn others() -> Vec<Column> {
                 }
                 other => other,
             };
-            it.event(|rule, view| rule.on_network(event, view))
+            it.event(|control, view| control.on_network(event, view))
         }));
     }
-    columns.push(column("after a pause", |it| it.event(|rule, view| rule.on_idle(10.0, view))));
+    columns.push(column("after a pause", |it| it.event(|control, view| control.on_idle(10.0, view))));
     columns.push((
         "properties",
         Box::new(|it| {
             let mut traits = Vec::new();
-            if !it.rule.pacing_gap().is_zero() {
-                traits.push(format!("paces, {} ms apart", number(it.rule.pacing_gap().seconds() * 1e3)));
+            if !it.control.pacing_gap().is_zero() {
+                traits.push(format!("paces, {} ms apart", number(it.control.pacing_gap().seconds() * 1e3)));
             }
-            if it.rule.deadline() < Time::NEVER {
+            if it.control.deadline() < Time::NEVER {
                 traits.push("has a timer".to_owned());
             }
-            if let Some(bandwidth) = it.rule.bandwidth() {
+            if let Some(bandwidth) = it.control.bandwidth() {
                 traits.push(format!("estimates {} kbit/s", number(bandwidth * 8.0 / 1e3)));
             }
             for (has, what) in [
-                (it.rule.wants_rate(), "uses rate samples"),
-                (it.rule.wants_notices(), "uses notices of unreachable segments"),
-                (it.rule.classifies(), "classifies losses"),
-                (it.rule.governs_recovery(), "sets the window in recovery"),
+                (it.control.wants_rate(), "uses rate samples"),
+                (it.control.wants_notices(), "uses notices of unreachable segments"),
+                (it.control.classifies(), "classifies losses"),
+                (it.control.governs_recovery(), "sets the window in recovery"),
             ] {
                 traits.extend(has.then(|| what.to_owned()));
             }
@@ -309,7 +309,7 @@ fn others() -> Vec<Column> {
     columns.push((
         "recovery",
         Box::new(|it| {
-            let recovery = serde_json::to_value(it.rule.recovery());
+            let recovery = serde_json::to_value(it.control.recovery());
             recovery.ok().as_ref().and_then(Value::as_str).map_or_else(String::new, |name| format!("`{name}`"))
         }),
     ));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::axes::{Axis, MOST_CASES};
-use crate::custom::Surroundings;
+use crate::external::Surroundings;
 use crate::problem::{Problem, Problems};
 use crate::scenario::Scenario;
 

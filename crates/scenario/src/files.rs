@@ -11,7 +11,7 @@ use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::transport::congestion;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::custom::{BadRule, CustomClass, Surroundings};
+use crate::external::{Declaration, Refusal, Surroundings};
 use crate::problem::one_of;
 
 /// The largest movement file that is read, in bytes on disk. The movement model limits the size of a compressed file
@@ -94,19 +94,21 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Files whose names are relative to the folder of the surroundings, and their rules.
+    /// Files whose names are relative to the folder of the surroundings, and their congestion controls.
     pub(crate) fn new(around: Surroundings) -> Self {
         Self { around, read: Arc::default() }
     }
 
-    /// The rule that a name stands for.
-    pub(crate) fn rule(&self, name: &str) -> Result<Arc<dyn CustomClass>, BadRule> {
-        match &self.around.rules {
-            Some(rules) => rules.find(name, &self.around.folder),
-            None => Err(BadRule {
-                message: format!("`{name}` is not a model, and this program knows no rules from outside"),
+    /// The congestion control that a name stands for.
+    pub(crate) fn controller(&self, name: &str) -> Result<Declaration, Refusal> {
+        match &self.around.controllers {
+            Some(controllers) => controllers.find(name, &self.around.folder),
+            None => Err(Refusal {
+                message: format!(
+                    "`{name}` is not a model, and this program knows no congestion control but its models"
+                ),
                 expected: Some(one_of(congestion::MODELS.iter().map(|model| model.name))),
-                hint: Some("rules written in Python are known to the command `hopyard` and to Python".to_owned()),
+                hint: Some("those written in Python are known to the command `hopyard` and to Python".to_owned()),
             }),
         }
     }

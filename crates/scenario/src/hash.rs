@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
-use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
+use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
 use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
@@ -120,12 +120,12 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
     let FlowKind { tcp, traffic } = kind;
     let tcp = tcp.as_ref().map(|tcp| {
-        let TcpKind { machine, variant, acking } = tcp;
-        let variant = match variant {
-            Variant::Model(model) => chosen(model, files),
-            Variant::Custom(rule) => json!([rule.name(), rule.identity()]),
+        let TcpKind { machine, congestion, acking } = tcp;
+        let congestion = match congestion {
+            Congestion::Model(model) => chosen(model, files),
+            Congestion::External(external) => json!([external.name(), external.identity()]),
         };
-        json!([machine, variant, chosen(acking, files)])
+        json!([machine, congestion, chosen(acking, files)])
     });
     json!([tcp, chosen(traffic, files)])
 }

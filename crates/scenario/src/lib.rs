@@ -6,10 +6,10 @@
 
 mod axes;
 mod catalogue;
-mod custom;
 pub mod docs;
 mod events;
 mod expand;
+mod external;
 mod files;
 mod hash;
 mod key;
@@ -30,8 +30,8 @@ mod value;
 mod write;
 
 pub use axes::Axis;
-pub use custom::{BadRule, CustomClass, CustomRules, Surroundings};
 pub use expand::{Case, parse_set};
+pub use external::{Declaration, ExternalControllers, Refusal, Surroundings};
 pub use files::NamedFile;
 pub use key::key_parts;
 pub use models::{Model, Parameter, ProfileDefault, find_models, models};

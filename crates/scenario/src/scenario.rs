@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hopyard_engine::Span;
 use serde_json::{Value, json};
 
-use crate::custom::Surroundings;
+use crate::external::Surroundings;
 use crate::files::{Files, MOST_SCENARIO, MovementFile, NamedFile, in_megabytes, read_bounded};
 use crate::hash::hash;
 use crate::problem::{Problem, Problems, Source};

@@ -68,8 +68,7 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
         if let Some(Value::Object(property)) = properties(&mut schema).get_mut(*key) {
             let names: Value = room(name).names().collect();
             if *name == "congestion" {
-                let custom =
-                    json!({ "pattern": "^[^:]+:[^:]+$", "description": "module:Class, a rule written in Python" });
+                let custom = json!({ "pattern": "^[^:]+:[^:]+$", "description": "module:Class, a congestion control written in Python" });
                 property.insert("anyOf".to_owned(), json!([{ "enum": names }, custom]));
             } else {
                 property.insert("enum".to_owned(), names);

@@ -14,7 +14,7 @@ use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::placement::{draw_flows, uniform};
-use crate::resolve::{Chosen, FlowKind, FurtherChannel, Resolved, TcpKind, Variant, file_key};
+use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
 use crate::scenario::Scenario;
 use crate::sections::{Address, Placement, Tunnel, Until, Wire};
 use crate::value::Values;
@@ -29,10 +29,10 @@ fn params<P: Params>(values: &Values) -> P {
     read(&Value::Object(values.clone())).expect("the scenario was checked by the same reader")
 }
 
-fn congestion(variant: &Variant) -> congestion::Config {
-    match variant {
-        Variant::Model(chosen) => config(congestion::Config::read, chosen),
-        Variant::Custom(rule) => congestion::Config::Custom(rule.clone()),
+fn congestion(congestion: &Congestion) -> congestion::Config {
+    match congestion {
+        Congestion::Model(chosen) => config(congestion::Config::read, chosen),
+        Congestion::External(external) => congestion::Config::External(external.clone()),
     }
 }
 
@@ -142,8 +142,8 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
         traffic: config(traffic::Config::read, &kind.traffic),
         transport: match &kind.tcp {
             None => Transport::Udp,
-            Some(TcpKind { machine, variant, acking: acks }) => Transport::Tcp {
-                config: Box::new(tcp::Config { tcp: params(machine), congestion: congestion(variant) }),
+            Some(TcpKind { machine, congestion: chosen, acking: acks }) => Transport::Tcp {
+                config: Box::new(tcp::Config { tcp: params(machine), congestion: congestion(chosen) }),
                 acking: config(acking::Config::read, acks),
             },
         },

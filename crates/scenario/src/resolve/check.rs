@@ -10,7 +10,7 @@ use hopyard_model::world::{AddressError, Layout, Network};
 use hopyard_model::{mac, routing};
 use serde_json::Value;
 
-use super::resolved::{Chosen, FlowKind, Resolved, TcpKind, Variant, file_key};
+use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
 use super::resolver::Resolver;
 use super::routes::WrittenRoutes;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
@@ -596,7 +596,7 @@ impl Resolver<'_> {
 
     /// Reports a TCP that waits for notices of broken routes under a routing protocol that sends none.
     fn check_notices(&mut self, path: &str, resolved: &Resolved, kind: &FlowKind) {
-        let Some(TcpKind { variant: Variant::Model(variant), .. }) = &kind.tcp else { return };
+        let Some(TcpKind { congestion: Congestion::Model(variant), .. }) = &kind.tcp else { return };
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;
         let reports = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.reports_breaks());

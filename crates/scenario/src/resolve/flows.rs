@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::resolved::{FlowKind, TcpKind, Variant};
+use super::resolved::{Congestion, FlowKind, TcpKind};
 use super::resolver::{Resolver, typed};
-use crate::catalogue::{Layout, is_custom, is_tcp_only, layout, room};
+use crate::catalogue::{Layout, is_external, is_tcp_only, layout, room};
 use crate::key::join;
 use crate::merge::PROFILE;
 use crate::problem::{Mark, Problem};
@@ -88,13 +88,13 @@ impl Resolver<'_> {
             Some(None)
         } else {
             let acking = chosen(self, "acking", "acking");
-            let variant = match own.get("tcp").and_then(Value::as_str) {
-                Some(name) if is_custom(name) => {
-                    self.custom_variant(path, table, name, &mut sparse).map(Variant::Custom)
+            let congestion = match own.get("tcp").and_then(Value::as_str) {
+                Some(name) if is_external(name) => {
+                    self.external_congestion(path, table, name, &mut sparse).map(Congestion::External)
                 }
-                _ => chosen(self, "tcp", "congestion").map(Variant::Model),
+                _ => chosen(self, "tcp", "congestion").map(Congestion::Model),
             };
-            variant.zip(acking).map(|(variant, acking)| Some(TcpKind { machine, variant, acking }))
+            congestion.zip(acking).map(|(congestion, acking)| Some(TcpKind { machine, congestion, acking }))
         };
         let kind = traffic.zip(transport).map(|(traffic, tcp)| FlowKind { tcp, traffic });
         (own, kind, sparse)

@@ -1,7 +1,7 @@
 //! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
 
 mod check;
-mod custom;
+mod external;
 mod flows;
 mod reach;
 mod resolved;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-pub(crate) use self::resolved::{Chosen, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, Variant, file_key};
+pub(crate) use self::resolved::{Chosen, Congestion, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, file_key};
 use self::resolver::{Resolver, typed};
 use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
@@ -31,9 +31,9 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         area: None,
         shared: BTreeMap::new(),
         used: BTreeSet::new(),
-        classes: BTreeMap::new(),
-        custom: BTreeMap::new(),
-        used_custom: BTreeMap::new(),
+        declarations: BTreeMap::new(),
+        external: BTreeMap::new(),
+        used_external: BTreeMap::new(),
         problems: Vec::new(),
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
@@ -129,7 +129,7 @@ impl Resolver<'_> {
         }
         let tcp = self.complete.entry(room("congestion").section).or_insert_with(|| Value::Object(Values::new()));
         if let Value::Object(tcp) = tcp {
-            let with_parameters = self.used_custom.iter().filter(|(_, values)| !values.is_empty());
+            let with_parameters = self.used_external.iter().filter(|(_, values)| !values.is_empty());
             tcp.extend(with_parameters.map(|(name, values)| (name.clone(), Value::Object(values.clone()))));
         }
     }
@@ -140,10 +140,11 @@ impl Resolver<'_> {
             let path = join(room(room_name).section, model);
             self.unused(&path, format!("[{path}] is not used: the scenario has no {room_name} model `{model}`"));
         }
-        let unused: Vec<_> = self.custom.keys().filter(|name| !self.used_custom.contains_key(*name)).cloned().collect();
+        let unused: Vec<_> =
+            self.external.keys().filter(|name| !self.used_external.contains_key(*name)).cloned().collect();
         for name in unused {
             let path = join(room("congestion").section, &name);
-            self.unused(&path, format!("[{path}] is not used: no flow has the rule `{name}`"));
+            self.unused(&path, format!("[{path}] is not used: no flow has the congestion control `{name}`"));
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hopyard_model::mobility::Position;
 use hopyard_model::params::ModelInfo;
-use hopyard_model::transport::congestion::custom::Custom;
+use hopyard_model::transport::congestion::external::ExternalConfig;
 use serde_json::Value;
 
 use crate::files::MovementFile;
@@ -22,11 +22,11 @@ pub(crate) struct Chosen {
 
 /// A flow's congestion control.
 #[derive(Clone, Debug)]
-pub(crate) enum Variant {
+pub(crate) enum Congestion {
     /// A model.
     Model(Chosen),
     /// An external congestion control.
-    Custom(Custom),
+    External(ExternalConfig),
 }
 
 /// The transport and the traffic of flows.
@@ -42,7 +42,7 @@ pub(crate) struct FlowKind {
 pub(crate) struct TcpKind {
     /// The parameters that all variants share.
     pub machine: Values,
-    pub variant: Variant,
+    pub congestion: Congestion,
     pub acking: Chosen,
 }
 

@@ -1,15 +1,14 @@
 //! The reader of sections: their values over the defaults, and the models that they select.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::resolved::{Chosen, FurtherChannel};
-use crate::catalogue::{Layout, is_custom, layout, no_such_model, room, where_belongs};
-use crate::custom::CustomClass;
+use crate::catalogue::{Layout, is_external, layout, no_such_model, room, where_belongs};
+use crate::external::Declaration;
 use crate::files::Files;
 use crate::key::{join, key_parts};
 use crate::merge::{Judge, Section, profiles};
@@ -28,11 +27,11 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: BTreeMap<(&'static str, &'static str), Values>,
     pub(super) used: BTreeSet<(&'static str, &'static str)>,
     /// The external congestion controls that were already looked up.
-    pub(super) classes: BTreeMap<String, Option<Arc<dyn CustomClass>>>,
+    pub(super) declarations: BTreeMap<String, Option<Declaration>>,
     /// Parameters of external congestion controls for the whole scenario.
-    pub(super) custom: BTreeMap<String, Values>,
+    pub(super) external: BTreeMap<String, Values>,
     /// The parameters of each external congestion control in use, when a flow gives none.
-    pub(super) used_custom: BTreeMap<String, Values>,
+    pub(super) used_external: BTreeMap<String, Values>,
     pub(super) problems: Vec<Problem>,
     /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
     pub(super) faulty: BTreeSet<String>,
@@ -59,7 +58,7 @@ impl Read {
 /// The names of external congestion controls whose tables are in a section that allows them.
 fn external_tables<'t>(layout: &Layout, table: Option<&'t Table>) -> impl Iterator<Item = &'t str> {
     let entries = table.filter(|_| layout.rooms.contains(&"congestion")).into_iter().flat_map(|table| &table.entries);
-    entries.map(|entry| entry.key.as_str()).filter(|key| is_custom(key))
+    entries.map(|entry| entry.key.as_str()).filter(|key| is_external(key))
 }
 
 impl<'a> Resolver<'a> {
@@ -162,7 +161,7 @@ impl<'a> Resolver<'a> {
         if let Some(table) = table
             && name == room("congestion").section
         {
-            self.shared_custom(name, table);
+            self.shared_external(name, table);
         }
         if read.parts.len() == 1 {
             self.complete.insert(name.to_owned(), Value::Object(read.parts[0].clone()));

@@ -9,8 +9,8 @@ pub mod adaptive_pacing;
 pub mod bbr;
 pub mod control;
 pub mod cubic;
-pub mod custom;
 pub mod elfn;
+pub mod external;
 pub mod illinois;
 pub mod newreno;
 pub mod reno;
@@ -39,15 +39,15 @@ pub use super::recovery_choice::RecoveryChoice;
 macro_rules! variants {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! {
-            "congestion" + Custom(custom::Custom): $($name => $module::$variant, $summary;)+
+            "congestion" + External(external::ExternalConfig): $($name => $module::$variant, $summary;)+
         }
 
         /// The congestion control of one connection.
         #[enum_dispatch(CongestionControl)]
         pub enum Controller {
             $(#[doc = $summary] $variant($module::$variant),)+
-            /// A rule from outside this crate.
-            Custom(Box<dyn CongestionControl + Send>),
+            /// A congestion control from outside this crate.
+            External(Box<dyn CongestionControl + Send>),
         }
 
         impl Controller {
@@ -56,11 +56,11 @@ macro_rules! variants {
             pub fn new(config: &Config, rng: Rng) -> Self {
                 match config {
                     $(Config::$variant(params) => {
-                        let mut rule = $module::$variant::new(params);
-                        rule.seed(rng);
-                        Self::$variant(rule)
+                        let mut control = $module::$variant::new(params);
+                        control.seed(rng);
+                        Self::$variant(control)
                     })+
-                    Config::Custom(rule) => Self::Custom(rule.build(rng)),
+                    Config::External(external) => Self::External(external.build(rng)),
                 }
             }
         }

@@ -164,10 +164,10 @@ mod tests {
     fn what_is_halved_does_not_decide_what_a_repeated_timeout_does() {
         for halve in [Halve::Flight, Halve::Window, Halve::Pipe] {
             for (hold_ssthresh, ssthresh) in [(true, 10.0), (false, 2.0)] {
-                let mut rule = Reno::new(&Params { halve, hold_ssthresh, ..Params::of_profile(RFC) });
-                assert_eq!(set(rule.on_timeout(&Timeout { repeated: 0 }, &view(0, 20.0))), (1.0, 10.0));
+                let mut control = Reno::new(&Params { halve, hold_ssthresh, ..Params::of_profile(RFC) });
+                assert_eq!(set(control.on_timeout(&Timeout { repeated: 0 }, &view(0, 20.0))), (1.0, 10.0));
                 let again = View { ssthresh: 10.0, ..view(1000, 1.0) };
-                assert_eq!(set(rule.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, ssthresh), "{halve:?}");
+                assert_eq!(set(control.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, ssthresh), "{halve:?}");
             }
         }
         assert!(Params::of_profile(RFC).hold_ssthresh, "RFC 5681 §3.1");
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn slow_start_ends_at_the_threshold_however_much_is_acknowledged() {
         let grown = |slow_start_limit, count_bytes, segments, cwnd| {
-            let rule = Reno::new(&Params { slow_start_limit, count_bytes, ..Params::of_profile(RFC) });
-            rule.grown(&ack(segments, 100), &View { ssthresh: 12.0, ..view(0, cwnd) })
+            let control = Reno::new(&Params { slow_start_limit, count_bytes, ..Params::of_profile(RFC) });
+            control.grown(&ack(segments, 100), &View { ssthresh: 12.0, ..view(0, cwnd) })
         };
         assert_eq!(grown(65_535, false, 8, 3.0), 11.0);
         assert_eq!(grown(65_535, false, 8, 10.0), 12.0);

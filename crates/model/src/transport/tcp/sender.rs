@@ -91,7 +91,7 @@ impl TcpSender {
         Self::of(core, Controller::new(&config.congestion, rng))
     }
 
-    /// A sender with any congestion control, such as [`Controller::Custom`].
+    /// A sender with any congestion control, such as [`Controller::External`].
     #[must_use]
     pub fn with_control(params: &Params, control: Controller, mut rng: Rng) -> Self {
         Self::of(Core::new(params, &mut rng), control)

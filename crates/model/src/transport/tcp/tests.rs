@@ -448,7 +448,7 @@ fn scripted(pace: Span, on_timeout: Answer) -> (Talk, String) {
 }
 
 fn scripted_bursts(pace: Span, quantum: u32, on_timeout: Answer) -> (Talk, String) {
-    Talk::begin(&params(RFC), Controller::Custom(Box::new(Scripted { pace, quantum, on_timeout })))
+    Talk::begin(&params(RFC), Controller::External(Box::new(Scripted { pace, quantum, on_timeout })))
 }
 
 #[test]
@@ -473,8 +473,8 @@ fn a_frozen_sender_probes_and_is_restored() {
 fn the_outage_is_not_a_round_trip() {
     let mut params = params(RFC);
     params.timestamps = true;
-    let rule = Scripted { pace: Span::ZERO, quantum: 1, on_timeout: Answer::Keep };
-    let (mut talk, _) = Talk::begin(&params, Controller::Custom(Box::new(rule)));
+    let control = Scripted { pace: Span::ZERO, quantum: 1, on_timeout: Answer::Keep };
+    let (mut talk, _) = Talk::begin(&params, Controller::External(Box::new(control)));
     let answer = |talk: &mut Talk, segment: u64, sent: Time| {
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         let timestamps = Some((1, (sent.nanos() / 1_000_000) as u32));

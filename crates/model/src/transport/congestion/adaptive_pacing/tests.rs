@@ -14,12 +14,12 @@ fn path() -> View {
     View { hops: 8, ack_hops: 8, link_rate: Some(Rate::from_bps(2_000_000)), ..view(10.0) }
 }
 
-fn rule(profile: &str) -> AdaptivePacing {
+fn control(profile: &str) -> AdaptivePacing {
     AdaptivePacing::new(&params::Params::of_profile(profile))
 }
 
-fn feed(rule: &mut AdaptivePacing, view: &View, millis: u64) {
-    rule.on_ack(&Ack { round_trip: Some(Span::from_millis(millis)), ..ACK }, view);
+fn feed(control: &mut AdaptivePacing, view: &View, millis: u64) {
+    control.on_ack(&Ack { round_trip: Some(Span::from_millis(millis)), ..ACK }, view);
 }
 
 fn assert_near(gap: Span, millis: f64) {
@@ -31,24 +31,24 @@ fn on_a_path_of_fixed_delay_the_gap_is_the_four_hop_propagation_delay() {
     // 80 ms over eight hops: of 10 ms a hop, 4.896 ms are transmission; half of the rest is the wait. 4 (2.552 + 4.448)
     // = 28.
     for profile in [PAPER, AGENT] {
-        let mut rule = rule(profile);
+        let mut control = control(profile);
         for _ in 0..200 {
-            feed(&mut rule, &path(), 80);
-            assert_near(rule.pacing_gap(), 28.0);
+            feed(&mut control, &path(), 80);
+            assert_near(control.pacing_gap(), 28.0);
         }
-        assert!(rule.variation().abs() < 1e-12);
+        assert!(control.variation().abs() < 1e-12);
     }
 }
 
 #[test]
 fn new_samples_weigh_three_tenths_and_their_variation_widens_the_gap() {
-    let mut paper = rule(PAPER);
+    let mut paper = control(PAPER);
     feed(&mut paper, &path(), 80);
     feed(&mut paper, &path(), 160);
     // FHD of 160 ms: 4 ((20 - 4.896)/2 + 4.448) = 48. Mean 0.7 * 28 + 0.3 * 48 = 34.
     // cov of 80 and 160: sqrt(2 * 40^2 / 1) / 120 = 0.471405; gap 34 (1 + 2 * 0.471405).
     assert_near(paper.pacing_gap(), 34.0 * (1.0 + 2.0 * libm::sqrt(2.0) * 40.0 / 120.0));
-    let mut agent = rule(AGENT);
+    let mut agent = control(AGENT);
     feed(&mut agent, &path(), 80);
     feed(&mut agent, &path(), 160);
     // Mean deviation of 28 and 48: 10 / 38.
@@ -57,47 +57,47 @@ fn new_samples_weigh_three_tenths_and_their_variation_widens_the_gap() {
 
 #[test]
 fn the_variation_is_that_of_the_last_fifty_samples() {
-    let mut rule = rule(PAPER);
-    (0..7).for_each(|_| feed(&mut rule, &path(), 300));
-    (0..49).for_each(|_| feed(&mut rule, &path(), 80));
-    assert!(rule.variation() > 0.3);
-    feed(&mut rule, &path(), 80);
-    assert!(rule.variation().abs() < 1e-12, "the last of the long ones is forgotten");
+    let mut control = control(PAPER);
+    (0..7).for_each(|_| feed(&mut control, &path(), 300));
+    (0..49).for_each(|_| feed(&mut control, &path(), 80));
+    assert!(control.variation() > 0.3);
+    feed(&mut control, &path(), 80);
+    assert!(control.variation().abs() < 1e-12, "the last of the long ones is forgotten");
 }
 
 #[test]
 fn what_waited_behind_a_gap_is_no_sample() {
     let loss = Loss { sent: Time::ZERO, transmissions: 1 };
     for timeout in [false, true] {
-        let mut rule = rule(PAPER);
-        feed(&mut rule, &path(), 80);
+        let mut control = control(PAPER);
+        feed(&mut control, &path(), 80);
         // Segments up to 11000 are outstanding.
         if timeout {
-            rule.on_timeout(&Timeout { repeated: 0 }, &path());
+            control.on_timeout(&Timeout { repeated: 0 }, &path());
         } else {
-            rule.on_loss(&loss, &path());
+            control.on_loss(&loss, &path());
         }
-        feed(&mut rule, &View { una: 11_000, max: 15_000, ..path() }, 20_000);
-        assert_near(rule.pacing_gap(), 28.0);
+        feed(&mut control, &View { una: 11_000, max: 15_000, ..path() }, 20_000);
+        assert_near(control.pacing_gap(), 28.0);
         let late = Ack { round_trip: Some(Span::from_secs(20)), duplicates: 3, ..ACK };
-        rule.on_ack(&late, &View { una: 12_000, max: 15_000, ..path() });
-        assert_near(rule.pacing_gap(), 28.0);
-        feed(&mut rule, &View { una: 13_000, max: 15_000, ..path() }, 160);
-        assert!(rule.pacing_gap() > Span::from_millis(28));
+        control.on_ack(&late, &View { una: 12_000, max: 15_000, ..path() });
+        assert_near(control.pacing_gap(), 28.0);
+        feed(&mut control, &View { una: 13_000, max: 15_000, ..path() }, 160);
+        assert!(control.pacing_gap() > Span::from_millis(28));
     }
 }
 
 #[test]
 fn hops_come_from_the_route_or_from_the_acknowledgement() {
     let view = View { hops: 8, ack_hops: 4, ..path() };
-    let (mut paper, mut agent) = (rule(PAPER), rule(AGENT));
+    let (mut paper, mut agent) = (control(PAPER), control(AGENT));
     feed(&mut paper, &view, 80);
     feed(&mut agent, &view, 80);
     assert_near(paper.pacing_gap(), 28.0);
     // 20 ms a hop: 4 ((20 - 4.896)/2 + 4.448).
     assert_near(agent.pacing_gap(), 48.0);
     // Without a path there is no sample.
-    let mut lost = rule(PAPER);
+    let mut lost = control(PAPER);
     feed(&mut lost, &View { hops: 0, ..path() }, 80);
     assert_eq!(lost.pacing_gap(), Span::ZERO);
 }
@@ -105,7 +105,7 @@ fn hops_come_from_the_route_or_from_the_acknowledgement() {
 #[test]
 fn a_short_route_is_paced_by_one_hop_by_the_agent_alone() {
     let view = View { hops: 3, ack_hops: 3, ..path() };
-    let (mut paper, mut agent) = (rule(PAPER), rule(AGENT));
+    let (mut paper, mut agent) = (control(PAPER), control(AGENT));
     feed(&mut paper, &view, 30);
     feed(&mut agent, &view, 30);
     // 10 ms a hop, 7 ms of them for the segment.
@@ -116,20 +116,20 @@ fn a_short_route_is_paced_by_one_hop_by_the_agent_alone() {
 #[test]
 fn the_bandwidth_is_the_radios_or_a_parameter() {
     let view = View { link_rate: Some(Rate::from_bps(11_000_000)), ..path() };
-    let (mut radio, mut agent) = (rule(PAPER), rule(AGENT));
+    let (mut radio, mut agent) = (control(PAPER), control(AGENT));
     feed(&mut radio, &view, 80);
     feed(&mut agent, &view, 80);
     // At 11 Mb/s a segment takes 0.808727 ms, an acknowledgement 0.081455 ms: 4 ((10 - 0.890182)/2 + 0.808727).
     assert_near(radio.pacing_gap(), 4.0 * ((10.0 - 9_792.0 / 11_000.0) / 2.0 + 8_896.0 / 11_000.0));
     assert_near(agent.pacing_gap(), 28.0);
-    let mut untold = rule(PAPER);
+    let mut untold = control(PAPER);
     feed(&mut untold, &View { link_rate: None, ..path() }, 80);
     assert_near(untold.pacing_gap(), 28.0);
 }
 
 #[test]
 fn the_agent_bounds_waits_and_delays() {
-    let mut agent = rule(AGENT);
+    let mut agent = control(AGENT);
     assert_eq!(agent.pacing_gap(), Span::from_millis(50), "before the first sample");
     feed(&mut agent, &path(), 80);
     // The mean wait replaces a wait of 0.6 s at a hop; after one sample it is half of this wait: 4 (1.276 + 4.448).
@@ -143,7 +143,7 @@ fn the_agent_bounds_waits_and_delays() {
     feed(&mut agent, &path(), 3_240);
     assert_eq!(agent.pacing_gap(), before);
     // The paper has no limit.
-    let mut paper = rule(PAPER);
+    let mut paper = control(PAPER);
     feed(&mut paper, &path(), 3_240);
     assert!(paper.pacing_gap() > Span::from_millis(500));
 }
@@ -153,23 +153,23 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     let loss = Loss { sent: Time::ZERO, transmissions: 1 };
     let duplicate = Duplicate { count: 4, sacked: 0, rate: None };
     for (profile, pauses) in [(PAPER, false), (AGENT, true)] {
-        let mut rule = rule(profile);
-        feed(&mut rule, &path(), 80);
-        let gap = rule.pacing_gap();
-        rule.on_loss(&loss, &path());
-        assert_eq!(rule.pacing_gap().is_zero(), pauses, "{profile}");
-        rule.on_duplicate(&duplicate, &path());
-        assert_eq!(rule.pacing_gap(), gap, "{profile}");
-        let answer = rule.on_timeout(&Timeout { repeated: 0 }, &path());
-        assert_eq!(rule.pacing_gap().is_zero(), pauses, "{profile}");
+        let mut control = control(profile);
+        feed(&mut control, &path(), 80);
+        let gap = control.pacing_gap();
+        control.on_loss(&loss, &path());
+        assert_eq!(control.pacing_gap().is_zero(), pauses, "{profile}");
+        control.on_duplicate(&duplicate, &path());
+        assert_eq!(control.pacing_gap(), gap, "{profile}");
+        let answer = control.on_timeout(&Timeout { repeated: 0 }, &path());
+        assert_eq!(control.pacing_gap().is_zero(), pauses, "{profile}");
         // One segment; only the agent does not change the timeout.
         match answer {
             Answer::Set { cwnd, .. } => assert!(!pauses && cwnd == 1.0),
             Answer::Rescale { cwnd, rto, .. } => assert!(pauses && cwnd == 1.0 && rto == 1.0),
             other => panic!("{other:?}"),
         }
-        rule.on_ack(&Ack { round_trip: None, phase: Phase::Open, ..ACK }, &path());
-        assert_eq!(rule.pacing_gap(), gap, "{profile}");
+        control.on_ack(&Ack { round_trip: None, phase: Phase::Open, ..ACK }, &path());
+        assert_eq!(control.pacing_gap(), gap, "{profile}");
     }
 }
 

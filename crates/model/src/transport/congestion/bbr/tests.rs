@@ -9,7 +9,7 @@ const SEGMENT: f64 = 1000.0;
 /// A path of 100 segments per second and 200 ms as a fluid model: segments are delivered one after the other, and the
 /// pacing rate and the window determine the segments in flight.
 struct Fluid {
-    rule: Bbr,
+    control: Bbr,
     view: View,
     delivered: u64,
     /// The increase of the path's delay, in seconds per second.
@@ -23,12 +23,12 @@ impl Fluid {
     fn new(change: impl FnOnce(&mut Params)) -> Self {
         let mut params = Params::of_profile(RFC);
         change(&mut params);
-        let mut rule = Bbr::new(&params);
-        rule.seed(Streams::new(1, 0).stream("tcp"));
+        let mut control = Bbr::new(&params);
+        control.seed(Streams::new(1, 0).stream("tcp"));
         let mut view = view(10.0);
         (view.srtt, view.ssthresh) = (None, 1e6);
-        rule.on_sent(&Sent { seq: 1, len: 1000, retransmission: false }, &view);
-        Self { rule, view, delivered: 0, drift: 0.0 }
+        control.on_sent(&Sent { seq: 1, len: 1000, retransmission: false }, &view);
+        Self { control, view, delivered: 0, drift: 0.0 }
     }
 
     fn take(&mut self, answer: Answer) {
@@ -61,10 +61,10 @@ impl Fluid {
             round_trip: Some(round_trip),
         };
         change(&mut sample);
-        let answer = self.rule.on_ack(&Ack { rate: Some(sample), ..ACK }, &self.view);
+        let answer = self.control.on_ack(&Ack { rate: Some(sample), ..ACK }, &self.view);
         self.take(answer);
         let room = (self.view.cwnd - self.view.pipe).max(0.0);
-        self.view.pipe = (self.view.pipe + room.min(self.rule.rate / SEGMENT / rate)).max(1.0);
+        self.view.pipe = (self.view.pipe + room.min(self.control.rate / SEGMENT / rate)).max(1.0);
     }
 
     /// For the duration of a round trip without a queue.
@@ -81,24 +81,24 @@ impl Fluid {
 
     fn until(&mut self, mode: Mode) {
         for _ in 0..200 {
-            if self.rule.mode() == mode {
+            if self.control.mode() == mode {
                 return;
             }
             self.rounds(1);
         }
-        panic!("{mode:?} was not reached, but {:?}", self.rule.mode());
+        panic!("{mode:?} was not reached, but {:?}", self.control.mode());
     }
 }
 
 #[test]
 fn startup_finds_the_bandwidth_and_drain_takes_its_queue_back() {
     let mut path = Fluid::new(|_| {});
-    assert_eq!(path.rule.mode(), Mode::Startup);
+    assert_eq!(path.control.mode(), Mode::Startup);
     path.until(Mode::Drain);
-    assert!(path.rule.full);
+    assert!(path.control.full);
     path.until(Mode::ProbeBandwidth);
     path.rounds(3);
-    let rate = path.rule.bandwidth().expect("an estimate") / SEGMENT;
+    let rate = path.control.bandwidth().expect("an estimate") / SEGMENT;
     assert!((rate - Fluid::RATE).abs() < 1.0, "{rate} segments a second");
     // 2 x 20 segments and three quanta of one, even.
     let cwnd = path.view.cwnd;
@@ -112,25 +112,25 @@ fn the_cycle_probes_once_in_eight() {
     let mut gains = Vec::new();
     for _ in 0..24 {
         path.rounds(1);
-        gains.push(path.rule.pacing_gain);
+        gains.push(path.control.pacing_gain);
     }
     let probes = gains.iter().filter(|gain| **gain > 1.0).count();
     assert!((2..=4).contains(&probes), "{gains:?}");
     assert!(gains.windows(2).all(|pair| pair[0] <= 1.0 || pair[1] <= 1.0 || pair[1] == 1.25), "{gains:?}");
     // The margin below the estimate.
-    path.rule.pacing_gain = 1.0;
-    path.rule.set_pacing_rate(1.0, &path.view);
-    assert!((path.rule.rate / path.rule.estimate() - 0.99).abs() < 1e-9);
-    assert_eq!(path.rule.pacing_gap(), Span::from_secs_f64(SEGMENT / path.rule.rate));
+    path.control.pacing_gain = 1.0;
+    path.control.set_pacing_rate(1.0, &path.view);
+    assert!((path.control.rate / path.control.estimate() - 0.99).abs() < 1e-9);
+    assert_eq!(path.control.pacing_gap(), Span::from_secs_f64(SEGMENT / path.control.rate));
 }
 
 #[test]
 fn a_millisecond_of_the_rate_leaves_together() {
     let quantum = |bits_per_second: f64, profile: &str| {
-        let mut rule = Bbr::new(&Params::of_profile(profile));
+        let mut control = Bbr::new(&Params::of_profile(profile));
         let view = Fluid::new(|_| {}).view;
-        rule.pace(bits_per_second / 8.0, &view);
-        rule.pacing_quantum()
+        control.pace(bits_per_second / 8.0, &view);
+        control.pacing_quantum()
     };
     // Segments of 1000 bytes: 12.2 of them in 1/1024 s of 100 Mb/s.
     let expected = [(1.1e6, 1), (1.3e6, 2), (10e6, 2), (100e6, 12), (100e9, 127)];
@@ -143,10 +143,10 @@ fn a_millisecond_of_the_rate_leaves_together() {
 fn the_first_phase_is_random_but_never_the_one_that_drains() {
     let mut seen = [0; 8];
     for seed in 0..200 {
-        let mut rule = Bbr::new(&Params::of_profile(RFC));
-        rule.seed(Streams::new(seed, 0).stream("tcp"));
-        rule.enter_probe_bandwidth(&view(10.0));
-        seen[rule.phase] += 1;
+        let mut control = Bbr::new(&Params::of_profile(RFC));
+        control.seed(Streams::new(seed, 0).stream("tcp"));
+        control.enter_probe_bandwidth(&view(10.0));
+        seen[control.phase] += 1;
     }
     assert_eq!(seen[1], 0);
     assert!(seen.iter().enumerate().all(|(phase, count)| phase == 1 || *count > 10), "{seen:?}");
@@ -156,15 +156,15 @@ fn the_first_phase_is_random_but_never_the_one_that_drains() {
 fn every_ten_seconds_the_window_falls_to_four() {
     let mut path = Fluid::new(|_| {});
     path.until(Mode::ProbeBandwidth);
-    let (mut entries, mut before) = (Vec::new(), path.rule.mode());
+    let (mut entries, mut before) = (Vec::new(), path.control.mode());
     let mut floor = false;
     // Each round-trip time is longer than the previous one.
     path.drift = 0.001;
     for _ in 0..260 {
         path.rounds(1);
-        let mode = path.rule.mode();
+        let mode = path.control.mode();
         if mode == Mode::ProbeRtt {
-            assert!(path.rule.limits_itself());
+            assert!(path.control.limits_itself());
             floor |= path.view.cwnd == 4.0;
             if before != mode {
                 entries.push(path.view.now.seconds());
@@ -185,20 +185,20 @@ fn a_loss_conserves_packets_for_a_round_and_then_all_is_restored() {
     let mut path = Fluid::new(|_| {});
     path.until(Mode::ProbeBandwidth);
     path.rounds(4);
-    let (cwnd, rate) = (path.view.cwnd, path.rule.estimate());
+    let (cwnd, rate) = (path.view.cwnd, path.control.estimate());
     path.view.pipe = 17.0;
     path.view.cwnd = cwnd;
-    let answer = path.rule.on_loss(&Loss { sent: Time::ZERO, transmissions: 1 }, &path.view);
+    let answer = path.control.on_loss(&Loss { sent: Time::ZERO, transmissions: 1 }, &path.view);
     path.take(answer);
     assert_eq!(path.view.cwnd, 18.0, "what is in the network, and the segment that the acknowledgement was for");
-    assert!(path.rule.conservation);
+    assert!(path.control.conservation);
     path.view.recovering = true;
     path.rounds(1);
     // The round has ended: from now on the window grows by the delivered data.
-    assert!(!path.rule.conservation);
-    let answer = path.rule.on_recovered(&path.view);
+    assert!(!path.control.conservation);
+    let answer = path.control.on_recovered(&path.view);
     path.take(answer);
-    assert_eq!((path.view.cwnd, path.rule.estimate()), (cwnd, rate));
+    assert_eq!((path.view.cwnd, path.control.estimate()), (cwnd, rate));
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn a_timeout_starts_with_one_segment_and_forgets_nothing_of_the_path() {
     let mut path = Fluid::new(|_| {});
     path.until(Mode::ProbeBandwidth);
     path.rounds(4);
-    let (cwnd, rate) = (path.view.cwnd, path.rule.estimate());
-    let answer = path.rule.on_timeout(&Timeout { repeated: 0 }, &path.view);
+    let (cwnd, rate) = (path.view.cwnd, path.control.estimate());
+    let answer = path.control.on_timeout(&Timeout { repeated: 0 }, &path.view);
     path.take(answer);
     assert_eq!(path.view.cwnd, 1.0);
     // A segment is retransmitted. The window then doubles in each round, beginning with four.
@@ -222,7 +222,7 @@ fn a_timeout_starts_with_one_segment_and_forgets_nothing_of_the_path() {
     (0..2).for_each(|_| path.step(&|_| {}));
     // Two more during the probe.
     assert!((cwnd - 2.0..=cwnd + 2.0).contains(&path.view.cwnd), "{} and {cwnd}", path.view.cwnd);
-    assert!((path.rule.estimate() - rate).abs() < 0.01 * rate);
+    assert!((path.control.estimate() - rate).abs() < 0.01 * rate);
 }
 
 #[test]
@@ -230,16 +230,16 @@ fn what_the_application_holds_back_is_no_bandwidth() {
     let mut path = Fluid::new(|_| {});
     path.until(Mode::ProbeBandwidth);
     path.rounds(4);
-    let rate = path.rule.estimate();
+    let rate = path.control.estimate();
     let slow = |sample: &mut RateSample| {
         sample.app_limited = true;
         sample.interval = sample.interval.map(|interval| interval * 4);
     };
     (0..30).for_each(|_| path.round(slow));
-    assert_eq!(path.rule.estimate(), rate);
+    assert_eq!(path.control.estimate(), rate);
     // Without this mark, the lower bandwidth becomes the estimate after ten rounds.
     (0..12).for_each(|_| path.round(|sample| sample.interval = sample.interval.map(|interval| interval * 4)));
-    assert!(path.rule.estimate() < 0.3 * rate);
+    assert!(path.control.estimate() < 0.3 * rate);
 }
 
 #[test]
@@ -249,22 +249,22 @@ fn a_restart_after_the_time_of_probe_rtt_ends_it_and_restores_the_window() {
         path.until(Mode::ProbeBandwidth);
         path.drift = 0.001;
         path.until(Mode::ProbeRtt);
-        while path.rule.probe_done.is_none() {
+        while path.control.probe_done.is_none() {
             path.step(&|_| {});
         }
-        assert!(!path.rule.probe_round_done);
+        assert!(!path.control.probe_round_done);
         // All that the application has written is acknowledged, and more is written after a pause.
-        path.rule.drained = true;
+        path.control.drained = true;
         path.view.now += Span::from_millis(pause);
         let seq = path.view.una;
-        path.rule.on_sent(&Sent { seq, len: 1000, retransmission: false }, &path.view);
-        assert_eq!(path.rule.mode(), mode, "after {pause} ms");
-        if path.rule.deadline() <= path.view.now {
-            let answer = path.rule.on_timer(&path.view);
+        path.control.on_sent(&Sent { seq, len: 1000, retransmission: false }, &path.view);
+        assert_eq!(path.control.mode(), mode, "after {pause} ms");
+        if path.control.deadline() <= path.view.now {
+            let answer = path.control.on_timer(&path.view);
             path.take(answer);
         }
         assert!(path.view.cwnd >= least && (least > 4.0 || path.view.cwnd == 4.0), "{pause} ms: {}", path.view.cwnd);
-        assert_eq!(path.rule.deadline(), Time::NEVER);
+        assert_eq!(path.control.deadline(), Time::NEVER);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::transport::recovery_choice::RecoveryChoice;
 #[enum_dispatch]
 #[auto_impl(Box)]
 pub trait CongestionControl {
-    /// The sender's own random stream, given before anything happens; a rule that draws keeps it.
+    /// The sender's own random stream, given before anything happens; a congestion control that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
 
     /// New data was acknowledged. Most variants leave the window alone during recovery.
@@ -90,7 +90,7 @@ pub trait CongestionControl {
     }
 
     /// Whether acknowledgements are to carry a [`RateSample`](super::RateSample). Asked once, when the connection is
-    /// made; nothing is kept of segments for a rule that does not want it.
+    /// made; nothing is kept of segments for a congestion control that does not want it.
     fn wants_rate(&self) -> bool {
         false
     }
@@ -101,8 +101,8 @@ pub trait CongestionControl {
         false
     }
 
-    /// Whether the rule sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate
-    /// reduction is then off.
+    /// Whether the congestion control sets the window during recovery too, from `on_ack` and `on_duplicate`:
+    /// proportional rate reduction is then off.
     fn governs_recovery(&self) -> bool {
         false
     }
@@ -126,7 +126,7 @@ pub trait CongestionControl {
         false
     }
 
-    /// The error of a congestion control that cannot continue; it ends the run and is reported once. Only rules from
+    /// The error of a congestion control that cannot continue; it ends the run and is reported once. Only those from
     /// outside this crate can fail; one that has failed must answer [`Answer::Keep`] from then on.
     fn failure(&mut self) -> Option<String> {
         None

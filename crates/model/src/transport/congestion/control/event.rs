@@ -27,14 +27,15 @@ pub struct RateSample {
     /// than the shortest round trip.
     pub interval: Option<Span>,
     /// Whether room was left in the network when that segment was sent, because the application had no more to send or
-    /// the rule [limited itself](super::CongestionControl::limits_itself): the path may be faster than the sample says.
+    /// the congestion control [limited itself](super::CongestionControl::limits_itself): the path may be faster than
+    /// the sample says.
     pub app_limited: bool,
     /// `total_delivered` as it was when that segment was sent: a round trip is over when this reaches what
     /// `total_delivered` was at its beginning.
     pub prior_delivered: u64,
     /// Bytes that this acknowledgement delivers.
     pub newly_delivered: u64,
-    /// Bytes deemed lost since the last sample that the rule was given.
+    /// Bytes deemed lost since the last sample that the congestion control was given.
     pub newly_lost: u64,
     /// Bytes delivered so far, with these.
     pub total_delivered: u64,

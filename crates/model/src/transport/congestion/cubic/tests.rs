@@ -16,15 +16,15 @@ fn cubic(change: impl FnOnce(&mut Params)) -> Cubic {
 /// A connection that holds `cwnd` segments and is acknowledged one segment after the other, a window in each round
 /// trip.
 struct Flow<C> {
-    rule: C,
+    control: C,
     view: View,
 }
 
 impl<C: CongestionControl> Flow<C> {
-    fn new(rule: C, cwnd: f64, round_trip: Span) -> Self {
+    fn new(control: C, cwnd: f64, round_trip: Span) -> Self {
         let mut view = view(cwnd);
         view.srtt = Some(round_trip);
-        Self { rule, view }
+        Self { control, view }
     }
 
     fn take(&mut self, answer: Answer) {
@@ -36,12 +36,12 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     fn lose(&mut self) {
-        let answer = self.rule.on_loss(&LOSS, &self.view);
+        let answer = self.control.on_loss(&LOSS, &self.view);
         self.take(answer);
     }
 
     fn time_out(&mut self) {
-        let answer = self.rule.on_timeout(&Timeout { repeated: 0 }, &self.view);
+        let answer = self.control.on_timeout(&Timeout { repeated: 0 }, &self.view);
         self.take(answer);
     }
 
@@ -54,7 +54,7 @@ impl<C: CongestionControl> Flow<C> {
             windows.push((self.view.now.since(from).seconds(), self.view.cwnd));
             self.view.una = self.view.una.max(1000) + 1000;
             self.view.next = self.view.una + (self.view.cwnd as u64) * 1000;
-            let answer = self.rule.on_ack(ack, &self.view);
+            let answer = self.control.on_ack(ack, &self.view);
             self.take(answer);
             self.view.now += Span::from_secs_f64(round_trip.seconds() / self.view.cwnd);
         }
@@ -125,12 +125,12 @@ fn a_flow_that_loses_earlier_gives_up_more() {
     flow.lose();
     // Lost at 700 again: the flat part is at 0.85 of it, not at 700 (§4.7).
     flow.lose();
-    assert_eq!(flow.rule.w_max, Some(700.0 * 0.85));
+    assert_eq!(flow.control.w_max, Some(700.0 * 0.85));
     assert!((flow.view.cwnd - 490.0).abs() < 1e-9);
     let mut flow = Flow::new(cubic(|params| params.fast_convergence = false), 1000.0, ROUND_TRIP);
     flow.lose();
     flow.lose();
-    assert_eq!(flow.rule.w_max, Some(700.0));
+    assert_eq!(flow.control.w_max, Some(700.0));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn after_a_timeout_the_flat_part_comes_first() {
     flow.time_out();
     assert_eq!((flow.view.cwnd, flow.view.ssthresh), (1.0, window * 0.7));
     // A second timeout of the same segment does not change the threshold.
-    let again = flow.rule.on_timeout(&Timeout { repeated: 1 }, &flow.view);
+    let again = flow.control.on_timeout(&Timeout { repeated: 1 }, &flow.view);
     assert_eq!(again, Answer::Set { cwnd: 1.0, ssthresh: window * 0.7 });
     // Slow start is the standard's: a segment for each acknowledgement. Then K = 0 (§4.8).
     while flow.view.cwnd < flow.view.ssthresh {
@@ -165,18 +165,18 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     let mut busy = Flow::new(cubic(|_| {}), 1000.0, ROUND_TRIP);
     busy.lose();
     busy.run(half, &ACK);
-    let mut paused = Flow::new(busy.rule.clone(), 1000.0, ROUND_TRIP);
+    let mut paused = Flow::new(busy.control.clone(), 1000.0, ROUND_TRIP);
     paused.view = busy.view;
     busy.run(half, &ACK);
     // There is nothing to send for a minute; then the first segment is sent.
     paused.view.now += Span::from_secs(60);
-    paused.rule.on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false }, &paused.view);
+    paused.control.on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false }, &paused.view);
     paused.run(half, &ACK);
     // Except for the time between the last acknowledgement and the pause.
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);
     // The time does not count while the application sends less than the window allows, and the window does not change.
     let before = paused.view.cwnd;
-    let elapsed = |flow: &Flow<Cubic>| flow.rule.epoch.expect("a stage").elapsed;
+    let elapsed = |flow: &Flow<Cubic>| flow.control.epoch.expect("a stage").elapsed;
     let counted = elapsed(&paused);
     paused.run(Span::from_secs(30), &Ack { window_limited: false, ..ACK });
     assert_eq!((paused.view.cwnd, elapsed(&paused)), (before, counted));
@@ -220,9 +220,9 @@ fn as_ns3_it_grows_by_whole_segments() {
     // The acknowledgement that ends a recovery counts too.
     flow.lose();
     let before = flow.view.cwnd;
-    let answer = flow.rule.on_ack(&Ack { phase: Phase::Recovered, segments: 20, ..ACK }, &flow.view);
+    let answer = flow.control.on_ack(&Ack { phase: Phase::Recovered, segments: 20, ..ACK }, &flow.view);
     assert_eq!(answer, Answer::Set { cwnd: before + 1.0, ssthresh: before });
-    let answer = flow.rule.on_ack(&Ack { phase: Phase::Partial, segments: 20, ..ACK }, &flow.view);
+    let answer = flow.control.on_ack(&Ack { phase: Phase::Partial, segments: 20, ..ACK }, &flow.view);
     assert_eq!(answer, Answer::Keep);
 }
 

@@ -10,11 +10,11 @@ fn linux() -> Illinois {
 }
 
 /// A round with these samples in milliseconds; the last acknowledgement ends it.
-fn round(rule: &mut Illinois, cwnd: f64, samples: &[u64]) {
+fn round(control: &mut Illinois, cwnd: f64, samples: &[u64]) {
     for (number, &rtt) in samples.iter().enumerate() {
-        let una = if number + 1 == samples.len() { rule.round + 1 } else { rule.round };
+        let una = if number + 1 == samples.len() { control.round + 1 } else { control.round };
         let sees = View { una, next: una + 1000, max: una + 1000, ..view(0, cwnd) };
-        rule.on_ack(&ack(1, rtt), &sees);
+        control.on_ack(&ack(1, rtt), &sees);
     }
 }
 
@@ -33,15 +33,15 @@ fn alpha_falls_with_the_delay_and_beta_rises() {
 
 #[test]
 fn an_empty_queue_grows_by_ten_and_a_loss_takes_an_eighth() {
-    let mut rule = linux();
-    round(&mut rule, 40.0, &[100, 200, 100]);
-    round(&mut rule, 40.0, &[100, 100, 100]);
-    rule.above = false;
-    round(&mut rule, 40.0, &[100, 100, 100]);
-    assert_eq!((rule.alpha, rule.beta), (10.0, 0.125));
-    let (cwnd, _) = set(rule.on_ack(&ack(1, 100), &view(0, 40.0)));
+    let mut control = linux();
+    round(&mut control, 40.0, &[100, 200, 100]);
+    round(&mut control, 40.0, &[100, 100, 100]);
+    control.above = false;
+    round(&mut control, 40.0, &[100, 100, 100]);
+    assert_eq!((control.alpha, control.beta), (10.0, 0.125));
+    let (cwnd, _) = set(control.on_ack(&ack(1, 100), &view(0, 40.0)));
     assert!(near(cwnd, 40.0 + 10.0 / 40.0));
-    assert_eq!(set(rule.on_loss(&LOSS, &view(0, 40.0))), (35.0, 35.0));
+    assert_eq!(set(control.on_loss(&LOSS, &view(0, 40.0))), (35.0, 35.0));
     let mut newreno = NewReno::new(&reno::Params::of_profile(RFC));
     let (cwnd, _) = set(newreno.on_ack(&ack(1, 100), &view(0, 40.0)));
     assert!(near(cwnd, 40.0 + 1.0 / 40.0));
@@ -51,41 +51,41 @@ fn an_empty_queue_grows_by_ten_and_a_loss_takes_an_eighth() {
 /// Twenty times 47.3 ms do not add up to 946 ms in floating point.
 #[test]
 fn round_trips_that_never_change_are_an_empty_queue() {
-    let mut rule = linux();
+    let mut control = linux();
     for _ in 0..10 {
         let samples = Span::from_micros(47_300);
         for number in 0..20 {
-            let una = if number == 19 { rule.round + 1 } else { rule.round };
+            let una = if number == 19 { control.round + 1 } else { control.round };
             let sees = View { una, next: una + 1000, max: una + 1000, ..view(0, 40.0) };
-            rule.on_ack(&Ack { round_trip: Some(samples), ..ack(1, 1) }, &sees);
+            control.on_ack(&Ack { round_trip: Some(samples), ..ack(1, 1) }, &sees);
         }
-        assert_eq!((rule.alpha, rule.beta), (10.0, 0.125));
+        assert_eq!((control.alpha, control.beta), (10.0, 0.125));
     }
 }
 
 #[test]
 fn a_full_queue_grows_slowly_and_a_loss_takes_half() {
-    let mut rule = linux();
-    round(&mut rule, 40.0, &[100, 200]);
-    round(&mut rule, 40.0, &[200, 200]);
-    assert!(near(rule.alpha, 0.3) && near(rule.beta, 0.5), "{} {}", rule.alpha, rule.beta);
-    let (cwnd, _) = set(rule.on_ack(&ack(1, 200), &view(0, 40.0)));
+    let mut control = linux();
+    round(&mut control, 40.0, &[100, 200]);
+    round(&mut control, 40.0, &[200, 200]);
+    assert!(near(control.alpha, 0.3) && near(control.beta, 0.5), "{} {}", control.alpha, control.beta);
+    let (cwnd, _) = set(control.on_ack(&ack(1, 200), &view(0, 40.0)));
     assert!(near(cwnd, 40.0 + 0.3 / 40.0));
-    assert_eq!(set(rule.on_loss(&LOSS, &view(0, 40.0))), (20.0, 20.0));
+    assert_eq!(set(control.on_loss(&LOSS, &view(0, 40.0))), (20.0, 20.0));
 }
 
 #[test]
 fn alpha_returns_to_its_maximum_after_five_low_rounds() {
-    let mut rule = linux();
-    round(&mut rule, 40.0, &[100, 200]);
-    let raised = rule.alpha;
+    let mut control = linux();
+    round(&mut control, 40.0, &[100, 200]);
+    let raised = control.alpha;
     assert!(raised < 1.0);
     for _ in 0..4 {
-        round(&mut rule, 40.0, &[100, 100]);
-        assert_eq!(rule.alpha, raised);
+        round(&mut control, 40.0, &[100, 100]);
+        assert_eq!(control.alpha, raised);
     }
-    round(&mut rule, 40.0, &[100, 100]);
-    assert_eq!(rule.alpha, 10.0);
+    round(&mut control, 40.0, &[100, 100]);
+    assert_eq!(control.alpha, 10.0);
     // The delay was never above the limit, so there is no wait.
     let mut fresh = linux();
     round(&mut fresh, 40.0, &[100, 100]);
@@ -95,40 +95,40 @@ fn alpha_returns_to_its_maximum_after_five_low_rounds() {
 #[test]
 fn small_windows_are_renos() {
     for (profile, threshold) in [(LINUX, 15.0), (PAPER, 10.0)] {
-        let mut rule = Illinois::new(&Params::of_profile(profile));
-        round(&mut rule, threshold - 1.0, &[100, 100]);
-        assert_eq!((rule.alpha, rule.beta), (1.0, 0.5), "{profile}");
-        round(&mut rule, threshold, &[100, 100]);
-        assert_eq!((rule.alpha, rule.beta), (10.0, 0.125), "{profile}");
+        let mut control = Illinois::new(&Params::of_profile(profile));
+        round(&mut control, threshold - 1.0, &[100, 100]);
+        assert_eq!((control.alpha, control.beta), (1.0, 0.5), "{profile}");
+        round(&mut control, threshold, &[100, 100]);
+        assert_eq!((control.alpha, control.beta), (10.0, 0.125), "{profile}");
     }
 }
 
 #[test]
 fn slow_start_is_renos() {
-    let mut rule = linux();
-    assert_eq!(set(rule.on_ack(&ack(1, 100), &View { ssthresh: 100.0, ..view(0, 40.0) })), (41.0, 100.0));
+    let mut control = linux();
+    assert_eq!(set(control.on_ack(&ack(1, 100), &View { ssthresh: 100.0, ..view(0, 40.0) })), (41.0, 100.0));
 }
 
 #[test]
 fn a_timeout_resets_alpha_and_beta() {
-    let mut rule = linux();
-    round(&mut rule, 40.0, &[100, 100]);
-    assert_eq!(rule.beta, 0.125);
+    let mut control = linux();
+    round(&mut control, 40.0, &[100, 100]);
+    assert_eq!(control.beta, 0.125);
     let timeout = Timeout { repeated: 0 };
-    assert_eq!(set(rule.on_timeout(&timeout, &view(0, 40.0))), (1.0, 35.0), "beta as it was");
-    assert_eq!((rule.alpha, rule.beta), (1.0, 0.5));
+    assert_eq!(set(control.on_timeout(&timeout, &view(0, 40.0))), (1.0, 35.0), "beta as it was");
+    assert_eq!((control.alpha, control.beta), (1.0, 0.5));
 }
 
 #[test]
 fn an_outage_cuts_the_threshold_once() {
     for profile in [LINUX, PAPER] {
-        let mut rule = Illinois::new(&Params::of_profile(profile));
-        round(&mut rule, 40.0, &[100, 100]);
+        let mut control = Illinois::new(&Params::of_profile(profile));
+        round(&mut control, 40.0, &[100, 100]);
         let mut ssthresh = 100.0;
         for repeated in 0..4 {
             // One segment is outstanding after the first timeout.
             let sees = View { ssthresh, ..view(0, if repeated == 0 { 40.0 } else { 1.0 }) };
-            ssthresh = set(rule.on_timeout(&Timeout { repeated }, &sees)).1;
+            ssthresh = set(control.on_timeout(&Timeout { repeated }, &sees)).1;
         }
         assert_eq!(ssthresh, 35.0, "{profile}");
     }

@@ -8,10 +8,10 @@ use crate::transport::congestion::vegas::{self, Vegas};
 
 /// Linux's Veno after a round trip of 100 ms and then this one, with a window of 20.
 fn veno(round_trip: u64) -> Veno {
-    let mut rule = Veno::new(&Params::of_profile(LINUX));
-    rule.on_ack(&ack(1, 100), &view(0, 20.0));
-    rule.on_ack(&ack(1, round_trip), &view(100, 20.0));
-    rule
+    let mut control = Veno::new(&Params::of_profile(LINUX));
+    control.on_ack(&ack(1, 100), &view(0, 20.0));
+    control.on_ack(&ack(1, round_trip), &view(100, 20.0));
+    control
 }
 
 #[test]
@@ -41,11 +41,11 @@ fn a_random_loss_costs_a_fifth_and_congestion_half() {
 
 #[test]
 fn with_a_queue_every_second_acknowledgement_opens_the_window() {
-    let grown = |rule: &mut dyn CongestionControl, round_trip| {
+    let grown = |control: &mut dyn CongestionControl, round_trip| {
         let mut cwnd = 20.0;
         for number in 0..10 {
             if let Answer::Set { cwnd: set, .. } =
-                rule.on_ack(&ack(1, round_trip), &View { ssthresh: 2.0, ..view(200 + number, cwnd) })
+                control.on_ack(&ack(1, round_trip), &View { ssthresh: 2.0, ..view(200 + number, cwnd) })
             {
                 cwnd = set;
             }
@@ -58,14 +58,14 @@ fn with_a_queue_every_second_acknowledgement_opens_the_window() {
     let half = grown(&mut veno(100), 150) - 20.0;
     assert!((half / all - 0.5).abs() < 0.01, "{half} of {all}");
     // Slow start is that of Reno, with or without a queue.
-    let mut rule = veno(150);
-    assert_eq!(set(rule.on_ack(&ack(1, 150), &View { ssthresh: 100.0, ..view(300, 20.0) })), (21.0, 100.0));
+    let mut control = veno(150);
+    assert_eq!(set(control.on_ack(&ack(1, 150), &View { ssthresh: 100.0, ..view(300, 20.0) })), (21.0, 100.0));
 }
 
 #[test]
 fn vegas_holds_back_where_veno_still_grows() {
     // One segment each 10 ms, ten round trips of 125 ms after one of 100: eight segments queued of 40.
-    let mut rule = veno(125);
+    let mut control = veno(125);
     let mut other = Vegas::new(&vegas::Params::of_profile(RFC));
     let (mut mine, mut theirs) = (40.0, 40.0);
     let mut una = 1;
@@ -79,7 +79,7 @@ fn vegas_holds_back_where_veno_still_grows() {
             ..view(300 + number * 3, cwnd)
         };
         let (before, after) = (sees(mine), sees(theirs));
-        if let Answer::Set { cwnd, .. } = rule.on_ack(&ack(1, round_trip), &before) {
+        if let Answer::Set { cwnd, .. } = control.on_ack(&ack(1, round_trip), &before) {
             mine = cwnd;
         }
         if let Answer::Set { cwnd, .. } = other.on_ack(&ack(1, round_trip), &after) {
@@ -100,20 +100,20 @@ fn timeouts_halve_but_for_linux() {
     assert_eq!(set(paper.on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
     // RFC 5681 §3.1: another timeout of the same segment does not change the threshold.
     let again = View { ssthresh: 10.0, ..view(4000, 1.0) };
-    for mut rule in [paper, veno(110), veno(125)] {
-        assert_eq!(set(rule.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, 10.0));
+    for mut control in [paper, veno(110), veno(125)] {
+        assert_eq!(set(control.on_timeout(&Timeout { repeated: 1 }, &again)), (1.0, 10.0));
     }
 }
 
 #[test]
 fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
     for (profile, forgets) in [(PAPER, true), (LINUX, false)] {
-        let mut rule = Veno::new(&Params::of_profile(profile));
-        rule.on_ack(&ack(1, 100), &view(0, 20.0));
-        rule.on_loss(&LOSS, &view(200, 20.0));
+        let mut control = Veno::new(&Params::of_profile(profile));
+        control.on_ack(&ack(1, 100), &view(0, 20.0));
+        control.on_loss(&LOSS, &view(200, 20.0));
         let srtt = Some(Span::from_millis(200));
-        rule.on_ack(&ack(1, 200), &View { srtt, ..view(400, 20.0) });
-        assert_eq!(rule.backlog, if forgets { 0.0 } else { 10.0 }, "{profile}");
+        control.on_ack(&ack(1, 200), &View { srtt, ..view(400, 20.0) });
+        assert_eq!(control.backlog, if forgets { 0.0 } else { 10.0 }, "{profile}");
     }
 }
 
@@ -121,18 +121,18 @@ fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
 fn linux_forgets_the_shortest_round_trip_when_the_network_is_empty() {
     let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission };
     let backlog = |profile, change: &dyn Fn(&mut Veno)| {
-        let mut rule = Veno::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
-        rule.on_ack(&ack(1, 100), &view(0, 20.0));
-        change(&mut rule);
-        rule.on_ack(&ack(1, 200), &view(400, 20.0));
-        rule.backlog
+        let mut control = Veno::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
+        control.on_ack(&ack(1, 100), &view(0, 20.0));
+        change(&mut control);
+        control.on_ack(&ack(1, 200), &view(400, 20.0));
+        control.backlog
     };
     // The first sequence number not acknowledged is 1.
-    let pause = |rule: &mut Veno| rule.on_sent(&sent(1, false), &view(300, 20.0));
-    let more = |rule: &mut Veno| rule.on_sent(&sent(1001, false), &view(300, 20.0));
-    let again = |rule: &mut Veno| rule.on_sent(&sent(1, true), &view(300, 20.0));
-    let timeout = |rule: &mut Veno| {
-        rule.on_timeout(&Timeout { repeated: 0 }, &view(300, 20.0));
+    let pause = |control: &mut Veno| control.on_sent(&sent(1, false), &view(300, 20.0));
+    let more = |control: &mut Veno| control.on_sent(&sent(1001, false), &view(300, 20.0));
+    let again = |control: &mut Veno| control.on_sent(&sent(1, true), &view(300, 20.0));
+    let timeout = |control: &mut Veno| {
+        control.on_timeout(&Timeout { repeated: 0 }, &view(300, 20.0));
     };
     for (what, linux, paper) in
         [(&pause as &dyn Fn(&mut Veno), 0.0, 10.0), (&timeout, 0.0, 0.0), (&more, 10.0, 10.0), (&again, 10.0, 10.0)]

@@ -19,7 +19,7 @@ fn params() -> Params {
 
 /// A congestion control, and its connection: a segment every 10 ms.
 struct Bench {
-    rule: Welcome,
+    control: Welcome,
     view: View,
 }
 
@@ -35,7 +35,7 @@ impl Bench {
             srtt: None,
             ..testing::view(10.0)
         };
-        Self { rule: Welcome::new(&params), view }
+        Self { control: Welcome::new(&params), view }
     }
 
     fn take(&mut self, answer: Answer) -> Answer {
@@ -60,7 +60,7 @@ impl Bench {
             window_limited: false,
             ..testing::ACK
         };
-        let answer = self.rule.on_ack(&ack, &self.view);
+        let answer = self.control.on_ack(&ack, &self.view);
         self.take(answer)
     }
 
@@ -72,17 +72,17 @@ impl Bench {
     }
 
     fn loss(&mut self) -> Answer {
-        let answer = self.rule.on_loss(&Loss { sent: self.view.now, transmissions: 1 }, &self.view);
+        let answer = self.control.on_loss(&Loss { sent: self.view.now, transmissions: 1 }, &self.view);
         self.take(answer)
     }
 
     fn timeout(&mut self, repeated: u32) -> Answer {
-        let answer = self.rule.on_timeout(&Timeout { repeated }, &self.view);
+        let answer = self.control.on_timeout(&Timeout { repeated }, &self.view);
         self.take(answer)
     }
 
     fn decision(&mut self) -> Decision {
-        self.rule.decision().expect("a decision")
+        self.control.decision().expect("a decision")
     }
 }
 
@@ -121,9 +121,9 @@ fn figure_6_decides_by_growth_and_sign() {
 fn a_decision_is_told_once() {
     let mut bench = Bench::new(params());
     bench.loss();
-    assert!(bench.rule.classifies());
-    assert!(bench.rule.decision().is_some());
-    assert!(bench.rule.decision().is_none());
+    assert!(bench.control.classifies());
+    assert!(bench.control.decision().is_some());
+    assert!(bench.control.decision().is_none());
 }
 
 /// Five consecutive increases, then none.
@@ -196,15 +196,15 @@ fn a_loss_and_a_sample_both_wait_for_what_is_sent_later() {
     // The first acknowledgement gives a sample. Eleven segments were sent by then, and the next sample is that of the
     // twelfth.
     bench.acks(&[100; 11]);
-    assert_eq!(bench.rule.history.len(), 1);
+    assert_eq!(bench.control.history.len(), 1);
     bench.ack(100);
-    assert_eq!(bench.rule.history.len(), 2);
+    assert_eq!(bench.control.history.len(), 2);
     bench.loss();
     // The ten segments that were outstanding when the loss was found give no sample.
     bench.acks(&[100; 10]);
-    assert_eq!(bench.rule.history.len(), 2);
+    assert_eq!(bench.control.history.len(), 2);
     bench.ack(100);
-    assert_eq!(bench.rule.history.len(), 3);
+    assert_eq!(bench.control.history.len(), 3);
 }
 
 #[test]
@@ -253,9 +253,9 @@ fn the_window_of_a_channel_loss_outlives_the_recovery() {
     bench.loss();
     // Partial acknowledgements may have reduced the window, and the end of the recovery sets it too.
     bench.view.cwnd = 2.0;
-    let answer = bench.rule.on_recovered(&bench.view);
+    let answer = bench.control.on_recovered(&bench.view);
     assert_eq!(windows(answer, &bench.view).0, 6.0);
-    assert_eq!(bench.rule.on_recovered(&bench.view), Answer::Keep, "once");
+    assert_eq!(bench.control.on_recovered(&bench.view), Answer::Keep, "once");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn congestion_is_newrenos_or_as_printed() {
     let mut bench = Bench::new(params());
     bench.acks(&CLIMB).view.flight = 14.0;
     assert_eq!(bench.loss(), Answer::Set { cwnd: 7.0, ssthresh: 7.0 });
-    assert_eq!(bench.rule.on_recovered(&bench.view), Answer::Keep, "NewReno's own end");
+    assert_eq!(bench.control.on_recovered(&bench.view), Answer::Keep, "NewReno's own end");
 
     let mut bench = Bench::new(Params { reading: Reading::Pseudocode, ..params() });
     bench.acks(&CLIMB).view.flight = 14.0;
@@ -271,7 +271,7 @@ fn congestion_is_newrenos_or_as_printed() {
     assert!((bench.view.ssthresh - 10.0).abs() < 1e-9, "50,000 byte/s for 100 ms");
     assert_eq!(bench.view.cwnd, 1.0);
     bench.view.cwnd = 10.0;
-    assert_eq!(windows(bench.rule.on_recovered(&bench.view), &bench.view).0, 1.0, "slow start follows");
+    assert_eq!(windows(bench.control.on_recovered(&bench.view), &bench.view).0, 1.0, "slow start follows");
     // The same if the timer has found the loss; the timeout doubles in both readings.
     for (reading, threshold) in [(Reading::Text, 7.0), (Reading::Pseudocode, 10.0)] {
         let mut bench = Bench::new(Params { reading, ..params() });
@@ -361,17 +361,17 @@ fn round_trips_that_a_loss_has_lengthened_do_not_count() {
     bench.acks(&STEADY).loss();
     // Up to what had been sent when the loss was found.
     bench.acks(&[400; 10]);
-    assert_eq!(bench.rule.history.last, Some(0.1));
+    assert_eq!(bench.control.history.last, Some(0.1));
     bench.ack(120);
-    assert_eq!(bench.rule.history.last, Some(0.12));
+    assert_eq!(bench.control.history.last, Some(0.12));
 }
 
 #[test]
 fn the_bandwidth_is_shown() {
     let mut bench = Bench::new(params());
-    assert_eq!(bench.rule.bandwidth(), None);
+    assert_eq!(bench.control.bandwidth(), None);
     bench.acks(&STEADY);
-    assert!(bench.rule.bandwidth().is_some_and(|value| (value - 50_000.0).abs() < 1e-6));
+    assert!(bench.control.bandwidth().is_some_and(|value| (value - 50_000.0).abs() < 1e-6));
 }
 
 #[test]

@@ -11,82 +11,87 @@ fn plus(profile: &str) -> WestwoodPlus {
     WestwoodPlus::new(&Params::of_profile(profile))
 }
 
-fn sent(rule: &mut WestwoodPlus, millis: u64) {
-    rule.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
+fn sent(control: &mut WestwoodPlus, millis: u64) {
+    control.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
 }
 
 /// Acknowledgements of one segment every 10 ms with this round-trip time, with calls of the timer.
-fn steady(rule: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
+fn steady(control: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
     for millis in (from..=until).step_by(10) {
-        while rule.deadline() <= at(millis) {
-            let now = rule.deadline();
-            rule.on_timer(&View { now, ..view(0, 10.0) });
+        while control.deadline() <= at(millis) {
+            let now = control.deadline();
+            control.on_timer(&View { now, ..view(0, 10.0) });
         }
         let srtt = Some(Span::from_millis(round_trip));
-        rule.on_ack(&ack(1, round_trip), &View { srtt, ..view(millis, 20.0) });
+        control.on_ack(&ack(1, round_trip), &View { srtt, ..view(millis, 20.0) });
     }
 }
 
 #[test]
 fn a_sample_is_what_a_round_trip_acknowledged() {
-    let mut rule = plus(PAPER);
-    sent(&mut rule, 0);
-    steady(&mut rule, 100, 100, 110);
+    let mut control = plus(PAPER);
+    sent(&mut control, 0);
+    steady(&mut control, 100, 100, 110);
     // 0 to 110 ms, the acknowledgement that ends the window not counted: 1000 bytes. 0.1 of half of it.
     let first = 1000.0 / 0.110;
-    assert!(near(rule.bandwidth, 0.05 * first), "{}", rule.bandwidth);
+    assert!(near(control.bandwidth, 0.05 * first), "{}", control.bandwidth);
     // The next window ends when more than 100 ms have passed: at 220 ms, with 11 segments.
-    steady(&mut rule, 100, 120, 210);
-    assert!(near(rule.bandwidth, 0.05 * first));
-    steady(&mut rule, 100, 220, 220);
+    steady(&mut control, 100, 120, 210);
+    assert!(near(control.bandwidth, 0.05 * first));
+    steady(&mut control, 100, 220, 220);
     let second = 11_000.0 / 0.110;
-    assert!(near(rule.bandwidth, 0.9 * 0.05 * first + 0.1 * (first + second) / 2.0));
+    assert!(near(control.bandwidth, 0.9 * 0.05 * first + 0.1 * (first + second) / 2.0));
 }
 
 #[test]
 fn linux_fills_two_averages_with_the_first_sample() {
-    let mut rule = WestwoodPlus::new(&Params { tick: Span::ZERO, ..Params::of_profile(LINUX) });
-    sent(&mut rule, 0);
-    steady(&mut rule, 100, 100, 110);
+    let mut control = WestwoodPlus::new(&Params { tick: Span::ZERO, ..Params::of_profile(LINUX) });
+    sent(&mut control, 0);
+    steady(&mut control, 100, 100, 110);
     let first = 1000.0 / 0.110;
-    assert!(near(rule.bandwidth, first));
-    steady(&mut rule, 100, 120, 220);
+    assert!(near(control.bandwidth, first));
+    steady(&mut control, 100, 120, 220);
     let inner = 0.875 * first + 0.125 * 100_000.0;
     let second = 0.875 * first + 0.125 * inner;
-    assert!(near(rule.bandwidth, second));
-    steady(&mut rule, 100, 230, 330);
+    assert!(near(control.bandwidth, second));
+    steady(&mut control, 100, 230, 330);
     let inner = 0.875 * inner + 0.125 * 100_000.0;
-    assert!(near(rule.bandwidth, 0.875 * second + 0.125 * inner));
+    assert!(near(control.bandwidth, 0.875 * second + 0.125 * inner));
 }
 
 #[test]
 fn linux_computes_in_whole_bytes_per_millisecond() {
-    let mut rule = plus(LINUX);
-    sent(&mut rule, 0);
-    steady(&mut rule, 100, 100, 110);
+    let mut control = plus(LINUX);
+    sent(&mut control, 0);
+    steady(&mut control, 100, 100, 110);
     // 1000 bytes in 110 ms: 9.09.
-    assert!(near(rule.bandwidth, 9000.0), "{}", rule.bandwidth);
+    assert!(near(control.bandwidth, 9000.0), "{}", control.bandwidth);
     // 100 bytes per millisecond: (7 * 9 + 100) / 8 is 20.4, (7 * 9 + 20) / 8 is 10.4.
-    steady(&mut rule, 100, 120, 220);
-    assert!(near(rule.inner, 20_000.0) && near(rule.bandwidth, 10_000.0));
+    steady(&mut control, 100, 120, 220);
+    assert!(near(control.inner, 20_000.0) && near(control.bandwidth, 10_000.0));
     // (7 * 20 + 100) / 8 is 30, (7 * 10 + 30) / 8 is 12.5.
-    steady(&mut rule, 100, 230, 330);
-    assert!(near(rule.inner, 30_000.0) && near(rule.bandwidth, 12_000.0));
+    steady(&mut control, 100, 230, 330);
+    assert!(near(control.inner, 30_000.0) && near(control.bandwidth, 12_000.0));
     // They end where the next step is less than one byte: (7 * 93 + 100) / 8 is 93.9, (7 * 86 + 93) / 8 is 86.9.
-    steady(&mut rule, 100, 340, 60_000);
-    assert!(near(rule.inner, 93_000.0) && near(rule.bandwidth, 86_000.0), "{} {}", rule.inner, rule.bandwidth);
+    steady(&mut control, 100, 340, 60_000);
+    assert!(
+        near(control.inner, 93_000.0) && near(control.bandwidth, 86_000.0),
+        "{} {}",
+        control.inner,
+        control.bandwidth
+    );
 }
 
 #[test]
 fn linux_takes_no_sample_in_less_than_50_ms() {
     let samples = |profile| {
-        let mut rule = plus(profile);
-        sent(&mut rule, 0);
+        let mut control = plus(profile);
+        sent(&mut control, 0);
         let mut changes = 0;
         for millis in (10..500).step_by(10) {
-            let before = rule.began;
-            rule.on_ack(&ack(1, 10), &view(millis, 20.0));
-            changes += u32::from(rule.began != before);
+            let before = control.began;
+            control.on_ack(&ack(1, 10), &view(millis, 20.0));
+            changes += u32::from(control.began != before);
         }
         changes
     };
@@ -97,41 +102,41 @@ fn linux_takes_no_sample_in_less_than_50_ms() {
 
 #[test]
 fn ns3_samples_by_the_clock_from_an_acknowledgement_on() {
-    let mut rule = plus(NS3);
-    assert_eq!(rule.deadline(), Time::NEVER);
-    steady(&mut rule, 100, 100, 190);
-    assert_eq!(rule.deadline(), at(200));
-    rule.on_timer(&view(200, 10.0));
+    let mut control = plus(NS3);
+    assert_eq!(control.deadline(), Time::NEVER);
+    steady(&mut control, 100, 100, 190);
+    assert_eq!(control.deadline(), at(200));
+    control.on_timer(&view(200, 10.0));
     // Ten acknowledgements, the first included.
-    assert!(near(rule.bandwidth, 0.05 * 100_000.0), "{}", rule.bandwidth);
-    assert_eq!(rule.deadline(), Time::NEVER, "the next acknowledgement begins the next window");
+    assert!(near(control.bandwidth, 0.05 * 100_000.0), "{}", control.bandwidth);
+    assert_eq!(control.deadline(), Time::NEVER, "the next acknowledgement begins the next window");
     // A window of 100 ms contains two of the acknowledgements that arrive every 60 ms: a fifth too many.
-    let mut rule = plus(NS3);
+    let mut control = plus(NS3);
     for millis in (0..60_000).step_by(60) {
-        while rule.deadline() <= at(millis) {
-            let now = rule.deadline();
-            rule.on_timer(&View { now, ..view(0, 10.0) });
+        while control.deadline() <= at(millis) {
+            let now = control.deadline();
+            control.on_timer(&View { now, ..view(0, 10.0) });
         }
         let srtt = Some(Span::from_millis(100));
-        rule.on_ack(&ack(1, 100), &View { srtt, ..view(millis, 20.0) });
+        control.on_ack(&ack(1, 100), &View { srtt, ..view(millis, 20.0) });
     }
-    assert!((rule.bandwidth - 20_000.0).abs() < 1.0, "{}", rule.bandwidth);
+    assert!((control.bandwidth - 20_000.0).abs() < 1.0, "{}", control.bandwidth);
 }
 
 /// Ten acknowledgements every 100 ms, so many microseconds apart, on average 100,000 bytes/s; the estimate after 30 s.
-fn bursts<R: CongestionControl>(rule: &mut R, gap: u64) -> f64 {
+fn bursts<R: CongestionControl>(control: &mut R, gap: u64) -> f64 {
     for burst in 0..300_u64 {
         for number in 0..10 {
             let now = at(burst * 100) + Span::from_micros(gap * number);
-            while rule.deadline() <= now {
-                let now = rule.deadline();
-                rule.on_timer(&View { now, ..view(0, 10.0) });
+            while control.deadline() <= now {
+                let now = control.deadline();
+                control.on_timer(&View { now, ..view(0, 10.0) });
             }
             let srtt = Some(Span::from_millis(100));
-            rule.on_ack(&ack(1, 100), &View { now, srtt, ..view(0, 20.0) });
+            control.on_ack(&ack(1, 100), &View { now, srtt, ..view(0, 20.0) });
         }
     }
-    rule.bandwidth().expect("samples were taken")
+    control.bandwidth().expect("samples were taken")
 }
 
 #[test]
@@ -158,24 +163,24 @@ fn bursts_mislead_westwood_and_not_westwood_plus() {
 #[test]
 fn an_outage_leaves_the_estimate_and_takes_westwoods() {
     let mut original = Westwood::new(&westwood::Params::of_profile(RFC));
-    let mut rule = plus(PAPER);
+    let mut control = plus(PAPER);
     for millis in (0..20_000).step_by(10) {
         original.on_ack(&ack(1, 100), &view(millis, 20.0));
-        rule.on_ack(&ack(1, 100), &view(millis, 20.0));
+        control.on_ack(&ack(1, 100), &view(millis, 20.0));
     }
     let timeout = Timeout { repeated: 3 };
     original.on_timer(&view(30_000, 1.0));
     assert_eq!(set(original.on_timeout(&timeout, &view(30_000, 1.0))).1, 2.0);
-    assert!((set(rule.on_timeout(&timeout, &view(30_000, 1.0))).1 - 10.0).abs() < 0.1);
+    assert!((set(control.on_timeout(&timeout, &view(30_000, 1.0))).1 - 10.0).abs() < 0.1);
 }
 
 #[test]
 fn the_profiles_set_the_window_at_different_moments() {
     let lost = |profile, cwnd| {
-        let mut rule = plus(profile);
-        steady(&mut rule, 100, 0, 20_000);
-        let loss = set(rule.on_loss(&LOSS, &view(20_000, cwnd)));
-        let recovered = set(rule.on_recovered(&View { ssthresh: loss.1, ..view(20_100, loss.1) }));
+        let mut control = plus(profile);
+        steady(&mut control, 100, 0, 20_000);
+        let loss = set(control.on_loss(&LOSS, &view(20_000, cwnd)));
+        let recovered = set(control.on_recovered(&View { ssthresh: loss.1, ..view(20_100, loss.1) }));
         (loss, recovered)
     };
     // Close to the capacity of the path, and never above the threshold.
@@ -197,22 +202,22 @@ fn the_profiles_set_the_window_at_different_moments() {
 
 #[test]
 fn a_window_that_may_not_be_raised_stays() {
-    let mut rule = WestwoodPlus::new(&Params { raise: false, ..Params::of_profile(PAPER) });
-    steady(&mut rule, 100, 0, 20_000);
-    let (cwnd, ssthresh) = set(rule.on_loss(&LOSS, &view(20_000, 4.0)));
+    let mut control = WestwoodPlus::new(&Params { raise: false, ..Params::of_profile(PAPER) });
+    steady(&mut control, 100, 0, 20_000);
+    let (cwnd, ssthresh) = set(control.on_loss(&LOSS, &view(20_000, 4.0)));
     assert!(cwnd == 4.0 && (ssthresh - 10.0).abs() < 0.6, "{cwnd} {ssthresh}");
     // The recovery ends at the threshold, and the window does not exceed the reduced one.
-    assert_eq!(set(rule.on_recovered(&view(20_100, ssthresh))).0, 4.0);
+    assert_eq!(set(control.on_recovered(&view(20_100, ssthresh))).0, 4.0);
 }
 
 #[test]
 fn linux_learns_of_a_longer_route_after_a_timeout() {
     let threshold = |profile| {
-        let mut rule = plus(profile);
-        steady(&mut rule, 100, 0, 10_000);
-        rule.on_timeout(&Timeout { repeated: 0 }, &view(10_000, 10.0));
-        steady(&mut rule, 200, 10_010, 40_000);
-        set(rule.on_timeout(&Timeout { repeated: 0 }, &view(40_000, 40.0))).1
+        let mut control = plus(profile);
+        steady(&mut control, 100, 0, 10_000);
+        control.on_timeout(&Timeout { repeated: 0 }, &view(10_000, 10.0));
+        steady(&mut control, 200, 10_010, 40_000);
+        set(control.on_timeout(&Timeout { repeated: 0 }, &view(40_000, 40.0))).1
     };
     assert!((threshold(PAPER) - 10.0).abs() < 0.5, "{}", threshold(PAPER));
     assert_eq!(threshold(LINUX), 20.0, "100,000 bytes/s times 200 ms");
@@ -221,11 +226,11 @@ fn linux_learns_of_a_longer_route_after_a_timeout() {
 #[test]
 fn the_timeouts_of_an_outage_find_the_same_threshold() {
     for profile in [PAPER, LINUX, NS3] {
-        let mut rule = plus(profile);
-        steady(&mut rule, 100, 0, 20_000);
+        let mut control = plus(profile);
+        steady(&mut control, 100, 0, 20_000);
         let thresholds = [0, 1, 2].map(|repeated| {
             let now = 21_000 + 1000 * u64::from(repeated);
-            set(rule.on_timeout(&Timeout { repeated }, &view(now, 1.0))).1
+            set(control.on_timeout(&Timeout { repeated }, &view(now, 1.0))).1
         });
         assert!((thresholds[0] - 10.0).abs() < 0.6, "{profile}: the path holds ten, {thresholds:?}");
         assert!(thresholds.iter().all(|&found| found == thresholds[0]), "{profile}: {thresholds:?}");
@@ -235,10 +240,10 @@ fn the_timeouts_of_an_outage_find_the_same_threshold() {
 #[test]
 fn before_any_sample_the_threshold_is_two() {
     for profile in [PAPER, LINUX, NS3] {
-        let mut rule = plus(profile);
-        rule.on_duplicate(&DUPLICATE, &view(0, 10.0));
-        assert_eq!(set(rule.on_timeout(&Timeout { repeated: 0 }, &view(1000, 10.0))), (1.0, 2.0), "{profile}");
-        assert_eq!(rule.bandwidth(), None);
+        let mut control = plus(profile);
+        control.on_duplicate(&DUPLICATE, &view(0, 10.0));
+        assert_eq!(set(control.on_timeout(&Timeout { repeated: 0 }, &view(1000, 10.0))), (1.0, 2.0), "{profile}");
+        assert_eq!(control.bandwidth(), None);
     }
 }
 

@@ -15,8 +15,8 @@ impl Talk {
 /// A connection with 2500 bytes that is closed at once, opened and all sent: the last segment carries the FIN.
 fn short(variant: &str) -> Talk {
     let config = Config::of_profile(variant, RFC).expect("a variant");
-    let rule = Controller::new(&config, Streams::new(1, 0).stream("rule"));
-    let mut sender = TcpSender::with_control(&params(RFC), rule, Streams::new(1, 0).stream("talk"));
+    let control = Controller::new(&config, Streams::new(1, 0).stream("rule"));
+    let mut sender = TcpSender::with_control(&params(RFC), control, Streams::new(1, 0).stream("talk"));
     assert_eq!(sender.connection(), Connection::Closed);
     sender.write(2500, Time::ZERO);
     sender.close(Time::ZERO);

@@ -63,7 +63,7 @@ impl CongestionControl for Curious {
 
 fn curious(asks: bool, recovery: RecoveryChoice) -> (Talk, Log) {
     let log = Log::default();
-    let control = Controller::Custom(Box::new(Curious { log: log.clone(), asks, recovery }));
+    let control = Controller::External(Box::new(Curious { log: log.clone(), asks, recovery }));
     let (talk, sent) = Talk::begin(&params(RFC), control);
     assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
     (talk, log)

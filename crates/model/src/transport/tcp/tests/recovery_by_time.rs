@@ -418,7 +418,7 @@ impl CongestionControl for Halves {
 fn what_an_outage_keeps_of_a_reduction_is_the_window_it_was_to_reach() {
     for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
         let params = Params { prr: Proportional::On, initial_window: 20, ..params(RFC) };
-        let (mut talk, _) = Talk::begin(&params, Controller::Custom(Box::new(Halves(recovery))));
+        let (mut talk, _) = Talk::begin(&params, Controller::External(Box::new(Halves(recovery))));
         talk.after(100);
         (2..=6).for_each(|to| drop(talk.sack(0, &[(1, to)])));
         assert!(talk.window().0 > 15.0, "{recovery:?}: on the way from 20 to 10");

@@ -30,8 +30,8 @@ fn the_window_rule_is_not_given_the_time_that_a_hole_stood_open() {
     for choice in [RecoveryChoice::Reno, RecoveryChoice::NewReno, RecoveryChoice::Sack, RecoveryChoice::Rack] {
         for timeout in [false, true] {
             let heard = std::sync::Arc::default();
-            let rule = Listens { heard: std::sync::Arc::clone(&heard), recovery: choice };
-            let (mut talk, _) = Talk::begin(&params(RFC), Controller::Custom(Box::new(rule)));
+            let control = Listens { heard: std::sync::Arc::clone(&heard), recovery: choice };
+            let (mut talk, _) = Talk::begin(&params(RFC), Controller::External(Box::new(control)));
             // Segment 1 is lost; its retransmission and all that waited for it are acknowledged together.
             talk.after(100).ack(1);
             for to in 3..=10 {

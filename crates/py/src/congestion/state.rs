@@ -21,7 +21,7 @@ pub enum Stage {
 /// The native part of an instance: the state of its connection, and what it has set during an event.
 #[pyclass(subclass, module = "hopyard._core")]
 #[derive(Debug)]
-pub struct WindowRule {
+pub struct ControllerState {
     view: Option<View>,
     stage: Stage,
     /// The current windows, or those that this event has set.
@@ -34,14 +34,14 @@ pub struct WindowRule {
     pub deadline: Time,
     pub gap: Span,
     pub bandwidth: Option<f64>,
-    /// Whether the rule sends less than it could.
+    /// Whether it sends less than it could.
     ///
     /// Rate samples then count as application limited.
     #[pyo3(get, set)]
     pub limits_itself: bool,
 }
 
-impl WindowRule {
+impl ControllerState {
     /// Starts an event.
     pub fn begin(&mut self, view: &View, stage: Stage) {
         self.view = Some(*view);
@@ -112,7 +112,7 @@ fn span(seconds: f64) -> Span {
 }
 
 #[pymethods]
-impl WindowRule {
+impl ControllerState {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
     fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
@@ -222,7 +222,7 @@ impl WindowRule {
         Ok(())
     }
 
-    /// The bandwidth that the rule estimates, in bytes per second.
+    /// The bandwidth that it estimates, in bytes per second.
     ///
     /// It can be sampled as the series `bandwidth`.
     #[getter(bandwidth)]
@@ -443,7 +443,7 @@ pub struct Ack {
     duplicates: u32,
     /// Whether the congestion window kept the sender from sending more.
     window_limited: bool,
-    /// A sample of the delivery rate, for a rule with `wants_rate`; None otherwise.
+    /// A sample of the delivery rate, for a class with `wants_rate`; None otherwise.
     rate: Option<Py<RateSample>>,
 }
 
@@ -474,7 +474,7 @@ pub struct Duplicate {
     count: u32,
     /// The bytes that its SACK blocks report for the first time.
     sacked: u64,
-    /// A sample of the delivery rate, for a rule with `wants_rate`; None otherwise.
+    /// A sample of the delivery rate, for a class with `wants_rate`; None otherwise.
     rate: Option<Py<RateSample>>,
 }
 
@@ -540,7 +540,7 @@ pub struct Route {
     /// What happened to the route.
     ///
     /// "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node could not pass on a
-    /// segment, of which only a rule with `wants_notices` is told.
+    /// segment, of which only a class with `wants_notices` is told.
     kind: &'static str,
     /// The number of hops, with the kind "hops"; None otherwise.
     hops: Option<u8>,

@@ -12,44 +12,44 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
-use hopyard_model::transport::congestion::custom::{Custom, CustomRule};
+use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::{self, Answer, CongestionControl, NetworkEvent, RecoveryChoice, View};
-use hopyard_scenario::{BadRule, CustomClass, CustomRules};
+use hopyard_scenario::{Declaration, ExternalControllers, Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{PyClass, PyClassInitializer};
 use serde_json::{Map, Value, json};
 
 use self::state::Stage;
-pub use self::state::{Ack, Duplicate, Loss, RateSample, Route, Sent, Timeout, WindowRule};
+pub use self::state::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
 
 /// The Python module that finds classes and explains exceptions.
 const MODULE: &str = "hopyard.rules";
 
 /// Finds classes with Python's import system.
 #[derive(Debug)]
-pub struct PythonRules;
+pub struct PythonControllers;
 
-impl CustomRules for PythonRules {
-    fn find(&self, name: &str, folder: &Path) -> Result<Arc<dyn CustomClass>, BadRule> {
+impl ExternalControllers for PythonControllers {
+    fn find(&self, name: &str, folder: &Path) -> Result<Declaration, Refusal> {
         Python::attach(|py| {
             let found = || {
                 let found = py.import(MODULE)?.call_method1("find", (name, folder))?;
                 Class::new(name, &found)
             };
-            found()
-                .map(|class| Arc::new(Known(Arc::new(class))) as Arc<dyn CustomClass>)
-                .map_err(|error| bad_rule(&error, py))
+            let class = found().map_err(|error| refusal(&error, py))?;
+            let (defaults, class) = (class.defaults.clone(), Arc::new(class));
+            Ok(Declaration::new(defaults, move |parameters| configure(&class, parameters)))
         })
     }
 }
 
 /// Converts an exception to a problem of the scenario; a `RuleError` gives its parts.
-fn bad_rule(error: &PyErr, py: Python<'_>) -> BadRule {
+fn refusal(error: &PyErr, py: Python<'_>) -> Refusal {
     let part = |name: &str| -> Option<String> { error.value(py).getattr(name).ok()?.extract().ok() };
     match part("message") {
-        Some(message) => BadRule { message, expected: part("expected"), hint: part("hint") },
-        None => BadRule { message: error.to_string(), expected: None, hint: None },
+        Some(message) => Refusal { message, expected: part("expected"), hint: part("hint") },
+        None => Refusal { message: error.to_string(), expected: None, hint: None },
     }
 }
 
@@ -138,92 +138,28 @@ impl Class {
     }
 }
 
-/// A class with its parameters.
-#[derive(Debug)]
-struct Rule {
-    class: Arc<Class>,
-    parameters: Map<String, Value>,
-}
-
-/// A class that a scenario names.
-#[derive(Debug)]
-struct Known(Arc<Class>);
-
-impl CustomClass for Known {
-    fn defaults(&self) -> &Map<String, Value> {
-        &self.0.defaults
+/// A class with its parameters as a configuration.
+fn configure(class: &Arc<Class>, parameters: &Map<String, Value>) -> Result<ExternalConfig, Refusal> {
+    // Create one instance now, so that an error is reported before the first run.
+    if let Err(message) = PythonController::new(class, parameters, 0) {
+        return Err(Refusal { message, expected: None, hint: None });
     }
-
-    fn rule(&self, parameters: &Map<String, Value>) -> Result<Custom, BadRule> {
-        let rule = Rule { class: Arc::clone(&self.0), parameters: parameters.clone() };
-        // Create one instance now, so that an error is reported before the first run.
-        match rule.instance(0) {
-            Ok(_) => Ok(Custom::new(Arc::new(rule))),
-            Err(message) => Err(BadRule { message, expected: None, hint: None }),
+    let identity = json!({ "parameters": parameters, "source": class.source });
+    let (class, parameters) = (Arc::clone(class), parameters.clone());
+    let name = class.name.clone();
+    let build = move |mut rng: Rng| -> Box<dyn CongestionControl + Send> {
+        match PythonController::new(&class, &parameters, rng.next_u64()) {
+            Ok(controller) => Box::new(controller),
+            Err(message) => Box::new(FailedController(Some(message))),
         }
-    }
-}
-
-impl Rule {
-    fn instance(&self, seed: u64) -> Result<Instance, String> {
-        Python::attach(|py| {
-            let during = "__init__";
-            let made = || -> PyResult<Instance> {
-                let parameters = Value::Object(self.parameters.clone()).to_string();
-                let made = py.import(MODULE)?.call_method1("make", (self.class.class.bind(py), parameters, seed))?;
-                let recovery: String = made.getattr("recovery")?.extract()?;
-                let recovery = serde_json::from_value(json!(recovery)).map_err(|error| {
-                    let error = error.to_string().replace("unknown variant", "recovery is");
-                    PyValueError::new_err(error)
-                })?;
-                let mut methods = [const { None }; Event::COUNT];
-                for &event in &self.class.events {
-                    methods[event as usize] = Some(made.getattr(event.name())?.unbind());
-                }
-                let mut instance = Instance {
-                    class: Arc::clone(&self.class),
-                    recovery,
-                    wants_rate: made.getattr("wants_rate")?.is_truthy()?,
-                    wants_notices: made.getattr("wants_notices")?.is_truthy()?,
-                    governs_recovery: made.getattr("governs_recovery")?.is_truthy()?,
-                    rule: made.cast_into::<WindowRule>()?.unbind(),
-                    methods,
-                    deadline: Time::NEVER,
-                    gap: Span::ZERO,
-                    bandwidth: None,
-                    limits_itself: false,
-                    failed: false,
-                    failure: None,
-                };
-                instance.take_settings(py);
-                Ok(instance)
-            };
-            made().map_err(|error| self.class.explain(&error, py, during))
-        })
-    }
-}
-
-impl CustomRule for Rule {
-    fn name(&self) -> &str {
-        &self.class.name
-    }
-
-    fn identity(&self) -> Value {
-        json!({ "parameters": self.parameters, "source": self.class.source })
-    }
-
-    fn build(&self, mut rng: Rng) -> Box<dyn CongestionControl + Send> {
-        match self.instance(rng.next_u64()) {
-            Ok(instance) => Box::new(instance),
-            Err(message) => Box::new(Broken(Some(message))),
-        }
-    }
+    };
+    Ok(ExternalConfig::new(&name, identity, build))
 }
 
 /// A class whose instance could not be created.
-struct Broken(Option<String>);
+struct FailedController(Option<String>);
 
-impl CongestionControl for Broken {
+impl CongestionControl for FailedController {
     fn on_ack(&mut self, _ack: &congestion::Ack, _view: &View) -> Answer {
         Answer::Keep
     }
@@ -246,9 +182,9 @@ impl CongestionControl for Broken {
 }
 
 /// The instance of one connection.
-struct Instance {
+struct PythonController {
     class: Arc<Class>,
-    rule: Py<WindowRule>,
+    state: Py<ControllerState>,
     /// The method for each event; `None` for events that the class does not define.
     methods: [Option<Py<PyAny>>; Event::COUNT],
     recovery: RecoveryChoice,
@@ -264,13 +200,51 @@ struct Instance {
     failure: Option<String>,
 }
 
-impl Instance {
+impl PythonController {
+    /// An instance of a class.
+    fn new(class: &Arc<Class>, parameters: &Map<String, Value>, seed: u64) -> Result<Self, String> {
+        Python::attach(|py| {
+            let during = "__init__";
+            let made = || -> PyResult<Self> {
+                let parameters = Value::Object(parameters.clone()).to_string();
+                let made = py.import(MODULE)?.call_method1("make", (class.class.bind(py), parameters, seed))?;
+                let recovery: String = made.getattr("recovery")?.extract()?;
+                let recovery = serde_json::from_value(json!(recovery)).map_err(|error| {
+                    let error = error.to_string().replace("unknown variant", "recovery is");
+                    PyValueError::new_err(error)
+                })?;
+                let mut methods = [const { None }; Event::COUNT];
+                for &event in &class.events {
+                    methods[event as usize] = Some(made.getattr(event.name())?.unbind());
+                }
+                let mut controller = Self {
+                    class: Arc::clone(class),
+                    recovery,
+                    wants_rate: made.getattr("wants_rate")?.is_truthy()?,
+                    wants_notices: made.getattr("wants_notices")?.is_truthy()?,
+                    governs_recovery: made.getattr("governs_recovery")?.is_truthy()?,
+                    state: made.cast_into::<ControllerState>()?.unbind(),
+                    methods,
+                    deadline: Time::NEVER,
+                    gap: Span::ZERO,
+                    bandwidth: None,
+                    limits_itself: false,
+                    failed: false,
+                    failure: None,
+                };
+                controller.take_settings(py);
+                Ok(controller)
+            };
+            made().map_err(|error| class.explain(&error, py, during))
+        })
+    }
+
     fn take_settings(&mut self, py: Python<'_>) {
-        let rule = self.rule.borrow(py);
-        self.deadline = rule.deadline;
-        self.gap = rule.gap;
-        self.bandwidth = rule.bandwidth;
-        self.limits_itself = rule.limits_itself;
+        let state = self.state.borrow(py);
+        self.deadline = state.deadline;
+        self.gap = state.gap;
+        self.bandwidth = state.bandwidth;
+        self.limits_itself = state.limits_itself;
     }
 
     fn defines(&self, event: Event) -> bool {
@@ -288,11 +262,11 @@ impl Instance {
         let Some(method) = &self.methods[event as usize] else { return Ok(Answer::Keep) };
         let stage = if event == Event::Sent { Stage::Told } else { Stage::Event };
         {
-            let mut rule = self.rule.borrow_mut(py);
-            rule.begin(view, stage);
+            let mut state = self.state.borrow_mut(py);
+            state.begin(view, stage);
             if event == Event::Timer {
                 // The deadline has arrived. The method may set the next one.
-                rule.deadline = Time::NEVER;
+                state.deadline = Time::NEVER;
             }
         }
         let method = method.bind(py);
@@ -305,7 +279,7 @@ impl Instance {
             let text = format!("an event gives None, not {given}: windows are set as self.cwnd and self.ssthresh");
             return Err(PyValueError::new_err(text));
         }
-        let answer = self.rule.borrow_mut(py).end();
+        let answer = self.state.borrow_mut(py).end();
         self.take_settings(py);
         Ok(answer)
     }
@@ -336,7 +310,7 @@ where
     Ok(Some(Bound::new(py, value)?.into_any()))
 }
 
-impl CongestionControl for Instance {
+impl CongestionControl for PythonController {
     fn on_ack(&mut self, ack: &congestion::Ack, view: &View) -> Answer {
         self.event(Event::Ack, view, |py| object(py, Ack::new(py, ack)?))
     }
