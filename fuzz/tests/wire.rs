@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 
 use bolero::check;
-use hopyard_wire::{WireError, aodv, arp, checksum, dsdv, icmp, ieee80211, ipv4, radiotap, tcp, udp};
+use hopyard_wire::{WireError, aodv, arp, checksum, cooked, dsdv, icmp, ieee80211, ipv4, radiotap, tcp, udp};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);
@@ -88,6 +88,11 @@ fn link_formats() {
         check_again(bytes, radiotap::Header::parse, |header, frame, out| {
             header.emit(out);
             out.extend_from_slice(frame);
+            Ok(())
+        });
+        check_again(bytes, cooked::Header::parse, |header, rest, out| {
+            header.emit(out);
+            out.extend_from_slice(rest);
             Ok(())
         });
         check_again(bytes, ieee80211::EtherType::parse, |kind, rest, out| {

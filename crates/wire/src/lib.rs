@@ -13,6 +13,7 @@ use std::net::Ipv4Addr;
 pub mod aodv;
 pub mod arp;
 pub mod checksum;
+pub mod cooked;
 pub mod dsdv;
 pub mod icmp;
 pub mod ieee80211;

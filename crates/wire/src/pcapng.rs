@@ -31,6 +31,8 @@ pub struct LinkType(pub u16);
 impl LinkType {
     /// An IPv4 or IPv6 header.
     pub const RAW: Self = Self(101);
+    /// A header of a Linux "cooked" capture ([`crate::cooked`]), then a packet of any protocol.
+    pub const LINUX_SLL: Self = Self(113);
     /// A radiotap header ([`crate::radiotap`]), then an 802.11 frame.
     pub const IEEE802_11_RADIOTAP: Self = Self(127);
 }
@@ -46,6 +48,23 @@ pub enum Direction {
     Inbound,
     /// It was sent.
     Outbound,
+}
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Where it was captured.
+    pub interface: InterfaceId,
+    /// Nanoseconds since the start of the simulation, which the file shows as the start of 1970.
+    pub time: u64,
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+    /// The length of the whole packet, of which `bytes` may be the beginning.
+    pub length: usize,
+    /// Which way it went, if that is known.
+    pub direction: Option<Direction>,
+    /// Comments about it.
+    pub comments: &'a [String],
 }
 
 /// A capture could not be written.
@@ -145,11 +164,10 @@ impl<W: Write> Writer<W> {
         Ok(id)
     }
 
-    /// Appends a packet. `time` is in nanoseconds since the start of the simulation, which the file shows as the start
-    /// of 1970.
+    /// Appends a whole packet. `time` is in nanoseconds since the start of the simulation.
     ///
     /// # Errors
-    /// If the sink refuses the bytes, or a comment is too long.
+    /// As [`Self::record`].
     pub fn packet(
         &mut self,
         interface: InterfaceId,
@@ -157,38 +175,33 @@ impl<W: Write> Writer<W> {
         bytes: &[u8],
         comments: &[String],
     ) -> Result<(), CaptureError> {
-        self.packet_with(interface, time, bytes, None, comments)
+        self.record(&Record { interface, time, bytes, length: bytes.len(), direction: None, comments })
     }
 
-    /// The same as [`Self::packet`], with the direction of the packet.
+    /// Appends a packet.
     ///
     /// # Errors
-    /// The same as of [`Self::packet`].
-    pub fn packet_with(
-        &mut self,
-        interface: InterfaceId,
-        time: u64,
-        bytes: &[u8],
-        direction: Option<Direction>,
-        comments: &[String],
-    ) -> Result<(), CaptureError> {
-        for comment in comments {
+    /// If the sink refuses the bytes, a comment is too long, or more bytes were captured than the packet has.
+    pub fn record(&mut self, record: &Record<'_>) -> Result<(), CaptureError> {
+        for comment in record.comments {
             check(&self.name, "comment", comment)?;
         }
-        let flags = direction.map(|direction| {
+        let flags = record.direction.map(|direction| {
             // Bits 0 and 1 of the flags (section 4.3.1 of the draft).
             EnhancedPacketOption::Flags(match direction {
                 Direction::Inbound => 1,
                 Direction::Outbound => 2,
             })
         });
-        let comments =
-            comments.iter().map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text.as_str().into())));
+        let comments = record
+            .comments
+            .iter()
+            .map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text.as_str().into())));
         self.write(EnhancedPacketBlock {
-            interface_id: interface.0,
-            timestamp: Duration::from_nanos(time),
-            original_len: bytes.len() as u32,
-            data: Cow::Borrowed(bytes),
+            interface_id: record.interface.0,
+            timestamp: Duration::from_nanos(record.time),
+            original_len: record.length as u32,
+            data: Cow::Borrowed(record.bytes),
             options: flags.into_iter().chain(comments).collect(),
         })
     }

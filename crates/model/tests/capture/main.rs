@@ -22,7 +22,7 @@ use hopyard_model::transport::tcp;
 use hopyard_wire::HardwareAddress;
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::encapsulate;
-use hopyard_wire::pcapng::{Direction, LinkType, Writer};
+use hopyard_wire::pcapng::{Direction, LinkType, Record, Writer};
 
 use samples::{Sample, connection, others, routing};
 use tshark::{WARNING, assert_fields, assert_sound, capture_file, fields, objections, tshark};
@@ -159,7 +159,10 @@ fn an_exchange_of_the_dcf() {
         let (transmitter, receiver) = if number % 2 == 0 { (A, B) } else { (B, A) };
         let frame = Frame { kind, duration: Span::from_micros(duration), transmitter, receiver, damaged: false };
         let direction = if transmitter == B { Direction::Outbound } else { Direction::Inbound };
-        writer.packet_with(radio, number * 7_000_000, &on_the_air(&frame), Some(direction), &[]).expect("room");
+        let (time, bytes) = (number * 7_000_000, on_the_air(&frame));
+        let (length, direction) = (bytes.len(), Some(direction));
+        let record = Record { interface: radio, time, bytes: &bytes, length, direction, comments: &[] };
+        writer.record(&record).expect("room");
     }
     writer.finish().expect("room");
     assert_sound(&file);

@@ -34,7 +34,9 @@ fn blocks_are_laid_out_as_the_draft_says() {
     let interface = writer.add_interface("node 0", LinkType::RAW).expect("memory");
     let time = 0x1_0000_0002;
     let texts = comments(&["übrig"]);
-    writer.packet_with(interface, time, &[0x45, 1, 2], Some(Direction::Outbound), &texts).expect("memory");
+    let bytes = [0x45, 1, 2];
+    let direction = Some(Direction::Outbound);
+    writer.record(&Record { interface, time, bytes: &bytes, length: 5, direction, comments: &texts }).expect("memory");
     let bytes = writer.finish().expect("memory");
     let application = format!("Hopyard {}", env!("CARGO_PKG_VERSION"));
     let padded = application.len().next_multiple_of(4);
@@ -47,7 +49,7 @@ fn blocks_are_laid_out_as_the_draft_says() {
     let interface = hex("01000000 2c000000 6500 0000 00000000 0200 0600 6e6f64652030 0000 0900 0100 09000000 \
         0000 0000 2c000000");
     assert_eq!(bytes[section..section + 44], interface);
-    let packet = hex("06000000 3c000000 00000000 01000000 02000000 03000000 03000000 45010200 \
+    let packet = hex("06000000 3c000000 00000000 01000000 02000000 03000000 05000000 45010200 \
         0200 0400 02000000 0100 0600 c3bc62726967 0000 0000 0000 3c000000");
     assert_eq!(bytes[section + 44..], packet);
 }
@@ -122,6 +124,8 @@ fn what_the_format_cannot_express_is_refused_before_it_is_written() {
     assert_eq!(error.to_string(), "capture: expected a name of at most 65535 bytes, found 65536");
     let error = writer.packet(InterfaceId(1), 0, &[1], &[]).expect_err("of another writer");
     assert!(matches!(&error, CaptureError::Refused { .. }), "{error}");
+    let longer = Record { interface, time: 0, bytes: &[1, 2], length: 1, direction: None, comments: &[] };
+    assert!(matches!(writer.record(&longer), Err(CaptureError::Refused { .. })));
     assert_eq!(writer.blocks.get_ref().len(), before);
 }
 
