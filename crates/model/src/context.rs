@@ -300,7 +300,7 @@ pub struct Context {
     /// Whether somebody watches the run.
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
-    pub dropped: Vec<(NodeId, Packet, DropReason)>,
+    pub dropped: Vec<(Time, NodeId, Packet, DropReason)>,
 }
 
 impl Context {
@@ -406,7 +406,7 @@ impl Context {
             self.flow_drops[flow][reason as usize] += 1;
         }
         if self.is_watched {
-            self.dropped.push((node, packet, reason));
+            self.dropped.push((self.now, node, packet, reason));
         }
     }
 

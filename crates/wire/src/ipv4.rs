@@ -19,6 +19,8 @@ impl Protocol {
     pub const TCP: Self = Self(6);
     /// UDP (RFC 768).
     pub const UDP: Self = Self(17);
+    /// For experiments (RFC 3692).
+    pub const EXPERIMENT: Self = Self(253);
 }
 
 /// A header. Lengths and the checksum are computed.

@@ -1,6 +1,6 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Order, Queue, Streams, Time};
+use hopyard_engine::{Order, Queue, Span, Streams, Time};
 
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
@@ -111,6 +111,12 @@ impl AnyChannel {
     #[must_use]
     pub fn station(&self, station: usize) -> StationView<'_> {
         each!(self, channel => channel.station(station))
+    }
+
+    /// See [`Channel::preamble`].
+    #[must_use]
+    pub fn preamble(&self) -> Span {
+        each!(self, channel => channel.preamble())
     }
 
     /// See [`Channel::frames`].

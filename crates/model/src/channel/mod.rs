@@ -6,7 +6,7 @@
 mod any;
 
 use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Order, Queue, Rng, Streams, Time, Wakeup};
+use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time, Wakeup};
 
 pub use any::AnyChannel;
 
@@ -294,6 +294,12 @@ impl<M: Mac> Channel<M> {
     #[must_use]
     pub fn station(&self, station: usize) -> StationView<'_> {
         StationView { mac: self.macs[station].counters(), radio: &self.medium.radios()[station] }
+    }
+
+    /// The time that the preamble and the header of the physical layer take.
+    #[must_use]
+    pub fn preamble(&self) -> Span {
+        M::preamble(&self.shared)
     }
 
     /// The number of transmissions so far.

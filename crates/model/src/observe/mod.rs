@@ -4,9 +4,11 @@
 
 pub mod capture;
 mod flow;
+mod network;
 mod probe;
 mod results;
 
 pub use flow::FlowMeter;
+pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
 pub use probe::{FrameView, Probe, Reception};
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};

@@ -6,6 +6,7 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::network::NetworkView;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::frame::Header;
@@ -45,6 +46,9 @@ pub enum Reception {
 pub trait Probe: std::fmt::Debug + Sized {
     /// Whether it watches at all. If not, none of its functions is called.
     const WATCHES: bool = true;
+
+    /// The network is built, and nothing has happened in it yet.
+    fn on_start(&mut self, _network: &NetworkView<'_>) {}
 
     /// An interface begins to send a frame.
     fn on_sent(&mut self, _now: Time, _interface: InterfaceId, _frame: &FrameView<'_>) {}
@@ -93,6 +97,11 @@ impl Probe for () {
 /// Both watch.
 impl<A: Probe, B: Probe> Probe for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
+
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        self.0.on_start(network);
+        self.1.on_start(network);
+    }
 
     fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
         self.0.on_sent(now, interface, frame);

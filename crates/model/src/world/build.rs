@@ -233,6 +233,7 @@ impl<P: Probe> World<P> {
             failure: None,
         };
         world.watch_losses();
+        world.tell_network(spec);
         Ok(world)
     }
 }

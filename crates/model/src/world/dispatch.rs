@@ -152,6 +152,7 @@ impl<P: Probe> World<P> {
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
+        self.tell_drops();
     }
 
     /// IP passes a packet on: by the table, or as the routing protocol decides.
@@ -492,8 +493,8 @@ impl<P: Probe> World<P> {
     #[inline]
     pub(super) fn tell_drops(&mut self) {
         if P::WATCHES {
-            for (node, packet, reason) in self.cx.dropped.drain(..) {
-                self.probe.on_drop(self.cx.now, node, &packet, reason);
+            for (at, node, packet, reason) in self.cx.dropped.drain(..) {
+                self.probe.on_drop(at, node, &packet, reason);
             }
         }
     }

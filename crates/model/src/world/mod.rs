@@ -12,6 +12,7 @@ mod dispatch;
 mod flow;
 mod report;
 mod spec;
+mod view;
 mod wired_routes;
 
 use std::net::Ipv4Addr;

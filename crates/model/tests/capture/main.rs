@@ -3,6 +3,9 @@
 //! Each test writes a capture, and compares what tshark finds in it with what was put in. Without tshark these
 //! comparisons are left out, and the tests say so; `.ci/run` installs it.
 
+#[path = "../common/mod.rs"]
+mod common;
+mod probe;
 mod runs;
 mod samples;
 mod tshark;
@@ -54,7 +57,7 @@ fn every_sample() -> Vec<Sample> {
 fn on_the_air(frame: &Frame<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let signal = Some(Power::from_dbm(-64.0));
-    radiotap(Rate::from_bps(2_000_000), Frequency::new(2412e6), signal, frame.damaged).emit(&mut bytes);
+    radiotap(Rate::from_bps(2_000_000), Some(Frequency::new(2412e6)), signal, frame.damaged).emit(&mut bytes);
     frame.emit(&mut bytes).expect("it has an encoding");
     bytes
 }

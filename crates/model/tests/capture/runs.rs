@@ -14,14 +14,14 @@ use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{mac, radio, routing, traffic};
-use hopyard_wire::pcapng::{Direction, LinkType};
+use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
 use crate::tshark::{ERROR, capture_file, fields, objections};
 use crate::{address_of, create};
 
 /// A chain of four nodes. A TCP connection and datagrams go from one end to the other, from the time at which DSDV
 /// knows its routes. Four seconds later the last node goes away.
-fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut tcp::Params)) -> Spec {
+pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&mut tcp::Params)) -> Spec {
     let start = Time::ZERO + Span::from_secs(100);
     let leaves = Span::from_secs(104);
     let node = |number: u32| {
@@ -125,7 +125,7 @@ impl Encoder {
         let it = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let rate = Rate::from_bps(u64::from(frame.rate));
         let mut bytes = Vec::new();
-        radiotap(rate, Frequency::new(2412e6), signal, damaged).emit(&mut bytes);
+        radiotap(rate, Some(Frequency::new(2412e6)), signal, damaged).emit(&mut bytes);
         let before = bytes.len();
         it.emit(&mut bytes).expect("every frame has an encoding");
         self.sizes(frame, body.len(), bytes.len() - before);
@@ -237,7 +237,10 @@ fn a_radio_of_a_whole_run() {
     let mut writer = create(&file);
     let radio = writer.add_interface("node 1 radio", LinkType::IEEE802_11_RADIOTAP).expect("room");
     for frame in &seen {
-        writer.packet_with(radio, frame.time.nanos(), &frame.bytes, Some(frame.direction), &[]).expect("room");
+        let (bytes, direction) = (&frame.bytes, Some(frame.direction));
+        let (time, length) = (frame.time.nanos(), bytes.len());
+        let record = Record { interface: radio, time, bytes, length, direction, comments: &[] };
+        writer.record(&record).expect("room");
     }
     writer.finish().expect("room");
     // Wireshark warns of segments that were lost, and of the broken check sequences of collisions.

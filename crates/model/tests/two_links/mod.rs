@@ -385,6 +385,8 @@ pub fn read_reference(text: &str) -> Vec<Case> {
             rto: Span::ZERO,
             round_trip: None,
             duplicate_acks: 0,
+            recovering: false,
+            timeouts: 0,
             frozen: false,
             bandwidth: None,
             pacing_gap: Span::ZERO,

@@ -99,22 +99,25 @@ impl Frame<'_> {
     }
 }
 
-/// The radiotap header of a frame: its rate, the channel's frequency, and the power that was received; the transmitter
-/// receives none.
+/// The radiotap header of a frame: its rate, the channel's frequency if the propagation model has one, and the power
+/// that was received; the transmitter receives none.
 #[must_use]
-pub fn radiotap(rate: Rate, frequency: Frequency, signal: Option<Power>, damaged: bool) -> tap::Header {
-    let megahertz = (frequency.hertz() / 1e6).round() as u16;
-    let band = match megahertz {
-        2400..2500 => Channel::BAND_2GHZ,
-        4900..5900 => Channel::BAND_5GHZ,
-        _ => 0,
+pub fn radiotap(rate: Rate, frequency: Option<Frequency>, signal: Option<Power>, damaged: bool) -> tap::Header {
+    let channel = |frequency: Frequency| {
+        let megahertz = (frequency.hertz() / 1e6).round() as u16;
+        let band = match megahertz {
+            2400..2500 => Channel::BAND_2GHZ,
+            4900..5900 => Channel::BAND_5GHZ,
+            _ => 0,
+        };
+        // All rates of the DCF are those of 802.11b.
+        Channel { frequency: megahertz, flags: Channel::CCK | band }
     };
     tap::Header {
         has_check_sequence: true,
         bad_check_sequence: damaged,
         rate: u32::try_from(rate.bps()).ok().and_then(tap::Header::rate_of),
-        // All rates of the DCF are those of 802.11b.
-        channel: Some(Channel { frequency: megahertz, flags: Channel::CCK | band }),
+        channel: frequency.map(channel),
         signal: signal.map(|power| power.dbm().round() as i8),
         ..tap::Header::default()
     }
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn a_radio_knows_rate_frequency_and_power() {
         let header = |rate, frequency, dbm: Option<f64>| {
-            radiotap(Rate::from_bps(rate), Frequency::new(frequency), dbm.map(Power::from_dbm), false)
+            radiotap(Rate::from_bps(rate), Some(Frequency::new(frequency)), dbm.map(Power::from_dbm), false)
         };
         let at_2_ghz = header(5_500_000, 2412e6, Some(-81.6));
         assert_eq!((at_2_ghz.rate, at_2_ghz.signal), (Some(11), Some(-82)));
@@ -190,6 +193,7 @@ mod tests {
         assert_eq!((wavelan.channel, wavelan.signal), (Some(Channel { frequency: 914, flags: Channel::CCK }), None));
         // A station next to the transmitter, and one that receives nothing.
         assert_eq!([200.0, -500.0].map(|dbm| header(1, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
-        assert!(radiotap(Rate::from_bps(1_000_000), Frequency::new(914e6), None, true).bad_check_sequence);
+        let without = radiotap(Rate::from_bps(1_000_000), None, None, true);
+        assert_eq!((without.bad_check_sequence, without.channel), (true, None));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The simulator passes typed headers and lengths. [`packet`] gives the bytes that a real node would send for them: a
 //! whole IPv4 packet with correct lengths and checksums, or an ARP message. [`Frame`] puts them into an 802.11 frame.
+//! [`Capture`] is the probe that writes them to a file during a run.
 //!
 //! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`]
 //!   and
@@ -18,7 +19,10 @@
 //! requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header in
 //! segments that DSDV routes. `docs/wire-formats.md` has the table. [`size_note`] is a comment for the capture.
 
+mod comments;
 mod frame;
+mod options;
+mod probe;
 
 use std::net::Ipv4Addr;
 
@@ -27,6 +31,9 @@ use hopyard_wire::ipv4::{self, Protocol};
 use hopyard_wire::{HardwareAddress, WireError, arp, icmp, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
+pub use hopyard_wire::pcapng::CaptureError;
+pub use options::{Kind, Options};
+pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
 use crate::packet::{ArpMessage, Body, Carrier, FlowId, Packet, Place, Quote, TcpHeader, UdpHeader};

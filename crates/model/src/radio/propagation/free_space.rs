@@ -7,7 +7,7 @@ use hopyard_engine::units::{Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PathLoss, friis, positive};
+use super::{Carrier, PathLoss, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of free space.
@@ -35,6 +35,12 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         positive(&[("frequency", self.frequency.hertz())])
+    }
+}
+
+impl Carrier for Params {
+    fn frequency(&self) -> Option<Frequency> {
+        Some(self.frequency)
     }
 }
 

@@ -9,7 +9,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PathLoss, SHADOWING_LIMIT, friis, positive};
+use super::{Carrier, PathLoss, SHADOWING_LIMIT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of log-distance path loss.
@@ -54,6 +54,12 @@ impl params::Params for Params {
             return Err(Fault::new("sigma", format!("must not be negative, found {}", self.sigma)));
         }
         Ok(())
+    }
+}
+
+impl Carrier for Params {
+    fn frequency(&self) -> Option<Frequency> {
+        Some(self.frequency)
     }
 }
 

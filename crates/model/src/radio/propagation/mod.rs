@@ -45,10 +45,18 @@ pub trait PathLoss {
     }
 }
 
+/// The carrier of the signals, which a model's parameters may say.
+pub trait Carrier {
+    /// Its frequency, if the model depends on it.
+    fn frequency(&self) -> Option<Frequency> {
+        None
+    }
+}
+
 /// Makes the registry, and the enum that forwards to one of the models.
 ///
-/// A model's module holds `Params` and a type of the variant's name, which implements [`PathLoss`] and has
-/// `new(&Params)`.
+/// A model's module holds `Params`, which implements [`Carrier`], and a type of the variant's name, which implements
+/// [`PathLoss`] and has `new(&Params)`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         registry! { "propagation": $($name => $module::$variant, $summary;)+ }
@@ -64,6 +72,12 @@ macro_rules! models {
             #[must_use]
             pub fn channel(&self) -> Channel {
                 match self { $(Self::$variant(params) => Channel::$variant($module::$variant::new(params)),)+ }
+            }
+
+            /// The carrier's frequency, if the model depends on it.
+            #[must_use]
+            pub fn frequency(&self) -> Option<Frequency> {
+                match self { $(Self::$variant(params) => params.frequency(),)+ }
             }
         }
 

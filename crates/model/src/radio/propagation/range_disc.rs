@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PathLoss;
+use super::{Carrier, PathLoss};
 use crate::params::{self, NS2, RFC};
 
 /// A range disc has no parameters: the ranges are the radio's.
@@ -23,6 +23,8 @@ impl params::Params for Params {
         Self {}
     }
 }
+
+impl Carrier for Params {}
 
 /// The square of the distance at which half of the power is left, in m².
 const HALF_SQUARED: f64 = 1e10;

@@ -8,7 +8,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PathLoss, SPEED_OF_LIGHT, friis, positive};
+use super::{Carrier, PathLoss, SPEED_OF_LIGHT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of two-ray ground reflection.
@@ -39,6 +39,12 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         positive(&[("frequency", self.frequency.hertz()), ("antenna_height", self.antenna_height.metres())])
+    }
+}
+
+impl Carrier for Params {
+    fn frequency(&self) -> Option<Frequency> {
+        Some(self.frequency)
     }
 }
 

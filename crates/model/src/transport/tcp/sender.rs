@@ -32,6 +32,10 @@ pub struct SenderState {
     pub round_trip: Option<Span>,
     /// Duplicate acknowledgements in a row.
     pub duplicate_acks: u32,
+    /// Whether the sender repairs losses that it found without a timeout.
+    pub recovering: bool,
+    /// Timeouts since the last acknowledgement of new data.
+    pub timeouts: u32,
     /// Whether the sender is frozen.
     pub frozen: bool,
     /// The bandwidth that the congestion control estimates, in bytes per second, if it does.
@@ -602,6 +606,8 @@ impl TcpSender {
             rto: core.rtt.timeout(),
             round_trip: core.round_trip,
             duplicate_acks: core.duplicates,
+            recovering: core.recovering,
+            timeouts: core.timeouts_in_row,
             frozen: core.frozen.is_some(),
             bandwidth: self.control.bandwidth(),
             pacing_gap: self.control.pacing_gap(),

@@ -1,0 +1,70 @@
+//! What a capture holds.
+
+use std::collections::BTreeSet;
+
+use crate::address::NodeId;
+
+/// What is captured at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The frames that a radio sends or decodes, also those for other nodes.
+    Radio,
+    /// The frames that a radio receives in error.
+    Damaged,
+    /// The packets that enter and leave a wire.
+    Wire,
+    /// The packets that transport passes to IP, and those that IP passes to transport.
+    Host,
+    /// The packets that the node drops.
+    Drops,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::Radio, Self::Damaged, Self::Wire, Self::Host, Self::Drops];
+    /// The kinds that are captured unless others are chosen.
+    pub const USUAL: [Self; 3] = [Self::Radio, Self::Wire, Self::Drops];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Radio => "radio",
+            Self::Damaged => "damaged",
+            Self::Wire => "wire",
+            Self::Host => "host",
+            Self::Drops => "drops",
+        }
+    }
+}
+
+/// What a capture holds.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The nodes at which is captured; `None` for all.
+    pub nodes: Option<BTreeSet<NodeId>>,
+    /// What is captured there.
+    pub kinds: BTreeSet<Kind>,
+    /// Comments about the whole capture.
+    pub comments: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nodes: None, kinds: Kind::USUAL.into(), comments: Vec::new() }
+    }
+}
+
+impl Options {
+    /// Whether something is captured at a node.
+    #[must_use]
+    pub fn has_node(&self, node: NodeId) -> bool {
+        self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&node))
+    }
+
+    /// Whether a kind is captured.
+    #[must_use]
+    pub fn has(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+}

@@ -1,0 +1,284 @@
+//! The probe that writes captures: what its files hold, and that it changes nothing.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+use hopyard_model::address::NodeId;
+use hopyard_model::link::wired;
+use hopyard_model::mac;
+use hopyard_model::observe::Outcome;
+use hopyard_model::observe::capture::{Capture, Kind, Options};
+use hopyard_model::params::{Params as _, RFC};
+use hopyard_model::world::{Spec, Watch, WireSpec, World};
+
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
+use crate::runs;
+use crate::tshark::{ERROR, capture_file, fields, objections, tshark};
+
+fn options(nodes: &[u32], kinds: &[Kind]) -> Options {
+    let nodes = (!nodes.is_empty()).then(|| nodes.iter().map(|&node| NodeId(node)).collect());
+    Options { nodes, kinds: kinds.iter().copied().collect(), comments: vec!["a comment".to_owned()] }
+}
+
+/// Runs with a capture into a file of this name.
+pub fn captured(name: &str, spec: &Spec, nodes: &[u32], kinds: &[Kind]) -> (PathBuf, Outcome) {
+    let file = capture_file(name);
+    let probe = Capture::create(&file, options(nodes, kinds)).expect("a file");
+    let world = World::with_probe(spec, probe).expect("a world");
+    let (outcome, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+    assert!(probe.records() > 0, "{name}");
+    probe.finish().expect("room");
+    (file, outcome)
+}
+
+/// Two wires in a row: 10 Mb/s and 2 ms, then 0.8 Mb/s and 100 ms, as in the comparison with ns-2.
+pub fn wires(profile: &str) -> Spec {
+    let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
+    for node in &mut spec.nodes {
+        node.wireless = false;
+    }
+    for (number, (rate, delay)) in [(10.0, 2), (0.8, 100)].into_iter().enumerate() {
+        let ends = (NodeId(number as u32), NodeId(number as u32 + 1));
+        let delay = Span::from_millis(delay);
+        let params =
+            wired::Params { rate: mbps(rate), delay, queue_length: 1000, ..wired::Params::of_profile(profile) };
+        spec.wires.push(WireSpec { ends, params, network: None });
+    }
+    spec
+}
+
+#[test]
+fn a_capture_does_not_change_a_run() {
+    for (name, spec) in scenarios::all() {
+        let expected = run(&spec);
+        let probe = Capture::new(io::sink(), &name, options(&[], &Kind::ALL)).expect("room");
+        let world = World::with_probe(&spec, probe).expect("a world");
+        let (found, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        assert_eq!((found.digest, found.flows == expected.flows), (expected.digest, true), "{name}");
+        assert!(probe.records() >= found.frames, "{name}");
+        probe.finish().expect("room");
+    }
+}
+
+/// Checks that nothing in a capture is malformed. The analysis of TCP may have remarks about losses.
+fn assert_well_formed(file: &PathBuf) {
+    if let Some(found) = objections(file, ERROR) {
+        assert_eq!(found, [""; 0], "{}", file.display());
+    }
+}
+
+fn protocols(file: &PathBuf) -> Option<BTreeSet<String>> {
+    let lines = fields(file, &["frame.protocols"])?;
+    Some(lines.into_iter().flat_map(|line| line[0].split(':').map(str::to_owned).collect::<Vec<_>>()).collect())
+}
+
+#[test]
+fn routing_protocols_and_errors_in_whole_runs() {
+    for (protocol, others) in [("aodv", &["aodv", "icmp"][..]), ("dsdv", &["data"])] {
+        let mut spec = runs::chain(RFC, protocol, "elfn", |_| {});
+        let mac::Config::Dcf(dcf) = &mut spec.mac else { panic!("the MAC is DCF") };
+        dcf.rts_threshold = Bytes::new(500);
+        let kinds = [Kind::Radio, Kind::Host, Kind::Drops];
+        let (file, outcome) = captured(&format!("whole-{protocol}"), &spec, &[0, 1, 2], &kinds);
+        assert_eq!(outcome.digest, run(&spec).digest);
+        assert_well_formed(&file);
+        let Some(found) = protocols(&file) else { continue };
+        for protocol in ["wlan", "arp", "udp", "tcp", "sll"].iter().chain(others) {
+            assert!(found.contains(*protocol), "no {protocol} in {found:?}");
+        }
+    }
+}
+
+#[test]
+fn slotted_access_in_a_whole_run() {
+    let mut spec = network(RFC, "static", &chain(3, 200.0));
+    spec.mac = mac::Config::of_profile("tdma", RFC).expect("a MAC");
+    add_tcp(&mut spec, 0, 2, RFC, "newreno", |_| {});
+    add_cbr(&mut spec, 2, 0, 300, Span::from_millis(200));
+    spec.duration = Span::from_secs(10);
+    let (file, _) = captured("whole-tdma", &spec, &[], &Kind::USUAL);
+    assert_well_formed(&file);
+    let Some(found) = fields(&file, &["wlan.duration", "frame.protocols"]) else { return };
+    assert!(found.len() > 100 && found.iter().all(|line| line[0] == "0"));
+}
+
+#[test]
+fn wires_and_radios_in_a_whole_run() {
+    let mut spec = scenarios::wired();
+    spec.duration = Span::from_secs(4);
+    let (file, _) = captured("whole-wired", &spec, &[], &Kind::USUAL);
+    assert_well_formed(&file);
+    let Some(found) = fields(&file, &["frame.interface_name", "frame.encap_type", "ip.src", "frame.comment"]) else {
+        return;
+    };
+    let names: BTreeSet<(&str, &str)> = found.iter().map(|line| (line[0].as_str(), line[1].as_str())).collect();
+    // Wireshark's numbers of the types: 7 raw IP, 23 radiotap, 25 Linux cooked.
+    let expected = [
+        ("node 0 drops", "25"),
+        ("node 0 wire to 1", "7"),
+        ("node 1 drops", "25"),
+        ("node 1 radio", "23"),
+        ("node 1 wire to 0", "7"),
+        ("node 2 radio", "23"),
+        ("node 3 radio", "23"),
+    ];
+    assert_eq!(names, expected.into());
+    // The wire's addresses are those of its own network.
+    assert!(found.iter().any(|line| line[0] == "node 0 wire to 1" && line[2] == "192.168.0.1"));
+    let lost: Vec<_> = found.iter().filter(|line| line[3].contains("dropped: scripted_loss")).collect();
+    assert!(!lost.is_empty() && lost.iter().all(|line| line[0].ends_with("drops")), "{lost:?}");
+}
+
+#[test]
+fn a_radio_hears_the_frames_for_others() {
+    let mut spec = network(RFC, "static", &chain(4, 200.0));
+    add_cbr(&mut spec, 0, 3, 100, Span::from_millis(100));
+    spec.duration = Span::from_secs(2);
+    let (file, _) = captured("promiscuous", &spec, &[1], &[Kind::Radio]);
+    let Some(found) = fields(&file, &["wlan.sa", "wlan.da", "frame.packet_flags_direction"]) else { return };
+    let station = |node: u32| format!("02:00:00:00:00:{:02x}", node + 1);
+    let between = |from, to, direction: &str| {
+        let wanted = [station(from), station(to), direction.to_owned()];
+        found.iter().filter(|line| **line == wanted).count()
+    };
+    let (inbound, outbound) = ("0x00000001", "0x00000002");
+    assert!(between(0, 1, inbound) > 10 && between(1, 2, outbound) > 10, "{found:?}");
+    assert!(between(2, 3, inbound) > 10, "the frames that node 2 passes on");
+    assert_eq!(between(2, 3, outbound) + between(0, 1, outbound), 0);
+}
+
+#[test]
+fn frames_received_in_error_are_captured_if_they_are_wanted() {
+    let mut spec = scenarios::bit_errors();
+    spec.duration = Span::from_secs(2);
+    let (file, outcome) = captured("damaged-frames", &spec, &[5], &[Kind::Radio, Kind::Damaged]);
+    let node = &outcome.nodes[5];
+    let Some(found) = fields(&file, &["wlan.fcs.status", "radiotap.flags.badfcs"]) else { return };
+    let bad = found.iter().filter(|line| line[0] == "0").count();
+    assert!(bad > 10 && bad as u64 <= node.collisions + node.bit_errors, "{bad} of {node:?}");
+    assert!(found.iter().all(|line| (line[0] == "0") == (line[1] == "1")));
+    let (file, _) = captured("sound-frames", &spec, &[5], &[Kind::Radio]);
+    let sound = fields(&file, &["wlan.fcs.status"]).expect("it ran before");
+    assert_eq!(sound.len(), found.len() - bad);
+    assert!(sound.iter().all(|line| line[0] == "1"));
+}
+
+#[test]
+fn every_drop_is_visible_with_its_reason() {
+    let mut spec = runs::chain(RFC, "aodv", "newreno", |tcp| tcp.window = 100);
+    spec.link.queue_length = 5;
+    let (file, outcome) = captured("drops", &spec, &[], &[Kind::Drops]);
+    assert_well_formed(&file);
+    let total: u64 = outcome.drops.iter().map(|row| row.count).sum();
+    let Some(found) = fields(&file, &["frame.interface_name", "frame.comment", "frame.cap_len", "frame.len"]) else {
+        return;
+    };
+    assert_eq!(found.len() as u64, total);
+    for row in &outcome.drops {
+        let begins = format!("dropped: {} at node {}", row.reason, row.node);
+        let at = format!("node {} drops", row.node);
+        let same = outcome.drops.iter().filter(|it| (it.node, it.reason) == (row.node, row.reason));
+        let count = found.iter().filter(|line| {
+            let rest = line[1].strip_prefix(&begins);
+            line[0] == at && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
+        });
+        assert_eq!(count.count() as u64, same.map(|it| it.count).sum::<u64>(), "{row:?}");
+    }
+    assert!(outcome.drops.iter().any(|row| row.reason == "queue_full" && row.kind == "data"), "{:?}", outcome.drops);
+    // Of a segment the IP header and eight bytes are captured, of its whole length.
+    assert!(found.iter().any(|line| line[1].contains(" seq ") && line[2] == "44" && line[3] == "1528"), "{found:?}");
+}
+
+#[test]
+fn segments_have_the_state_of_their_sender_where_they_leave_it() {
+    let mut spec = wires(RFC);
+    spec.wires[1].params.losses.segments = vec![20];
+    add_tcp(&mut spec, 0, 2, RFC, "newreno", |_| {});
+    spec.duration = Span::from_secs(4);
+    let (file, outcome) = captured("states", &spec, &[], &[Kind::Wire, Kind::Host]);
+    let names = ["frame.interface_name", "tcp.len", "frame.comment", "frame.packet_flags_direction"];
+    let Some(found) = fields(&file, &names) else { return };
+    let mut again = [0, 0];
+    for line in &found {
+        let leaves = ["node 0 wire to 1", "node 0 host"].iter().position(|name| line[0] == *name);
+        let leaves = leaves.filter(|_| line[3] == "0x00000002");
+        assert_eq!(line[2].contains("tcp: cwnd:"), leaves.is_some(), "{line:?}");
+        if let Some(place) = leaves {
+            again[place] += u64::from(line[2].ends_with("retransmission"));
+        }
+    }
+    assert_eq!((again, outcome.flows[0].retransmissions), ([1, 1], 1));
+    assert!(found.iter().any(|line| line[2].contains("state:recovery")));
+    let last = found.iter().rfind(|line| line[0] == "node 0 host" && line[2].contains("srtt")).expect("a segment");
+    let srtt = last[2].split("srtt:").nth(1).and_then(|rest| rest.split("ms").next()).expect("it is there");
+    assert!(srtt.parse::<f64>().expect("a number") > 204.0, "{last:?}");
+}
+
+#[test]
+fn the_section_has_the_comments_about_the_whole() {
+    let mut spec = network(RFC, "static", &chain(2, 100.0));
+    add_cbr(&mut spec, 0, 1, 100, Span::from_millis(100));
+    spec.duration = Span::from_secs(1);
+    let (file, _) = captured("section", &spec, &[], &Kind::USUAL);
+    let bytes = std::fs::read(&file).expect("it was written");
+    assert!(bytes[..200].windows(9).any(|text| text == b"a comment"));
+    // The other packets of the run are of the radios: the file has no other interface.
+    let Some(found) = fields(&file, &["frame.interface_id", "frame.time_epoch"]) else { return };
+    let ids: BTreeSet<&str> = found.iter().map(|line| line[0].as_str()).collect();
+    assert_eq!(ids, ["0", "2"].into());
+    let times: Vec<f64> = found.iter().map(|line| line[1].parse().expect("a time")).collect();
+    assert!(times.is_sorted() && times.last() < Some(&1.0));
+    assert!(tshark(&file, &["-q", "-z", "io,phs"]).is_some_and(|text| text.contains("wlan")));
+}
+
+/// Times are in order in a run of fifty moving nodes too, where drops are told after what they belong to.
+#[test]
+fn records_are_in_the_order_of_their_times() {
+    let mut spec = scenarios::moving(RFC, "aodv");
+    spec.duration = Span::from_secs(3);
+    let (file, _) = captured("order", &spec, &[], &[Kind::Radio, Kind::Drops, Kind::Host]);
+    let Some(found) = fields(&file, &["frame.time_epoch"]) else { return };
+    let nanos = |text: &str| text.split_once('.').map(|(seconds, rest)| format!("{seconds:0>6}{rest}"));
+    let times: Vec<_> = found.iter().map(|line| nanos(&line[0]).expect("a time")).collect();
+    assert!(times.len() > 10_000, "{}", times.len());
+    let late = times.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    assert_eq!(late, 0, "of {}", times.len());
+}
+
+/// A sink that takes so many bytes.
+#[derive(Debug)]
+struct Full(usize);
+
+impl io::Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_capture_and_not_the_run() {
+    let spec = scenarios::wired();
+    let expected = run(&spec);
+    for room in [300, 10_000] {
+        let probe =
+            Capture::new(Full(room), "disk/a.pcapng", options(&[], &Kind::USUAL)).expect("room for the section");
+        let world = World::with_probe(&spec, probe).expect("a world");
+        let (found, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        assert_eq!(found.digest, expected.digest);
+        assert!(probe.records() < 100);
+        let error = probe.finish().expect_err("it was full");
+        assert!(error.to_string().starts_with("disk/a.pcapng: cannot write the capture"), "{error}");
+    }
+}
