@@ -3,12 +3,16 @@
 //! Each test writes a capture, and compares what tshark finds in it with what was put in. Without tshark these
 //! comparisons are left out, and the tests say so; `.ci/run` installs it.
 
+mod analysis;
 #[path = "../common/mod.rs"]
 mod common;
 mod probe;
 mod runs;
 mod samples;
 mod tshark;
+#[path = "../two_links/mod.rs"]
+#[allow(dead_code, reason = "the configurations of the comparison with ns-2 are used")]
+mod two_links;
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 
-use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
-use hopyard_model::address::NodeId;
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::{Address, NodeId};
+use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
 use hopyard_model::mac;
-use hopyard_model::observe::Outcome;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
+use hopyard_model::observe::{AttachmentView, InterfaceView, NetworkView, Outcome, Probe as _};
+use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
 use hopyard_model::params::{Params as _, RFC};
+use hopyard_model::routing::dsdv;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
 
 use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
@@ -64,13 +68,13 @@ fn a_capture_does_not_change_a_run() {
 }
 
 /// Checks that nothing in a capture is malformed. The analysis of TCP may have remarks about losses.
-fn assert_well_formed(file: &PathBuf) {
+fn assert_well_formed(file: &Path) {
     if let Some(found) = objections(file, ERROR) {
         assert_eq!(found, [""; 0], "{}", file.display());
     }
 }
 
-fn protocols(file: &PathBuf) -> Option<BTreeSet<String>> {
+fn protocols(file: &Path) -> Option<BTreeSet<String>> {
     let lines = fields(file, &["frame.protocols"])?;
     Some(lines.into_iter().flat_map(|line| line[0].split(':').map(str::to_owned).collect::<Vec<_>>()).collect())
 }
@@ -281,4 +285,33 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
         let error = probe.finish().expect_err("it was full");
         assert!(error.to_string().starts_with("disk/a.pcapng: cannot write the capture"), "{error}");
     }
+}
+
+/// DSDV's updates have 12 bytes for each node, so that the largest fit into no IP packet.
+#[test]
+fn a_packet_without_an_encoding_is_named() {
+    let file = capture_file("no-encoding");
+    let mut probe = Capture::create(&file, options(&[], &[Kind::Drops])).expect("a file");
+    let interface =
+        InterfaceView { node: NodeId(0), address: Ipv4Addr::new(10, 0, 0, 1), attachment: AttachmentView::Nothing };
+    probe.on_start(&NetworkView { nodes: 1, interfaces: &[interface], flows: &[] });
+    let advertisement = |n| dsdv::Advertisement { destination: Address(n), metric: 1, sequence: 2 };
+    let update = dsdv::Update { full: true, advertisements: (0..6000).map(advertisement).collect() };
+    let packet = Packet {
+        created: Time::ZERO,
+        source: Address(0),
+        destination: Address::BROADCAST,
+        flow: FlowId::NONE,
+        size: 72_028,
+        ttl: 1,
+        hops: 0,
+        body: Body::Routing(RoutingMessage::new(update)),
+    };
+    probe.on_drop(Time::ZERO, NodeId(0), &packet, DropReason::QueueFull);
+    probe.finish().expect("room");
+    assert_well_formed(&file);
+    let Some(found) = fields(&file, &["ip.proto", "ip.src", "frame.comment"]) else { return };
+    let [line] = &found[..] else { panic!("one packet: {found:?}") };
+    assert_eq!(line[..2], ["253", "10.0.0.1"]);
+    assert!(line[2].starts_with("dropped: queue_full at node 0, DSDV,not captured: "), "{line:?}");
 }
