@@ -21,7 +21,7 @@ impl<P: Probe> World<P> {
         let attachment = match &it.attachment {
             Attachment::Radio { channel, .. } => AttachmentView::Radio {
                 channel: channel.0,
-                frequency: spec.propagation.frequency(),
+                frequency: spec.channels[channel.index()].propagation.frequency(),
                 preamble: self.channels[channel.index()].preamble(),
             },
             Attachment::Wire { wire, direction } => {

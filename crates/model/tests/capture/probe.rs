@@ -18,7 +18,7 @@ use hopyard_model::params::{Params as _, RFC};
 use hopyard_model::routing::dsdv;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
 
-use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
+use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, with_dcf};
 use crate::runs;
 use crate::tshark::{ERROR, capture_file, fields, objections, tshark};
 
@@ -42,7 +42,7 @@ pub fn captured(name: &str, spec: &Spec, nodes: &[u32], kinds: &[Kind]) -> (Path
 pub fn wires(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
     for node in &mut spec.nodes {
-        node.wireless = false;
+        node.radios.clear();
     }
     for (number, (rate, delay)) in [(10.0, 2), (0.8, 100)].into_iter().enumerate() {
         let ends = (NodeId(number as u32), NodeId(number as u32 + 1));
@@ -83,8 +83,7 @@ fn protocols(file: &Path) -> Option<BTreeSet<String>> {
 fn routing_protocols_and_errors_in_whole_runs() {
     for (protocol, others) in [("aodv", &["aodv", "icmp"][..]), ("dsdv", &["data"])] {
         let mut spec = runs::chain(RFC, protocol, "elfn", |_| {});
-        let mac::Config::Dcf(dcf) = &mut spec.mac else { panic!("the MAC is DCF") };
-        dcf.rts_threshold = Bytes::new(500);
+        with_dcf(&mut spec, |dcf| dcf.rts_threshold = Bytes::new(500));
         let kinds = [Kind::Radio, Kind::Host, Kind::Drops];
         let (file, outcome) = captured(&format!("whole-{protocol}"), &spec, &[0, 1, 2], &kinds);
         assert_eq!(outcome.digest, run(&spec).digest);
@@ -99,7 +98,7 @@ fn routing_protocols_and_errors_in_whole_runs() {
 #[test]
 fn slotted_access_in_a_whole_run() {
     let mut spec = network(RFC, "static", &chain(3, 200.0));
-    spec.mac = mac::Config::of_profile("tdma", RFC).expect("a MAC");
+    spec.channels[0].mac = mac::Config::of_profile("tdma", RFC).expect("a MAC");
     add_tcp(&mut spec, 0, 2, RFC, "newreno", |_| {});
     add_cbr(&mut spec, 2, 0, 300, Span::from_millis(200));
     spec.duration = Span::from_secs(10);
@@ -314,4 +313,46 @@ fn a_packet_without_an_encoding_is_named() {
     let [line] = &found[..] else { panic!("one packet: {found:?}") };
     assert_eq!(line[..2], ["253", "10.0.0.1"]);
     assert!(line[2].starts_with("dropped: queue_full at node 0, DSDV,not captured: "), "{line:?}");
+}
+
+#[test]
+fn interfaces_have_names() {
+    let mut spec = network(RFC, "static", &chain(3, 100.0));
+    spec.channels.push(spec.channels[0].clone());
+    spec.nodes[1].radios = vec![0, 1];
+    spec.nodes[2].radios = vec![1];
+    for _ in 0..2 {
+        let params = wired::Params::of_profile(RFC);
+        spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(2)), params, network: None });
+    }
+    let names = |nodes: &[u32], kinds: &[Kind]| {
+        let probe = Capture::new(Vec::new(), "memory", options(nodes, kinds)).expect("memory");
+        let world = World::with_probe(&spec, probe).expect("a world");
+        let (_, probe) = world.run_watched(&Watch::default()).expect("packets add up");
+        let bytes = probe.finish().expect("memory");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // Each name is followed by zeros, or by the next option.
+        let names = text.match_indices("node ").map(|(at, _)| text[at..].split(['\0', '\t']).next().map(str::to_owned));
+        names.flatten().collect::<Vec<_>>()
+    };
+    let all = names(&[], &Kind::ALL);
+    let expected = [
+        "node 0 radio",
+        "node 0 wire to 2",
+        "node 0 wire to 2 (2)",
+        "node 0 host",
+        "node 0 drops",
+        "node 1 radio",
+        "node 1 radio on channel 1",
+        "node 1 host",
+        "node 1 drops",
+        "node 2 radio on channel 1",
+        "node 2 wire to 0",
+        "node 2 wire to 0 (2)",
+        "node 2 host",
+        "node 2 drops",
+    ];
+    assert_eq!(all, expected);
+    assert_eq!(names(&[1], &[Kind::Damaged]), ["node 1 radio", "node 1 radio on channel 1"]);
+    assert_eq!(names(&[0, 2], &[Kind::Host]), ["node 0 host", "node 2 host"]);
 }

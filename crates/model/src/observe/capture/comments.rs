@@ -56,7 +56,7 @@ pub fn of_drop(node: NodeId, packet: &Packet, reason: DropReason) -> String {
             let (seq, len, ack) = (header.seq, header.len, header.ack);
             write!(text, ", flow {} seq {seq} len {len} ack {ack}", packet.flow.0)
         }
-        Body::Routing(message) => write!(text, ", {}", message.kind()),
+        Body::Routing(message) | Body::Control { message, .. } => write!(text, ", {}", message.kind()),
         _ if packet.flow != FlowId::NONE => write!(text, ", flow {}", packet.flow.0),
         _ => Ok(()),
     };

@@ -151,8 +151,9 @@ impl<W: io::Write> Capture<W> {
         let mut names: BTreeMap<String, u32> = BTreeMap::new();
         for &interface in own {
             let (kinds, link_type, what): (&[Kind], _, _) = match network.interfaces[interface].attachment {
-                AttachmentView::Radio { .. } => {
-                    (&[Kind::Radio, Kind::Damaged], LinkType::IEEE802_11_RADIOTAP, "radio".to_owned())
+                AttachmentView::Radio { channel, .. } => {
+                    let what = if channel == 0 { "radio".to_owned() } else { format!("radio on channel {channel}") };
+                    (&[Kind::Radio, Kind::Damaged], LinkType::IEEE802_11_RADIOTAP, what)
                 }
                 AttachmentView::Wire { peer } => (&[Kind::Wire], LinkType::RAW, format!("wire to {peer}")),
                 AttachmentView::Nothing => continue,
