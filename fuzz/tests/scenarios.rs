@@ -24,6 +24,7 @@ const WORDS: &[&str] = &[
     "[flows]",
     "[[wire]]",
     "[mobility.random_waypoint]",
+    "[movement.group]\nleader = 0",
     "[radio]",
     "[tcp.vegas]",
     "\"2 Mbps\"",

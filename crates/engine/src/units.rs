@@ -93,9 +93,9 @@ macro_rules! as_text {
     };
 }
 
-/// Declares a non-negative quantity held as `f64` in its base unit.
+/// Declares a quantity held as `f64` in its base unit.
 macro_rules! quantity {
-    ($(#[$doc:meta])* $type:ident, $base:ident, up to $most:literal, $expected:literal, $example:literal,
+    ($(#[$doc:meta])* $type:ident, $base:ident, $least:literal to $most:literal, $expected:literal, $example:literal,
      [$(($unit:literal, $factor:expr)),+]) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
@@ -121,10 +121,11 @@ macro_rules! quantity {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let value = scaled(text, $expected, Self::UNITS)?;
-                if !(0.0..=$most).contains(&value) {
+                if !($least..=$most).contains(&value) {
                     return Err(UnitError { expected: $expected, found: text.to_owned() });
                 }
-                Ok(Self(value))
+                // The sum with zero is zero for "-0 m" too.
+                Ok(Self(value + 0.0))
             }
         }
 
@@ -140,17 +141,22 @@ macro_rules! quantity {
 
 quantity!(
     /// A length in metres.
-    Distance, metres, up to 1e9, "a distance such as \"250 m\", up to 1e9 m", "250 m",
+    Distance, metres, 0.0 to 1e9, "a distance such as \"250 m\", up to 1e9 m", "250 m",
+    [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("km", 1e3)]
+);
+quantity!(
+    /// A position along an axis, or a distance with its direction along it, in metres.
+    Coordinate, metres, -1e9 to 1e9, "a distance along an axis such as \"-50 m\", within 1e9 m of zero", "-50 m",
     [("m", 1.0), ("mm", 1e-3), ("cm", 1e-2), ("km", 1e3)]
 );
 quantity!(
     /// A speed in metres per second.
-    Speed, metres_per_second, up to 3e8, "a speed such as \"10 m/s\", up to 3e8 m/s", "10 m/s",
+    Speed, metres_per_second, 0.0 to 3e8, "a speed such as \"10 m/s\", up to 3e8 m/s", "10 m/s",
     [("m/s", 1.0), ("km/h", 1.0 / 3.6)]
 );
 quantity!(
     /// A frequency in hertz.
-    Frequency, hertz, up to 1e15, "a frequency such as \"914 MHz\", up to 1e15 Hz", "914 MHz",
+    Frequency, hertz, 0.0 to 1e15, "a frequency such as \"914 MHz\", up to 1e15 Hz", "914 MHz",
     [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)]
 );
 
@@ -382,6 +388,8 @@ mod tests {
         assert_eq!("2 Mbps".parse(), Ok(Rate::from_bps(2_000_000)));
         assert_eq!("5.5Mbps".parse(), Ok(Rate::from_bps(5_500_000)));
         assert_eq!("250 m".parse(), Ok(Distance::new(250.0)));
+        assert_eq!("-2.5 km".parse(), Ok(Coordinate::new(-2500.0)));
+        assert_eq!("-0 m".parse::<Coordinate>().map(|zero| zero.to_string()).as_deref(), Ok("0 m"));
         assert_eq!("10 ms".parse(), Ok(Span::from_millis(10)));
         assert_eq!("1e3 us".parse(), Ok(Span::from_millis(1)));
         assert_eq!("0 s".parse(), Ok(Span::ZERO));
@@ -435,6 +443,7 @@ mod tests {
         assert!("-5 ms".parse::<Span>().is_err());
         assert!("1.5 B".parse::<Bytes>().is_err());
         assert!("-250 m".parse::<Distance>().is_err());
+        assert!("-2e9 m".parse::<Coordinate>().is_err());
     }
 
     #[test]
@@ -449,6 +458,8 @@ mod tests {
         for metres in [1_001.0, 1_234.567, 4_999.3, 0.1, 250.0] {
             let distance = Distance::new(metres);
             assert_eq!(distance.to_string().parse(), Ok(distance), "{distance}");
+            let coordinate = Coordinate::new(-metres);
+            assert_eq!(coordinate.to_string().parse(), Ok(coordinate), "{coordinate}");
         }
         let power = Power::from_watts(0.281_838_15);
         assert_eq!(power.to_string().parse(), Ok(power));

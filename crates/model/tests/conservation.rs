@@ -6,7 +6,7 @@ use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::mobility::{self, random_waypoint};
+use hopyard_model::mobility::{self, group, random_waypoint};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
@@ -105,7 +105,7 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
 /// Any small network: a few nodes in a square of 700 m, stationary or very fast, some of them wired.
 fn spec() -> impl Strategy<Value = Spec> {
     let ground = (select(&PROFILES[..]), prop::collection::vec((0.0..700.0_f64, 0.0..700.0_f64), 2..9), any::<u64>());
-    let protocols = (names(routing::MODELS), prop::option::of(10.0..300.0_f64));
+    let protocols = (names(routing::MODELS), prop::option::of(10.0..300.0_f64), any::<bool>());
     let radio = (
         select(&[Reception::Threshold, Reception::Ns2, Reception::Sinr][..]),
         names(propagation::MODELS),
@@ -118,7 +118,7 @@ fn spec() -> impl Strategy<Value = Spec> {
     (ground, protocols, radio, narrow, wires, observed).prop_map(
         |(
             (profile, places, seed),
-            (routing, speed),
+            (routing, speed, grouped),
             (reception, propagation, rate, rts_threshold),
             (ttl, queue, hold, resolve),
             wires,
@@ -149,6 +149,13 @@ fn spec() -> impl Strategy<Value = Spec> {
                 };
                 for node in spec.nodes.iter_mut().skip(1) {
                     node.mobility = mobility::Config::RandomWaypoint(movement.clone());
+                }
+            }
+            if grouped {
+                for node in spec.nodes.iter_mut().skip(2).step_by(2) {
+                    let leader = group::Leader::Node(1);
+                    node.mobility =
+                        mobility::Config::Group(group::Params { leader, ..group::Params::of_profile(profile) });
                 }
             }
             let nodes = spec.nodes.len() as u32;

@@ -14,7 +14,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::link::{Limit, RoutingPackets};
 use hopyard_model::mobility::files::{Movements, Reading};
-use hopyard_model::mobility::{self, random_waypoint, waypoints};
+use hopyard_model::mobility::{self, Position, group, random_waypoint, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
@@ -155,6 +155,31 @@ fn movement() {
                     speed_max: Speed::new(60.0),
                     ..params
                 }),
+                mobility::Config::Group(params) => {
+                    // The leader has no radio.
+                    let mut leader = spec.nodes[2].clone();
+                    leader.radios.clear();
+                    leader.start = Position { x: 0.0, y: 50.0 };
+                    leader.mobility = mobility::Config::Waypoints(waypoints::Params {
+                        track: Vec::new(),
+                        orders: vec![
+                            waypoints::Order {
+                                at: Span::from_secs(3),
+                                x: metres(0.0),
+                                y: metres(450.0),
+                                speed: Speed::new(100.0),
+                            },
+                            waypoints::Order {
+                                at: Span::from_secs(7),
+                                x: metres(0.0),
+                                y: metres(50.0),
+                                speed: Speed::new(200.0),
+                            },
+                        ],
+                    });
+                    spec.nodes.push(leader);
+                    mobility::Config::Group(group::Params { leader: group::Leader::Node(3), ..params })
+                }
                 other => other,
             };
             spec.nodes[2].mobility = config;

@@ -1,5 +1,8 @@
 //! Positions, and legs: straight lines at constant speed.
 
+use std::fmt;
+use std::ops::{Add, Sub};
+
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
@@ -19,6 +22,22 @@ impl Position {
     pub fn distance(self, other: Self) -> f64 {
         let (dx, dy) = (other.x - self.x, other.y - self.y);
         libm::sqrt(dx * dx + dy * dy)
+    }
+}
+
+/// A position and an offset.
+impl Add for Position {
+    type Output = Self;
+    fn add(self, offset: Self) -> Self {
+        Self { x: self.x + offset.x, y: self.y + offset.y }
+    }
+}
+
+/// The offset of a position from another.
+impl Sub for Position {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { x: self.x - other.x, y: self.y - other.y }
     }
 }
 
@@ -74,7 +93,7 @@ impl Leg {
 
 /// A model of one node's movement.
 #[enum_dispatch]
-pub trait Mobility {
+pub trait Mobility: fmt::Debug + Send {
     /// The next leg; it starts when and where the last one ended, and the first starts at time zero.
     /// Not called again after a leg that lasts for ever.
     fn next_leg(&mut self) -> Leg;

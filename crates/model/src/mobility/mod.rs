@@ -4,6 +4,7 @@
 //! is one event for each leg, and none for the steps within it.
 
 pub mod files;
+pub mod group;
 mod leg;
 pub mod movement_file;
 pub mod random_waypoint;
@@ -12,39 +13,71 @@ pub mod stationary;
 pub mod waypoints;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::Rng;
+use hopyard_engine::units::Distance;
 
 pub use self::files::Movements;
 pub use self::leg::{Leg, Mobility, Position};
-pub use self::spec::{BuildError, Spec};
+pub use self::spec::{BuildError, Configured, Facts, Membership, Nodes, Spec};
 use crate::address::NodeId;
 use crate::registry;
 
 /// Defines the registry of movement models, and the enum that holds one of them.
 ///
-/// A model's module holds `Params` and a type of the variant's name, which implements [`Mobility`] and has
-/// `build(&Params, NodeId, &Spec, Rng) -> Result<Self, BuildError>`.
+/// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
+/// [`Mobility`] and has `build(&Params, NodeId, &Nodes) -> Result<Self, BuildError>`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         registry! { "mobility": $($name => $module::$variant, $summary;)+ }
 
         impl Config {
-            /// The movement of `node`; a model that draws takes `rng`, the node's own stream for movement.
+            /// The movement of `node`, which is one of `nodes` and has these parameters.
             ///
             /// # Errors
-            /// When a movement file is missing, or has no such node.
-            pub fn build(&self, node: NodeId, spec: &Spec<'_>, rng: Rng) -> Result<Model, BuildError> {
+            /// When a movement file is missing or has no such node, or a group has no leader.
+            pub fn build(&self, node: NodeId, nodes: &Nodes<'_>) -> Result<Model, BuildError> {
                 match self {
-                    $(Self::$variant(params) => {
-                        $module::$variant::build(params, node, spec, rng).map(Model::$variant)
-                    })+
+                    $(Self::$variant(params) => $module::$variant::build(params, node, nodes).map(Model::$variant),)+
                 }
+            }
+
+            /// Whether the model has start positions of its own ([`Facts::OWN_START`]).
+            #[must_use]
+            pub const fn has_own_start(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::OWN_START,)+ }
+            }
+
+            /// Whether nodes stay where the scenario places them ([`Facts::STATIONARY`]).
+            #[must_use]
+            pub const fn is_stationary(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::STATIONARY,)+ }
+            }
+
+            /// Whether the model reads a movement file ([`Facts::READS_FILE`]).
+            #[must_use]
+            pub const fn reads_file(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::READS_FILE,)+ }
+            }
+
+            /// The area in which destinations are drawn ([`Facts::area`]).
+            #[must_use]
+            pub fn area(&self) -> Option<[Distance; 2]> {
+                match self { $(Self::$variant(params) => params.area(),)+ }
+            }
+        }
+
+        impl Configured for Config {
+            fn movement(&self, node: NodeId, nodes: &Nodes<'_>) -> Result<Box<dyn Mobility>, BuildError> {
+                self.build(node, nodes).map(|model| Box::new(model) as Box<dyn Mobility>)
+            }
+
+            fn membership(&self) -> Option<Membership> {
+                match self { $(Self::$variant(params) => params.membership(),)+ }
             }
         }
 
         /// The movement of one node under any model.
         #[enum_dispatch(Mobility)]
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
         }
@@ -58,6 +91,7 @@ models! {
         "Nodes move to random destinations, with pauses (Johnson and Maltz 1996; Navidi and Camp 2004).";
     "movement_file" => movement_file::MovementFile,
         "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
+    "group" => group::Group, "Nodes follow a leader at fixed offsets.";
 }
 
 #[cfg(test)]
@@ -71,17 +105,26 @@ mod tests {
     fn every_model_is_built_from_its_defaults_and_starts_at_time_zero() {
         let file = Movements::read("scene", b"$node_(0) set X_ 3\n$node_(0) set Y_ 4\n", &files::Reading::default());
         let file = file.expect("a movement file");
-        let spec = Spec { start: Position { x: 3.0, y: 4.0 }, movements: Some(&file) };
+        let start = Position { x: 3.0, y: 4.0 };
+        let leader = Config::of_profile("stationary", "rfc").expect("a model");
+        let leader = Spec { model: &leader, start: Position::default(), movements: None };
         for model in MODELS {
-            let config = Config::read(model.name, &(model.defaults)("rfc")).expect("defaults are possible");
+            let mut values = (model.defaults)("rfc");
+            if let Ok(config) = Config::read(model.name, &values)
+                && config.membership().is_some()
+            {
+                values["leader"] = 1.into();
+            }
+            let config = Config::read(model.name, &values).expect("defaults are possible");
             assert_eq!(config.name(), model.name);
-            let leg = config
-                .build(NodeId(0), &spec, Streams::new(1, 0).node(0, "mobility"))
+            let specs = [Spec { model: &config, start, movements: Some(&file) }, leader];
+            let leg = Nodes { specs: &specs, streams: Streams::new(1, 0) }
+                .movement(NodeId(0))
                 .map(|mut node| node.next_leg())
                 .expect("all that a model needs is there");
             assert_eq!(leg.start, Time::ZERO, "{}", model.name);
-            if model.name != "random_waypoint" {
-                assert_eq!(leg, Leg::still(Time::ZERO, spec.start), "{}", model.name);
+            if config.area().is_none() {
+                assert_eq!(leg, Leg::still(Time::ZERO, start), "{}", model.name);
             }
         }
         assert!(matches!(Config::of_profile("randomwaypoint", "rfc"), Err(ParamsError::UnknownModel { .. })));

@@ -1,12 +1,11 @@
 //! Nodes that move as a file prescribes; [`super::files`] reads the file.
 
-use hopyard_engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::track::Follower;
 use super::files::{Dimensions, Format};
-use super::{BuildError, Leg, Mobility, Spec};
+use super::{BuildError, Facts, Leg, Mobility, Nodes};
 use crate::address::NodeId;
 use crate::params;
 
@@ -30,14 +29,19 @@ impl params::Params for Params {
     }
 }
 
+impl Facts for Params {
+    const OWN_START: bool = true;
+    const READS_FILE: bool = true;
+}
+
 /// A node that follows its track in the file.
 #[derive(Clone, Debug)]
 pub struct MovementFile(Follower);
 
 impl MovementFile {
     /// The movement of `node` as the file prescribes it.
-    pub(super) fn build(params: &Params, node: NodeId, spec: &Spec<'_>, _: Rng) -> Result<Self, BuildError> {
-        let movements = spec.movements.ok_or_else(|| BuildError::NotRead { path: params.path.clone() })?;
+    pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        let movements = nodes.spec(node)?.movements.ok_or_else(|| BuildError::NotRead { path: params.path.clone() })?;
         let number = u64::from(params.first_node) + u64::from(node.0);
         let track = u32::try_from(number).ok().and_then(|number| movements.track(number)).ok_or_else(|| {
             let mut numbers = movements.numbers();

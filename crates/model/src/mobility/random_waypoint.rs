@@ -20,7 +20,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Leg, Mobility, Position, Spec};
+use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -128,6 +128,14 @@ pub fn mean_leg(width: Distance, height: Distance) -> f64 {
         + (b2 / a * libm::log((a + d) / b) + a2 / b * libm::log((b + d) / a)) / 6.0
 }
 
+impl Facts for Params {
+    const OWN_START: bool = true;
+
+    fn area(&self) -> Option<[Distance; 2]> {
+        Some([self.width, self.height])
+    }
+}
+
 /// A node that goes from waypoint to waypoint.
 #[derive(Clone, Debug)]
 pub struct RandomWaypoint {
@@ -153,13 +161,18 @@ enum Next {
 }
 
 impl RandomWaypoint {
-    /// A node whose start and legs are drawn from `rng`.
-    pub(super) fn build(params: &Params, _: NodeId, _: &Spec<'_>, mut rng: Rng) -> Result<Self, BuildError> {
+    /// A node whose start and legs are drawn from its own stream.
+    pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        Ok(Self::new(params, nodes.stream(node)))
+    }
+
+    /// A path whose start and legs are drawn from `rng`.
+    pub(super) fn new(params: &Params, mut rng: Rng) -> Self {
         let (here, next) = match params.start {
             Start::Uniform => (uniform_position(params, &mut rng), Next::SetOut),
             Start::SteadyState => steady_state(params, &mut rng),
         };
-        Ok(Self { params: params.clone(), rng, at: Time::ZERO, here, next })
+        Self { params: params.clone(), rng, at: Time::ZERO, here, next }
     }
 
     /// A leg to the destination, or `None` if the node is already there.

@@ -1,10 +1,10 @@
 //! A node that stays where the scenario puts it.
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Leg, Mobility, Position, Spec};
+use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
 use crate::address::NodeId;
 use crate::params;
 
@@ -19,14 +19,18 @@ impl params::Params for Params {
     }
 }
 
+impl Facts for Params {
+    const STATIONARY: bool = true;
+}
+
 /// A node that does not move.
 #[derive(Clone, Debug)]
 pub struct Stationary(Position);
 
 impl Stationary {
     /// A node at the scenario's place.
-    pub(super) fn build(_: &Params, _: NodeId, spec: &Spec<'_>, _: Rng) -> Result<Self, BuildError> {
-        Ok(Self(spec.start))
+    pub(super) fn build(_: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        Ok(Self(nodes.spec(node)?.start))
     }
 }
 

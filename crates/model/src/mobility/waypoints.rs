@@ -4,12 +4,12 @@
 //! speed that follows from their times. Commands have the effect of ns-2's `setdest`, see [`Track::from_commands`].
 
 use hopyard_engine::units::{Distance, Speed};
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::track::{Command, Fix, Follower, Track};
-use super::{BuildError, Leg, Mobility, Position, Spec};
+use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -77,13 +77,16 @@ impl params::Params for Params {
     }
 }
 
+impl Facts for Params {}
+
 /// A node that follows its script.
 #[derive(Clone, Debug)]
 pub struct Waypoints(Follower);
 
 impl Waypoints {
     /// A node with this script.
-    pub(super) fn build(params: &Params, _: NodeId, spec: &Spec<'_>, _: Rng) -> Result<Self, BuildError> {
+    pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        let start = nodes.spec(node)?.start;
         let place = |x: Distance, y: Distance| Position { x: x.metres(), y: y.metres() };
         let fixes: Vec<_> =
             params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: place(w.x, w.y) }).collect();
@@ -94,7 +97,7 @@ impl Waypoints {
                 to: place(o.x, o.y),
                 speed: o.speed.metres_per_second(),
             });
-            Track::from_commands(spec.start, commands)
+            Track::from_commands(start, commands)
         });
         Ok(Self(track.follow()))
     }
@@ -111,13 +114,13 @@ mod tests {
     use hopyard_engine::Streams;
     use serde_json::json;
 
+    use super::super::{Config, Spec};
     use super::*;
 
     fn legs(value: &serde_json::Value) -> Vec<Leg> {
-        let params: Params = params::read(value).expect("parameters");
-        let spec = Spec { start: Position { x: 7.0, y: 9.0 }, movements: None };
-        let mut node =
-            Waypoints::build(&params, NodeId(0), &spec, Streams::new(1, 0).stream("unused")).expect("a node");
+        let config = Config::Waypoints(params::read(value).expect("parameters"));
+        let specs = [Spec { model: &config, start: Position { x: 7.0, y: 9.0 }, movements: None }];
+        let mut node = Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(0)).expect("a node");
         std::iter::from_fn(move || Some(node.next_leg()))
             .scan(false, |over, leg| (!std::mem::replace(over, leg.until == Time::NEVER)).then_some(leg))
             .collect()

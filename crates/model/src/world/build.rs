@@ -9,7 +9,7 @@ use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
 use super::addressing::{self, AddressError, Layout};
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, Spec, Transport, WiredLink, World};
+use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, WiredLink, World};
 use crate::address::{InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners};
@@ -100,13 +100,12 @@ impl<P: Probe> World<P> {
         let mut queue = Queue::default();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
         let mut nodes = Vec::with_capacity(count);
+        let places: Vec<_> = spec.nodes.iter().map(NodeSpec::movement).collect();
+        let places = mobility::Nodes { specs: &places, streams };
         for (number, node) in spec.nodes.iter().enumerate() {
             let id = NodeId(number as u32);
-            let place = mobility::Spec { start: node.start, movements: node.movements.as_deref() };
-            let mut mobility = node
-                .mobility
-                .build(id, &place, streams.node(number, "mobility"))
-                .map_err(|source| BuildError::Mobility { node: number, source })?;
+            let mut mobility =
+                node.mobility.build(id, &places).map_err(|source| BuildError::Mobility { node: number, source })?;
             let leg = mobility.next_leg();
             if leg.until < Time::NEVER {
                 queue.push(leg.until, Event::Leg(number as u32));

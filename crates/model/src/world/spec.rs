@@ -122,6 +122,12 @@ impl NodeSpec {
         let mobility = mobility::Config::Stationary(mobility::stationary::Params {});
         Self { mobility, start: place, movements: None, radios: vec![0], routing, agents: Vec::new() }
     }
+
+    /// What its movement is built from.
+    #[must_use]
+    pub fn movement(&self) -> mobility::Spec<'_> {
+        mobility::Spec { model: &self.mobility, start: self.start, movements: self.movements.as_deref() }
+    }
 }
 
 /// A wired link between two nodes.

@@ -4,7 +4,7 @@ use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::mobility::{self, random_waypoint};
+use hopyard_model::mobility::{self, group, random_waypoint};
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::radio::propagation::{self, log_distance};
@@ -23,6 +23,7 @@ pub fn all() -> Vec<(String, Spec)> {
         ("wired", wired()),
         ("mixed flows", mixed_flows()),
         ("moving, ns2 profile", moving("ns2", "oracle")),
+        ("groups", groups()),
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
     .into();
@@ -64,6 +65,33 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
     for number in 20..25 {
         add_cbr(&mut spec, number, number + 10, 256, Span::from_millis(100));
     }
+    stagger(&mut spec);
+    spec.duration = Span::from_secs(6);
+    spec
+}
+
+/// Eight groups of five nodes, each around a leader at random waypoints, with TCP within groups and between them.
+pub fn groups() -> Spec {
+    let offsets = [(0.0, 0.0), (60.0, 0.0), (0.0, 60.0), (-60.0, 0.0), (0.0, -60.0)];
+    let mut spec = network("rfc", "aodv", &offsets.repeat(8));
+    let movement = random_waypoint::Params {
+        width: Distance::new(700.0),
+        height: Distance::new(500.0),
+        ..random_waypoint::Params::of_profile("rfc")
+    };
+    for (number, node) in spec.nodes.iter_mut().enumerate() {
+        let leader = number / 5 * 5;
+        node.mobility = if number == leader {
+            mobility::Config::RandomWaypoint(movement.clone())
+        } else {
+            let leader = group::Leader::Node(leader as u32);
+            mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") })
+        };
+    }
+    for (from, to) in [(1, 4), (7, 9), (12, 33)] {
+        add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
+    }
+    add_cbr(&mut spec, 16, 38, 256, Span::from_millis(100));
     stagger(&mut spec);
     spec.duration = Span::from_secs(6);
     spec

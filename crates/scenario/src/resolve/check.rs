@@ -7,14 +7,15 @@ use hopyard_model::address::{NodeId, Prefix};
 use hopyard_model::mobility::movement_file;
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{AddressError, Layout, Network};
-use hopyard_model::{mac, routing};
+use hopyard_model::{mac, mobility, routing};
 use serde_json::Value;
 
-use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
+use super::resolved::{self, Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
 use super::resolver::Resolver;
 use super::routes::WrittenRoutes;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
+use crate::problem::one_of;
 use crate::sections::{Flow, Placement, Until};
 
 /// The greatest number of channels beyond the first.
@@ -30,9 +31,9 @@ fn network_path(network: Network) -> String {
     }
 }
 
-/// Movement models that have their own start positions.
-fn has_own_start(mobility: &Chosen) -> bool {
-    ["random_waypoint", "movement_file"].contains(&mobility.model.name)
+/// Whether a movement model has its own start positions.
+fn has_own_start(chosen: &Chosen) -> bool {
+    resolved::mobility(chosen).is_some_and(|model| model.has_own_start())
 }
 
 /// A scenario with more rows of series than this gives a warning.
@@ -287,14 +288,15 @@ impl Resolver<'_> {
         let mut files = BTreeMap::new();
         for (section, chosen) in users {
             let Some(key) = file_key(chosen) else { continue };
-            let path = format!("{section}.movement_file.path");
+            let name = chosen.model.name;
+            let path = format!("{section}.{name}.path");
             let Ok(params) = serde_json::from_value::<movement_file::Params>(Value::Object(chosen.values.clone()))
             else {
                 continue;
             };
             if params.path.is_empty() {
                 self.problem(&path, "the movement file is not named").expected =
-                    Some(format!("`path` in [{section}.movement_file]"));
+                    Some(format!("`path` in [{section}.{name}]"));
                 continue;
             }
             match self.files.movements(&key, &params) {
@@ -334,7 +336,8 @@ impl Resolver<'_> {
             let asked = if given { nodes.count } else { in_file };
             nodes.count = asked;
             if let Some(wrong) = Numbering::of(first, &numbers) {
-                self.wrong_numbering("mobility", first, &file, wrong);
+                let section = format!("mobility.{}", resolved.mobility.model.name);
+                self.wrong_numbering(&section, first, &file, wrong);
             } else if asked != in_file {
                 let message = format!("[nodes] has {asked} nodes, and the movement file has {in_file}");
                 let problem = self.problem("nodes.count", message);
@@ -352,7 +355,7 @@ impl Resolver<'_> {
     fn wrong_numbering(&mut self, section: &str, first: u32, file: &MovementFile, wrong: Numbering) {
         let numbers = || file.movements.numbers();
         let (low, high) = (numbers().next().unwrap_or(0), numbers().next_back().unwrap_or(0));
-        let key = |key: &str| format!("{section}.movement_file.{key}");
+        let key = |key: &str| format!("{section}.{key}");
         match wrong {
             Numbering::Nobody => {
                 let message = format!("the movement file has no node {first} or above");
@@ -363,9 +366,8 @@ impl Resolver<'_> {
                 let message = format!("the movement file has no node {first}: its first is node {number}");
                 let problem = self.problem(&key("path"), message);
                 problem.expected = Some(format!("nodes numbered from {first} on"));
-                let section = format!("[{section}.movement_file]");
                 problem.hint =
-                    Some(format!("`first_node = {number}` in {section} takes the file's node {number} as node 0"));
+                    Some(format!("`first_node = {number}` in [{section}] takes the file's node {number} as node 0"));
             }
             Numbering::Gap(number) => {
                 let message = format!("the movement file has no node {number}, but nodes before and after it");
@@ -427,8 +429,12 @@ impl Resolver<'_> {
             Placement::Mobility if !has_own_start(&resolved.mobility) => {
                 let message =
                     format!("the movement model `{}` does not say where nodes start", resolved.mobility.model.name);
-                self.problem("nodes.placement", message).expected =
-                    Some("the model `random_waypoint` or `movement_file`, or another placement".to_owned());
+                let profile = &resolved.head.profile;
+                let able = mobility::MODELS.iter().map(|model| model.name).filter(|name| {
+                    mobility::Config::of_profile(name, profile).is_ok_and(|model| model.has_own_start())
+                });
+                let expected = format!("the model {}, or another placement", one_of(able));
+                self.problem("nodes.placement", message).expected = Some(expected);
             }
             placement if placement != Placement::Positions && !nodes.positions.is_empty() => {
                 self.problem("nodes.positions", "`positions` says where nodes start, and so does `placement`").hint =
@@ -451,44 +457,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_movements(&mut self, resolved: &Resolved) {
-        let mut seen = BTreeMap::new();
-        for (i, (movement, chosen)) in resolved.movements.iter().enumerate() {
-            let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
-            let first = chosen.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
-            let path = format!("movement.{i}.nodes");
-            if self.is_faulty(&format!("movement.{i}")) {
-                continue;
-            }
-            if movement.nodes.is_empty() && self.has(&path) {
-                self.problem(&path, "`nodes` is an empty list: no node moves so").expected =
-                    Some("at least one node".to_owned());
-            }
-            for node in &movement.nodes {
-                if *node >= resolved.nodes.count {
-                    self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
-                } else if let Some(other) = seen.insert(*node, i) {
-                    let message = if other == i {
-                        format!("node {node} is in the list twice")
-                    } else {
-                        format!("node {node} is in two [[movement]] tables: number {other} has it too")
-                    };
-                    self.problem(&path, message);
-                } else if let Some(file) = file {
-                    let number = u32::try_from(first + u64::from(*node)).ok();
-                    if number.and_then(|number| file.movements.track(number)).is_none() {
-                        let number = first + u64::from(*node);
-                        let message = format!("node {node} has no movement: the movement file has no node {number}");
-                        self.problem(&path, message).hint = Some(
-                            "`first_node` in [movement.movement_file] says which node of the file is node 0".to_owned(),
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    fn no_node(&mut self, path: &str, node: u32, count: u32, kind: &str) {
+    pub(super) fn no_node(&mut self, path: &str, node: u32, count: u32, kind: &str) {
         let (message, expected) = match count {
             0 => (format!("there is no node {node}: the scenario has no {kind}"), "`count` in [nodes]".to_owned()),
             1 => (format!("there is no node {node}"), "0, the number of the only node".to_owned()),
@@ -561,7 +530,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a key is given; `path` may lead into a list.
-    fn has(&self, path: &str) -> bool {
+    pub(super) fn has(&self, path: &str) -> bool {
         path.rsplit_once('.').is_some_and(|(above, _)| self.place(path) != self.place(above))
     }
 

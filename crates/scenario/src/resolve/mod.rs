@@ -3,6 +3,7 @@
 mod check;
 mod external;
 mod flows;
+mod movement;
 mod reach;
 mod resolved;
 mod resolver;

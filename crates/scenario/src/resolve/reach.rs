@@ -13,7 +13,7 @@ use hopyard_model::radio::propagation::{self, Channel};
 use hopyard_model::routing;
 use serde_json::Value;
 
-use super::resolved::{Chosen, Resolved};
+use super::resolved::{Chosen, Resolved, mobility};
 use super::resolver::Resolver;
 use super::routes::WrittenRoutes;
 use crate::placement::{draw_flows, uniform};
@@ -125,9 +125,8 @@ impl Resolver<'_> {
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
         self.check_wired_hosts(resolved);
         let Some(ranges) = Ranges::of(resolved) else { return };
-        let still = |model: &str| model == "stationary";
-        let all_still = still(resolved.mobility.model.name)
-            && resolved.movements.iter().all(|(_, chosen)| still(chosen.model.name));
+        let still = |chosen: &Chosen| mobility(chosen).is_some_and(|model| model.is_stationary());
+        let all_still = still(&resolved.mobility) && resolved.movements.iter().all(|(_, chosen)| still(chosen));
         let radios = resolved.nodes.count;
         let all = radios.saturating_add(resolved.nodes.wired);
         let wires = || resolved.wires.iter().map(|(wire, _)| wire.between);
@@ -240,12 +239,10 @@ impl Resolver<'_> {
             }
             return;
         }
-        if resolved.mobility.model.name == "random_waypoint" && resolved.movements.is_empty() {
-            let length = |key: &str| {
-                let text = resolved.mobility.values.get(key).and_then(Value::as_str)?;
-                Some(text.parse::<hopyard_engine::units::Distance>().ok()?.metres())
-            };
-            let (Some(width), Some(height)) = (length("width"), length("height")) else { return };
+        if resolved.movements.is_empty()
+            && let Some(area) = mobility(&resolved.mobility).and_then(|model| model.area())
+        {
+            let [width, height] = area.map(|length| length.metres());
             let range = ranges.usual;
             // With fewer neighbours than one on average, most nodes have none.
             let neighbours = f64::from(radios - 1) * (std::f64::consts::PI * range * range / (width * height)).min(1.0);

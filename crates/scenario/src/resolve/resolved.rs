@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hopyard_model::mobility::Position;
+use hopyard_model::mobility::{self, Position};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use serde_json::Value;
@@ -92,9 +92,14 @@ pub(crate) struct Outcome {
     pub warnings: Vec<Problem>,
 }
 
+/// A movement model with its parameters.
+pub(crate) fn mobility(chosen: &Chosen) -> Option<mobility::Config> {
+    mobility::Config::read(chosen.model.name, &Value::Object(chosen.values.clone())).ok()
+}
+
 /// The parameters of a movement file as one key.
 pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
-    (chosen.model.name == "movement_file").then(|| Value::Object(chosen.values.clone()).to_string())
+    mobility(chosen)?.reads_file().then(|| Value::Object(chosen.values.clone()).to_string())
 }
 
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::mobility::files::Reading;
-use crate::mobility::{Config, Movements, Position};
+use crate::mobility::{Config, Movements, Position, Spec};
 
 const SETDEST: &str = "# two nodes\n$node_(1) set X_ 1\n$node_(1) set Y_ 2\n$node_(2) set X_ 30\n$node_(2) set Y_ 40\n\
     $ns_ at 2 \"$node_(1) setdest 11 2 5\"\n";
@@ -14,8 +14,8 @@ fn read(text: &str) -> Movements {
 
 fn build(value: &serde_json::Value, node: u32, movements: Option<&Movements>) -> Result<Leg, BuildError> {
     let config = Config::read("movement_file", value).expect("parameters");
-    let spec = Spec { start: Position::default(), movements };
-    config.build(NodeId(node), &spec, Streams::new(1, 0).stream("unused")).map(|mut model| model.next_leg())
+    let specs = vec![Spec { model: &config, start: Position::default(), movements }; node as usize + 1];
+    Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(node)).map(|mut model| model.next_leg())
 }
 
 fn file(first_node: u32) -> serde_json::Value {

@@ -14,9 +14,7 @@ fn with_pause(params: Params, low: f64, high: f64) -> Params {
 }
 
 fn node(params: &Params, number: usize) -> RandomWaypoint {
-    let spec = Spec { start: Position::default(), movements: None };
-    let rng = Streams::new(11, 0).node(number, "mobility");
-    RandomWaypoint::build(params, NodeId(0), &spec, rng).expect("a node needs no file")
+    RandomWaypoint::new(params, Streams::new(11, 0).node(number, "mobility"))
 }
 
 /// The leg that a node is on at each of `times`, which increase.

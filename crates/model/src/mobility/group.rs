@@ -1,0 +1,217 @@
+//! Members of a group: each follows a leader at a constant offset.
+//!
+//! A member has the legs of its leader, moved by the offset: the same start, velocity and end. Therefore the distances
+//! within a group are constant, apart from the rounding of coordinates. The leader is a node of any model. If it is a
+//! member itself, the offsets are added, and the member has the legs of the first leader of the chain.
+//!
+//! Reference: none; Hong, Gerla, Pei and Chiang, "A group mobility model for ad hoc wireless networks", MSWiM 1999, call
+//! the constant offsets the reference points of a group. Left out: random movement around these points. Validated by
+//! construction: the legs are those of the leader.
+
+use std::fmt;
+
+use hopyard_engine::units::Coordinate;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{BuildError, Facts, Leg, Membership, Mobility, Nodes, Position};
+use crate::address::NodeId;
+use crate::params;
+
+/// The node that a member follows, or "none".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leader {
+    /// No node is named.
+    None,
+    /// This node.
+    Node(u32),
+}
+
+const LEADER: &str = "a node's number, or \"none\"";
+
+impl Serialize for Leader {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_str("none"),
+            Self::Node(number) => serializer.serialize_u32(*number),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Leader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Leader;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(LEADER)
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Leader, E> {
+                u32::try_from(number)
+                    .map(Leader::Node)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Leader, E> {
+                u64::try_from(number)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+                    .and_then(|number| self.visit_u64(number))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Leader, E> {
+                if text == "none" { Ok(Leader::None) } else { Err(E::invalid_value(de::Unexpected::Str(text), &self)) }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Leader {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LeaderOrNone".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u32::MAX }, { "const": "none" }],
+            "description": LEADER,
+            "examples": [0, "none"],
+        })
+    }
+}
+
+/// A member's offset from its leader.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offset {
+    /// The difference of the positions that the scenario gives the two nodes.
+    Positions,
+    /// To the east and to the north.
+    Fixed([Coordinate; 2]),
+}
+
+impl Offset {
+    /// The offset in metres, if it does not depend on positions.
+    fn metres(self) -> Option<Position> {
+        match self {
+            Self::Positions => None,
+            Self::Fixed([x, y]) => Some(Position { x: x.metres(), y: y.metres() }),
+        }
+    }
+}
+
+const OFFSET: &str = "two distances such as [\"-50 m\", \"20 m\"], or \"positions\"";
+
+impl Serialize for Offset {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Positions => serializer.serialize_str("positions"),
+            Self::Fixed(offset) => offset.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Offset {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Offset;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(OFFSET)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Offset, E> {
+                if text == "positions" {
+                    Ok(Offset::Positions)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(text), &self))
+                }
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Offset, A::Error> {
+                let mut offset = [Coordinate::default(); 2];
+                for (length, place) in offset.iter_mut().enumerate() {
+                    *place = list.next_element()?.ok_or_else(|| de::Error::invalid_length(length, &self))?;
+                }
+                match list.next_element::<de::IgnoredAny>()? {
+                    None => Ok(Offset::Fixed(offset)),
+                    Some(_) => Err(de::Error::invalid_length(offset.len() + 1, &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Offset {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "OffsetOrPositions".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let coordinate = generator.subschema_for::<Coordinate>();
+        json_schema!({
+            "anyOf": [{ "type": "array", "items": coordinate, "minItems": 2, "maxItems": 2 }, { "const": "positions" }],
+            "description": OFFSET,
+            "examples": [["-50 m", "20 m"], "positions"],
+        })
+    }
+}
+
+/// Whom a member follows, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The number of the node that the members follow. It may be a member of a group itself.
+    pub leader: Leader,
+    /// The constant offset from the leader to the east and to the north. "positions": the difference of the positions
+    /// that the scenario gives the member and its leader, also when the leader's model has its own start positions.
+    pub offset: Offset,
+}
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self { leader: Leader::None, offset: Offset::Positions }
+    }
+}
+
+impl Facts for Params {
+    fn membership(&self) -> Option<Membership> {
+        let leader = match self.leader {
+            Leader::None => None,
+            Leader::Node(number) => Some(NodeId(number)),
+        };
+        Some(Membership { leader, offset: self.offset.metres() })
+    }
+}
+
+/// A node that follows another.
+#[derive(Debug)]
+pub struct Group {
+    /// The movement of the first leader, which follows nobody.
+    leader: Box<dyn Mobility>,
+    /// From that leader.
+    offset: Position,
+}
+
+impl Group {
+    /// A member, with its own copy of the leader's movement.
+    pub(super) fn build(_: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        let (mut at, mut offset) = (node, Position::default());
+        // A chain without a circle has fewer members than there are nodes. It is followed here and not by recursion,
+        // because it may be long.
+        for _ in 0..nodes.specs.len() {
+            let member = nodes.spec(at)?;
+            let Some(place) = member.model.membership() else {
+                return Ok(Self { leader: nodes.movement(at)?, offset });
+            };
+            at = place.leader.ok_or(BuildError::NoLeader)?;
+            let start = nodes.spec(at)?.start;
+            offset = offset + place.offset.unwrap_or(member.start - start);
+        }
+        Err(BuildError::Circle)
+    }
+}
+
+impl Mobility for Group {
+    fn next_leg(&mut self) -> Leg {
+        let leg = self.leader.next_leg();
+        Leg { from: leg.from + self.offset, ..leg }
+    }
+}
+
+#[cfg(test)]
+mod tests;
