@@ -4,9 +4,9 @@
 //! within a group are constant, apart from the rounding of coordinates. The leader is a node of any model. If it is a
 //! member itself, the offsets are added, and the member has the legs of the first leader of the chain.
 //!
-//! Reference: none; Hong, Gerla, Pei and Chiang, "A group mobility model for ad hoc wireless networks", MSWiM 1999, call
-//! the constant offsets the reference points of a group. Left out: random movement around these points. Validated by
-//! construction: the legs are those of the leader.
+//! Reference: none. Hong, Gerla, Pei and Chiang, "A group mobility model for ad hoc wireless networks", MSWiM 1999,
+//! call the constant offsets the reference points of a group. Left out: random movement around these points. Validated
+//! by construction: the legs are those of the leader.
 
 use std::fmt;
 
