@@ -2,7 +2,8 @@
 //!
 //! A certain fault is an error: stationary nodes beyond every range, static routes over more than a range, or a wired
 //! host under a protocol that uses radios only. A likely fault is a warning: stationary nodes beyond the usual range
-//! under shadowing, all nodes at one point, or a network of drawn or moving nodes that are too far apart to be connected.
+//! under shadowing, all nodes at one point, or a network of drawn or moving nodes that are too far apart to be
+//! connected.
 
 use std::collections::BTreeMap;
 
