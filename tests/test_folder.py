@@ -31,8 +31,8 @@ def test_a_folder_may_have_any_name(
     short: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(short.parent)
-    line = ["run", short, "--runs", 1, "--series", "cwnd", "--out", name]
-    for more in ([], ["--format", "csv"], ["--plot", "--runs", 2]):
+    line = ["run", short, "--series", "cwnd", "--out", name]
+    for more in (["--runs", 1], ["--runs", 1, "--format", "csv"], ["--runs", 2, "--plot"]):
         done = command(*line, *more)
         assert (done.exit_code, done.stderr) == (0, "")
     assert len(Results.load(name).series) > 0
