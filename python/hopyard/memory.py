@@ -36,7 +36,8 @@ def check(cases: Sequence[Planned], threads: int) -> None:
         raise ValueError(
             f"{largest.scenario}: {min(len(needs), at_a_time)} runs at a time need at least "
             f"{needed / 1e9:.1f} GB of memory, and a limit of the system (ulimit -v) leaves "
-            f"{max(room, 0) / 1e9:.1f} GB: expected fewer nodes or flows, fewer jobs, or a higher limit"
+            f"{max(room, 0) / 1e9:.1f} GB: expected fewer nodes or flows, fewer jobs, "
+            "or a higher limit"
         )
 
 
