@@ -47,11 +47,13 @@ fn add_welcome(spec: &mut Spec, to: u32) {
 /// Four hops. From 5 s to 10 s the middle node is out of range.
 fn broken_chain() -> Spec {
     let mut spec = network("ns2", "aodv", &chain(5, 200.0));
-    let order = |at, y| waypoints::Order {
-        at: Span::from_secs(at),
-        x: Distance::new(400.0),
-        y: Distance::new(y),
-        speed: hopyard_engine::units::Speed::new(5000.0),
+    let order = |at, y| {
+        waypoints::Order::level(
+            Span::from_secs(at),
+            Distance::new(400.0),
+            Distance::new(y),
+            hopyard_engine::units::Speed::new(5000.0),
+        )
     };
     spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params {
         track: Vec::new(),

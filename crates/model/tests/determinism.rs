@@ -119,7 +119,7 @@ fn a_silent_node_far_away_changes_nothing() {
         let mut silent = spec.nodes[0].clone();
         silent.mobility = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].mobility.clone();
         silent.routing = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].routing.clone();
-        silent.start = Position { x: 90_000.0, y: 70_000.0 };
+        silent.start = Position::ground(90_000.0, 70_000.0);
         wider.nodes.push(silent);
         let found = run(&wider);
         let others = spec.nodes.len();
@@ -139,7 +139,7 @@ fn a_busy_cell_far_away_changes_no_other() {
         for i in 0..3 {
             let mut node = spec.nodes[spec.nodes.len() - 1].clone();
             node.mobility = common::network("rfc", "static", &[(0.0, 0.0)]).nodes[0].mobility.clone();
-            node.start = Position { x: 90_000.0 + f64::from(i) * 90.0, y: 70_000.0 };
+            node.start = Position::ground(90_000.0 + f64::from(i) * 90.0, 70_000.0);
             wider.nodes.push(node);
         }
         add_tcp(&mut wider, first, first + 2, "rfc", "reno", |_| {});

@@ -142,9 +142,9 @@ fn movement() {
             let config = match mobility::Config::of_profile(model.name, "rfc").expect("a mobility model") {
                 mobility::Config::Waypoints(_) => mobility::Config::Waypoints(waypoints::Params {
                     track: vec![
-                        waypoints::Waypoint { at: Span::from_secs(2), x: metres(400.0), y: metres(0.0) },
-                        waypoints::Waypoint { at: Span::from_secs(6), x: metres(400.0), y: metres(800.0) },
-                        waypoints::Waypoint { at: Span::from_secs(8), x: metres(400.0), y: metres(0.0) },
+                        waypoints::Waypoint::ground(Span::from_secs(2), metres(400.0), metres(0.0)),
+                        waypoints::Waypoint::ground(Span::from_secs(6), metres(400.0), metres(800.0)),
+                        waypoints::Waypoint::ground(Span::from_secs(8), metres(400.0), metres(0.0)),
                     ],
                     orders: Vec::new(),
                 }),
@@ -159,22 +159,12 @@ fn movement() {
                     // The leader has no radio.
                     let mut leader = spec.nodes[2].clone();
                     leader.radios.clear();
-                    leader.start = Position { x: 0.0, y: 50.0 };
+                    leader.start = Position::ground(0.0, 50.0);
                     leader.mobility = mobility::Config::Waypoints(waypoints::Params {
                         track: Vec::new(),
                         orders: vec![
-                            waypoints::Order {
-                                at: Span::from_secs(3),
-                                x: metres(0.0),
-                                y: metres(450.0),
-                                speed: Speed::new(100.0),
-                            },
-                            waypoints::Order {
-                                at: Span::from_secs(7),
-                                x: metres(0.0),
-                                y: metres(50.0),
-                                speed: Speed::new(200.0),
-                            },
+                            waypoints::Order::level(Span::from_secs(3), metres(0.0), metres(450.0), Speed::new(100.0)),
+                            waypoints::Order::level(Span::from_secs(7), metres(0.0), metres(50.0), Speed::new(200.0)),
                         ],
                     });
                     spec.nodes.push(leader);
@@ -210,18 +200,18 @@ fn routes() {
             spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params {
                 track: Vec::new(),
                 orders: vec![
-                    waypoints::Order {
-                        at: Span::from_secs(48),
-                        x: Distance::new(200.0),
-                        y: Distance::new(1000.0),
-                        speed: Speed::new(100.0),
-                    },
-                    waypoints::Order {
-                        at: Span::from_secs(60),
-                        x: Distance::new(200.0),
-                        y: Distance::new(60.0),
-                        speed: Speed::new(200.0),
-                    },
+                    waypoints::Order::level(
+                        Span::from_secs(48),
+                        Distance::new(200.0),
+                        Distance::new(1000.0),
+                        Speed::new(100.0),
+                    ),
+                    waypoints::Order::level(
+                        Span::from_secs(60),
+                        Distance::new(200.0),
+                        Distance::new(60.0),
+                        Speed::new(200.0),
+                    ),
                 ],
             });
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});

@@ -19,7 +19,7 @@ fn ttl_drops(leaves_ms: u64, interval_ms: u64) -> u64 {
     with_ranges(&mut spec, 250.0, 550.0);
     // 4200 m at 2000 m/s.
     let leaves = Span::from_millis(leaves_ms);
-    let point = |at: Span, x: f64| waypoints::Waypoint { at, x: Distance::new(x), y: Distance::new(0.0) };
+    let point = |at: Span, x: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(0.0));
     spec.nodes[3].mobility = mobility::Config::Waypoints(waypoints::Params {
         track: vec![point(leaves, 600.0), point(leaves + Span::from_millis(2_100), 4_800.0)],
         orders: Vec::new(),

@@ -23,7 +23,7 @@ fn breaking(routing: &str, variant: &str) -> Spec {
     let mut spec = network("rfc", routing, &places);
     with_ranges(&mut spec, 250.0, 550.0);
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
-        let point = |at: Span, y: f64| waypoints::Waypoint { at, x: Distance::new(x), y: Distance::new(y) };
+        let point = |at: Span, y: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(y));
         let blink = Span::from_millis(10);
         spec.nodes[number].mobility = mobility::Config::Waypoints(waypoints::Params {
             track: vec![

@@ -40,7 +40,7 @@ fn outage(variant: &str) -> Spec {
     with_ranges(&mut spec, 250.0, 550.0);
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
         let point =
-            |millis, y| waypoints::Waypoint { at: Span::from_millis(millis), x: Distance::new(x), y: Distance::new(y) };
+            |millis, y| waypoints::Waypoint::ground(Span::from_millis(millis), Distance::new(x), Distance::new(y));
         spec.nodes[number].mobility = mobility::Config::Waypoints(waypoints::Params {
             track: vec![point(10_000, 0.0), point(10_010, 2000.0), point(17_990, 2000.0), point(18_000, 0.0)],
             orders: Vec::new(),

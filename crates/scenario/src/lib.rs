@@ -15,6 +15,7 @@ mod hash;
 mod key;
 mod merge;
 mod models;
+mod place;
 mod placement;
 mod problem;
 mod resolve;

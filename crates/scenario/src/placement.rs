@@ -10,10 +10,10 @@ pub(crate) fn fixed(nodes: &Nodes) -> Option<Vec<Position>> {
     let spacing = nodes.spacing.metres();
     let places = 0..nodes.count;
     match nodes.placement {
-        Placement::Chain => Some(places.map(|i| Position { x: f64::from(i) * spacing, y: 0.0 }).collect()),
+        Placement::Chain => Some(places.map(|i| Position::ground(f64::from(i) * spacing, 0.0)).collect()),
         Placement::Grid => {
             let columns = if nodes.columns > 0 { nodes.columns } else { square_side(nodes.count) };
-            let place = |i: u32| Position { x: f64::from(i % columns) * spacing, y: f64::from(i / columns) * spacing };
+            let place = |i: u32| Position::ground(f64::from(i % columns) * spacing, f64::from(i / columns) * spacing);
             Some(places.map(place).collect())
         }
         Placement::Circle => {
@@ -23,11 +23,11 @@ pub(crate) fn fixed(nodes: &Nodes) -> Option<Vec<Position>> {
             let place = |i: u32| {
                 let angle = 2.0 * std::f64::consts::PI * f64::from(i.saturating_sub(1)) / around;
                 let (x, y) = if i == 0 { (0.0, 0.0) } else { (libm::cos(angle), libm::sin(angle)) };
-                Position { x: radius * (1.0 + x), y: radius * (1.0 + y) }
+                Position::ground(radius * (1.0 + x), radius * (1.0 + y))
             };
             Some(places.map(place).collect())
         }
-        Placement::Positions => Some(nodes.positions.iter().map(|[x, y]| Position { x: *x, y: *y }).collect()),
+        Placement::Positions => Some(nodes.positions.iter().map(|place| place.0).collect()),
         Placement::Uniform | Placement::Mobility => None,
     }
 }
@@ -44,7 +44,7 @@ fn square_side(count: u32) -> u32 {
 /// Positions drawn uniformly in the area. The positions of the first nodes do not depend on the number of nodes.
 pub(crate) fn uniform(nodes: &Nodes, mut rng: Rng) -> Vec<Position> {
     let [width, height] = nodes.area.map(|length| length.metres());
-    (0..nodes.count).map(|_| Position { x: rng.uniform_in(0.0, width), y: rng.uniform_in(0.0, height) }).collect()
+    (0..nodes.count).map(|_| Position::ground(rng.uniform_in(0.0, width), rng.uniform_in(0.0, height))).collect()
 }
 
 /// A flow that was drawn.

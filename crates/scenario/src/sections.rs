@@ -14,6 +14,8 @@ use hopyard_model::world::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::place::Place;
+
 /// Makes a section a set of parameters, with the same defaults in every profile and no check of its own unless one is
 /// given.
 macro_rules! section {
@@ -187,8 +189,8 @@ pub struct Nodes {
     pub area: [Distance; 2],
     /// The prefix of the first channel, such as "10.1.0.0/16"; "auto": 10.0.0.0/8.
     pub network: Network,
-    /// The positions of all nodes with a radio, as metres to the east and to the north.
-    pub positions: Vec<[f64; 2]>,
+    /// The positions of all nodes with a radio, as metres to the east, to the north and, if the height is not zero, up.
+    pub positions: Vec<Place>,
 }
 
 impl Default for Nodes {
@@ -225,7 +227,8 @@ section!(Nodes, |nodes| {
     if (nodes.area[0].metres() > 0.0) != (nodes.area[1].metres() > 0.0) {
         return Err(Fault::new("area", "expected a width and a height above zero"));
     }
-    if nodes.positions.iter().flatten().any(|x| !(x.is_finite() && x.abs() <= 1e9)) {
+    let coordinates = |place: &Place| [place.0.x, place.0.y, place.0.z];
+    if nodes.positions.iter().flat_map(coordinates).any(|x| !(x.is_finite() && x.abs() <= 1e9)) {
         return Err(Fault::new("positions", "expected metres within 1e9 of the origin"));
     }
     Ok(())

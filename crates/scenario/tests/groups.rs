@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hopyard_engine::Streams;
 use hopyard_model::address::NodeId;
-use hopyard_model::mobility::{Leg, Nodes, Position};
+use hopyard_model::mobility::{Leg, Nodes};
 use hopyard_model::world::{NodeSpec, Watch, World};
 use hopyard_scenario::Scenario;
 
@@ -29,8 +29,8 @@ fn legs(scenario: &Scenario, run: u64) -> Vec<Vec<Leg>> {
 fn offset(leader: &Leg, member: &Leg) -> (f64, f64) {
     assert_eq!((leader.start, leader.until), (member.start, member.until));
     assert_eq!(leader.velocity, member.velocity);
-    let Position { x, y, .. } = member.from - leader.from;
-    ((x * 1e6).round() / 1e6, (y * 1e6).round() / 1e6)
+    let way = member.from - leader.from;
+    ((way.x * 1e6).round() / 1e6, (way.y * 1e6).round() / 1e6)
 }
 
 const LEADERS: &str = "duration = \"20 s\"\n[nodes]\ncount = 6\nplacement = \"grid\"\ncolumns = 3\nspacing = \"50 m\"\n\

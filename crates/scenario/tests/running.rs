@@ -53,7 +53,7 @@ fn what_the_file_says_is_what_the_run_is_made_of() {
     let spec = load(WIRED).spec(3);
     assert_eq!((spec.seed, spec.run, spec.nodes.len(), spec.flows.len()), (1, 3, 3, 2));
     assert_eq!(spec.nodes.iter().map(|node| !node.radios.is_empty()).collect::<Vec<_>>(), [true, true, false]);
-    assert_eq!(spec.nodes[1].start, mobility::Position { x: 100.0, y: 0.0 });
+    assert_eq!(spec.nodes[1].start, mobility::Position::ground(100.0, 0.0));
     assert_eq!(spec.flows[0].stop, Time::from_nanos(4_000_000_000));
     let Transport::Tcp { config, acking } = &spec.flows[0].transport else { panic!("flow 0 is TCP") };
     assert_eq!((config.tcp.window, config.congestion.name(), acking.name()), (9, "vegas", "every"));

@@ -27,7 +27,7 @@ impl Scenario {
     /// Nodes at these places that stay there.
     pub fn stationary(profile: &'static str, protocol: &str, places: &[(f64, f64)]) -> Result<Self> {
         let routing = routing::Config::of_profile(protocol, profile)?;
-        let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position { x, y }, routing.clone());
+        let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position::ground(x, y), routing.clone());
         Ok(Self::of_nodes(profile, places.iter().map(node).collect()))
     }
 

@@ -82,8 +82,8 @@ impl JsonSchema for Leader {
 pub enum Offset {
     /// The difference of the positions that the scenario gives the two nodes.
     Positions,
-    /// To the east and to the north.
-    Fixed([Coordinate; 2]),
+    /// To the east, to the north, and up.
+    Fixed([Coordinate; 3]),
 }
 
 impl Offset {
@@ -91,18 +91,22 @@ impl Offset {
     fn metres(self) -> Option<Position> {
         match self {
             Self::Positions => None,
-            Self::Fixed([x, y]) => Some(Position { x: x.metres(), y: y.metres() }),
+            Self::Fixed([x, y, z]) => Some(Position { x: x.metres(), y: y.metres(), z: z.metres() }),
         }
     }
 }
 
-const OFFSET: &str = "two distances such as [\"-50 m\", \"20 m\"], or \"positions\"";
+const OFFSET: &str = "two or three distances such as [\"-50 m\", \"20 m\"], or \"positions\"";
 
 impl Serialize for Offset {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Positions => serializer.serialize_str("positions"),
-            Self::Fixed(offset) => offset.serialize(serializer),
+            // A height of zero is not written, so that an offset has one form.
+            Self::Fixed(offset) => {
+                let length = if offset[2].metres() == 0.0 { 2 } else { 3 };
+                offset[..length].serialize(serializer)
+            }
         }
     }
 }
@@ -123,9 +127,13 @@ impl<'de> Deserialize<'de> for Offset {
                 }
             }
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Offset, A::Error> {
-                let mut offset = [Coordinate::default(); 2];
+                let mut offset = [Coordinate::default(); 3];
                 for (length, place) in offset.iter_mut().enumerate() {
-                    *place = list.next_element()?.ok_or_else(|| de::Error::invalid_length(length, &self))?;
+                    match list.next_element()? {
+                        Some(coordinate) => *place = coordinate,
+                        None if length < 2 => return Err(de::Error::invalid_length(length, &self)),
+                        None => return Ok(Offset::Fixed(offset)),
+                    }
                 }
                 match list.next_element::<de::IgnoredAny>()? {
                     None => Ok(Offset::Fixed(offset)),
@@ -144,7 +152,7 @@ impl JsonSchema for Offset {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let coordinate = generator.subschema_for::<Coordinate>();
         json_schema!({
-            "anyOf": [{ "type": "array", "items": coordinate, "minItems": 2, "maxItems": 2 }, { "const": "positions" }],
+            "anyOf": [{ "type": "array", "items": coordinate, "minItems": 2, "maxItems": 3 }, { "const": "positions" }],
             "description": OFFSET,
             "examples": [["-50 m", "20 m"], "positions"],
         })
@@ -157,7 +165,7 @@ impl JsonSchema for Offset {
 pub struct Params {
     /// The number of the node that the members follow. It may be a member of a group itself.
     pub leader: Leader,
-    /// The constant offset from the leader to the east and to the north. "positions": the difference of the positions
+    /// The constant offset from the leader to the east, to the north and, if it is not zero, up. "positions": the difference of the positions
     /// that the scenario gives the member and its leader, also when the leader's model has its own start positions.
     pub offset: Offset,
 }

@@ -6,22 +6,40 @@ use std::ops::{Add, Sub};
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
-/// A point in the plane, in metres.
+/// A point in space, in metres.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Position {
     /// Metres to the east.
     pub x: f64,
     /// Metres to the north.
     pub y: f64,
+    /// Metres up.
+    pub z: f64,
 }
 
 impl Position {
+    /// A point at height zero.
+    #[inline]
+    #[must_use]
+    pub const fn ground(x: f64, y: f64) -> Self {
+        Self { x, y, z: 0.0 }
+    }
+
+    /// The square of the distance from here to `other`, in square metres.
+    ///
+    /// Between points of the same height it is, to the last bit, what it is in the plane.
+    #[inline]
+    #[must_use]
+    pub fn distance_squared(self, other: Self) -> f64 {
+        let (dx, dy, dz) = (other.x - self.x, other.y - self.y, other.z - self.z);
+        dx * dx + dy * dy + dz * dz
+    }
+
     /// Metres from here to `other`.
     #[inline]
     #[must_use]
     pub fn distance(self, other: Self) -> f64 {
-        let (dx, dy) = (other.x - self.x, other.y - self.y);
-        libm::sqrt(dx * dx + dy * dy)
+        libm::sqrt(self.distance_squared(other))
     }
 }
 
@@ -29,7 +47,7 @@ impl Position {
 impl Add for Position {
     type Output = Self;
     fn add(self, offset: Self) -> Self {
-        Self { x: self.x + offset.x, y: self.y + offset.y }
+        Self { x: self.x + offset.x, y: self.y + offset.y, z: self.z + offset.z }
     }
 }
 
@@ -37,7 +55,7 @@ impl Add for Position {
 impl Sub for Position {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
-        Self { x: self.x - other.x, y: self.y - other.y }
+        Self { x: self.x - other.x, y: self.y - other.y, z: self.z - other.z }
     }
 }
 
@@ -48,8 +66,8 @@ pub struct Leg {
     pub start: Time,
     /// Where it starts.
     pub from: Position,
-    /// Metres a second to the east and to the north; zero for a pause.
-    pub velocity: (f64, f64),
+    /// Metres a second to the east, to the north, and up; zero for a pause.
+    pub velocity: (f64, f64, f64),
     /// When it ends; [`Time::NEVER`] if it lasts until the end of the run.
     pub until: Time,
 }
@@ -58,14 +76,15 @@ impl Leg {
     /// A leg of a node that never moves.
     #[must_use]
     pub const fn still(start: Time, from: Position) -> Self {
-        Self { start, from, velocity: (0.0, 0.0), until: Time::NEVER }
+        Self { start, from, velocity: (0.0, 0.0, 0.0), until: Time::NEVER }
     }
 
     /// The leg that leaves `from` at `start` and reaches `to` at `until`, which is later.
     #[must_use]
     pub fn between(start: Time, from: Position, to: Position, until: Time) -> Self {
         let seconds = until.since(start).seconds();
-        Self { start, from, velocity: ((to.x - from.x) / seconds, (to.y - from.y) / seconds), until }
+        let way = to - from;
+        Self { start, from, velocity: (way.x / seconds, way.y / seconds, way.z / seconds), until }
     }
 
     /// The leg from `from` to `to` at `speed` metres a second; its end is rounded to the nanosecond, and takes at least
@@ -81,13 +100,23 @@ impl Leg {
     #[must_use]
     pub fn position(&self, time: Time) -> Position {
         let seconds = time.since(self.start).seconds();
-        Position { x: self.from.x + self.velocity.0 * seconds, y: self.from.y + self.velocity.1 * seconds }
+        Position {
+            x: self.from.x + self.velocity.0 * seconds,
+            y: self.from.y + self.velocity.1 * seconds,
+            z: self.from.z + self.velocity.2 * seconds,
+        }
+    }
+
+    /// The speed in metres a second.
+    #[must_use]
+    pub fn speed(&self) -> f64 {
+        libm::hypot(libm::hypot(self.velocity.0, self.velocity.1), self.velocity.2)
     }
 
     /// Whether the node does not move during the leg.
     #[must_use]
     pub fn is_pause(&self) -> bool {
-        self.velocity == (0.0, 0.0)
+        self.velocity == (0.0, 0.0, 0.0)
     }
 }
 
@@ -105,11 +134,11 @@ mod tests {
 
     #[test]
     fn a_leg_ends_where_it_is_bound_for() {
-        let (from, to) = (Position { x: 1.0, y: 1.0 }, Position { x: 4.0, y: 5.0 });
+        let (from, to) = (Position::ground(1.0, 1.0), Position::ground(4.0, 5.0));
         let leg = Leg::toward(Time::ZERO + Span::from_secs(7), from, to, 2.0);
         assert_eq!(leg.until, Time::ZERO + Span::from_millis(9500));
         assert!(leg.position(leg.until).distance(to) < 1e-12);
         // A leg shorter than a nanosecond takes one nanosecond, so that time advances.
-        assert_eq!(Leg::toward(Time::ZERO, from, Position { x: 1.0 + 1e-12, y: 1.0 }, 2.0).until, Time::from_nanos(1));
+        assert_eq!(Leg::toward(Time::ZERO, from, Position::ground(1.0 + 1e-12, 1.0), 2.0).until, Time::from_nanos(1));
     }
 }

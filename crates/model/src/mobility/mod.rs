@@ -105,7 +105,7 @@ mod tests {
     fn every_model_is_built_from_its_defaults_and_starts_at_time_zero() {
         let file = Movements::read("scene", b"$node_(0) set X_ 3\n$node_(0) set Y_ 4\n", &files::Reading::default());
         let file = file.expect("a movement file");
-        let start = Position { x: 3.0, y: 4.0 };
+        let start = Position::ground(3.0, 4.0);
         let leader = Config::of_profile("stationary", "rfc").expect("a model");
         let leader = Spec { model: &leader, start: Position::default(), movements: None };
         for model in MODELS {

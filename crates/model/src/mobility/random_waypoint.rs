@@ -217,7 +217,7 @@ impl Mobility for RandomWaypoint {
 }
 
 fn uniform_position(params: &Params, rng: &mut Rng) -> Position {
-    Position { x: rng.uniform_in(0.0, params.width.metres()), y: rng.uniform_in(0.0, params.height.metres()) }
+    Position::ground(rng.uniform_in(0.0, params.width.metres()), rng.uniform_in(0.0, params.height.metres()))
 }
 
 /// Position and activity in the steady state (Navidi and Camp 2004, §5).
@@ -235,7 +235,7 @@ fn steady_state(params: &Params, rng: &mut Rng) -> (Position, Next) {
         }
     };
     let done = rng.uniform();
-    let here = Position { x: from.x + done * (to.x - from.x), y: from.y + done * (to.y - from.y) };
+    let here = Position::ground(from.x + done * (to.x - from.x), from.y + done * (to.y - from.y));
     // The density of the speed is proportional to 1/v.
     let (low, high) = (params.speed_min.metres_per_second(), params.speed_max.metres_per_second());
     let speed = low * libm::pow(high / low, rng.uniform());

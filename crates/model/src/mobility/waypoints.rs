@@ -3,7 +3,7 @@
 //! A scenario gives one of the two lists. The node moves in straight lines between the positions of a track, at the
 //! speed that follows from their times. Commands have the effect of ns-2's `setdest`, see [`Track::from_commands`].
 
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,21 @@ pub struct Waypoint {
     pub x: Distance,
     /// The distance to the north.
     pub y: Distance,
+    /// The height; zero if it is not given.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub z: Coordinate,
+}
+
+impl Waypoint {
+    /// A waypoint at height zero.
+    #[must_use]
+    pub const fn ground(at: Span, x: Distance, y: Distance) -> Self {
+        Self { at, x, y, z: Coordinate::new(0.0) }
+    }
+}
+
+fn is_zero(height: &Coordinate) -> bool {
+    height.metres() == 0.0
 }
 
 /// A movement command.
@@ -35,8 +50,19 @@ pub struct Order {
     pub x: Distance,
     /// The distance of the destination to the north.
     pub y: Distance,
+    /// The height of the destination; the node keeps its height if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub z: Option<Coordinate>,
     /// The speed; "0 m/s" stops the node.
     pub speed: Speed,
+}
+
+impl Order {
+    /// A command after which the node keeps its height.
+    #[must_use]
+    pub const fn level(at: Span, x: Distance, y: Distance, speed: Speed) -> Self {
+        Self { at, x, y, z: None, speed }
+    }
 }
 
 /// The script: one of the lists, or neither for a node that stays where the scenario puts it.
@@ -87,14 +113,14 @@ impl Waypoints {
     /// A node with this script.
     pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
         let start = nodes.spec(node)?.start;
-        let place = |x: Distance, y: Distance| Position { x: x.metres(), y: y.metres() };
-        let fixes: Vec<_> =
-            params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: place(w.x, w.y) }).collect();
+        let place = |w: &Waypoint| Position { x: w.x.metres(), y: w.y.metres(), z: w.z.metres() };
+        let fixes: Vec<_> = params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: place(w) }).collect();
         let track = Track::through(fixes).unwrap_or_else(|_| {
             let orders = params.orders.iter();
             let commands = orders.map(|o| Command {
                 at: Time::ZERO + o.at,
-                to: place(o.x, o.y),
+                to: (o.x.metres(), o.y.metres()),
+                height: o.z.map(Coordinate::metres),
                 speed: o.speed.metres_per_second(),
             });
             Track::from_commands(start, commands)
@@ -119,7 +145,7 @@ mod tests {
 
     fn legs(value: &serde_json::Value) -> Vec<Leg> {
         let config = Config::Waypoints(params::read(value).expect("parameters"));
-        let specs = [Spec { model: &config, start: Position { x: 7.0, y: 9.0 }, movements: None }];
+        let specs = [Spec { model: &config, start: Position::ground(7.0, 9.0), movements: None }];
         let mut node = Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(0)).expect("a node");
         std::iter::from_fn(move || Some(node.next_leg()))
             .scan(false, |over, leg| (!std::mem::replace(over, leg.until == Time::NEVER)).then_some(leg))
@@ -134,8 +160,8 @@ mod tests {
         }));
         assert_eq!(legs.len(), 3);
         assert_eq!(legs[0].until, Time::ZERO + Span::from_secs(50));
-        assert_eq!((legs[1].velocity, legs[1].until), ((0.0, 10.0), Time::ZERO + Span::from_secs(90)));
-        assert_eq!(legs[2].from, Position { x: 7.0, y: 409.0 });
+        assert_eq!((legs[1].velocity, legs[1].until), ((0.0, 10.0, 0.0), Time::ZERO + Span::from_secs(90)));
+        assert_eq!(legs[2].from, Position::ground(7.0, 409.0));
     }
 
     #[test]
@@ -144,13 +170,30 @@ mod tests {
             "track": [{ "at": "0 s", "x": "0 m", "y": "0 m" }, { "at": "10 s", "x": "30 m", "y": "40 m" }],
             "orders": [],
         }));
-        assert_eq!(legs[0].velocity, (3.0, 4.0));
-        assert_eq!(legs[1].from, Position { x: 30.0, y: 40.0 });
+        assert_eq!(legs[0].velocity, (3.0, 4.0, 0.0));
+        assert_eq!(legs[1].from, Position::ground(30.0, 40.0));
+    }
+
+    #[test]
+    fn heights_are_part_of_a_script() {
+        let track = json!([
+            { "at": "0 s", "x": "0 m", "y": "0 m", "z": "-20 m" }, { "at": "10 s", "x": "30 m", "y": "40 m" },
+        ]);
+        let up = legs(&json!({ "track": track, "orders": [] }));
+        assert_eq!((up[0].velocity, up[1].from), ((3.0, 4.0, 2.0), Position::ground(30.0, 40.0)));
+        let order = json!({ "at": "0 s", "x": "7 m", "y": "9 m", "z": "50 m", "speed": "10 m/s" });
+        let down = json!({ "at": "9 s", "x": "7 m", "y": "19 m", "speed": "10 m/s" });
+        let lift = legs(&json!({ "track": [], "orders": [order, down] }));
+        assert_eq!((lift[0].velocity, lift[0].until), ((0.0, 0.0, 10.0), Time::ZERO + Span::from_secs(5)));
+        assert_eq!(lift.last().map(|leg| leg.from), Some(Position { x: 7.0, y: 19.0, z: 50.0 }));
+        // A height of zero is written as none, so that a scenario has one form.
+        let params: Params = params::read(&json!({ "track": track, "orders": [] })).expect("parameters");
+        assert_eq!(serde_json::to_value(params).expect("serialisable")["track"][1].get("z"), None);
     }
 
     #[test]
     fn without_a_script_the_node_stays() {
-        assert_eq!(legs(&json!({ "track": [], "orders": [] })), [Leg::still(Time::ZERO, Position { x: 7.0, y: 9.0 })]);
+        assert_eq!(legs(&json!({ "track": [], "orders": [] })), [Leg::still(Time::ZERO, Position::ground(7.0, 9.0))]);
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl<C: Copy> Medium<C> {
             radios: vec![Radio::default(); stations],
             reception,
             names,
-            neighbours: Neighbours::new(legs, reach, search),
+            neighbours: Neighbours::new(&legs, reach, search),
             still: vec![StaticHearers::default(); stations],
             transmissions: Vec::new(),
             free: Vec::new(),
@@ -197,8 +197,7 @@ impl<C: Copy> Medium<C> {
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
         let (here, there) = (self.position(a, now), self.position(b, now));
-        let squared = (here.x - there.x) * (here.x - there.x) + (here.y - there.y) * (here.y - there.y);
-        self.transmit_power * self.channel.gain(squared) >= self.receiver.threshold()
+        self.transmit_power * self.channel.gain(here.distance_squared(there)) >= self.receiver.threshold()
     }
 
     /// The stations that can decode a frame of `station` when nothing disturbs it.

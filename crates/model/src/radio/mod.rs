@@ -3,6 +3,7 @@
 pub mod error_rate;
 pub mod medium;
 pub mod neighbours;
+mod paths;
 pub mod propagation;
 pub mod reception;
 

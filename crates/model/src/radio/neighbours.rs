@@ -6,10 +6,13 @@
 //! plain array of all stations when these are few, from a grid when they are many. The kind of search and the order
 //! within a list change no result, because the exact distance decides.
 
+use std::cmp::Ordering;
+
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::Paths;
 use crate::mobility::{Leg, Position};
 
 /// How lists of neighbours are made.
@@ -34,7 +37,7 @@ const MARGIN: f64 = 0.15;
 /// Lists of neighbours of all stations.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
-    legs: Vec<Leg>,
+    paths: Paths,
     lists: Vec<List>,
     /// The neighbours found last, with their distances.
     found: Vec<Neighbour>,
@@ -57,6 +60,10 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    fn order(&self, other: &Self) -> Ordering {
+        self.squared.total_cmp(&other.squared).then(self.station.cmp(&other.station))
+    }
+
     fn before(&self, other: &Self) -> bool {
         self.squared < other.squared || self.squared == other.squared && self.station < other.station
     }
@@ -73,19 +80,19 @@ struct List {
 impl Neighbours {
     /// Lists over stations on these legs, which hear each other up to `reach` metres.
     #[must_use]
-    pub fn new(legs: Vec<Leg>, reach: f64, search: Search) -> Self {
+    pub fn new(legs: &[Leg], reach: f64, search: Search) -> Self {
         let search = match search {
             Search::Auto if legs.len() <= ARRAY_LIMIT => Search::Array,
             Search::Auto => Search::Grid,
             chosen => chosen,
         };
-        let top_speed = headroom(legs.iter().map(speed).fold(0.0, f64::max));
+        let top_speed = headroom(legs.iter().map(Leg::speed).fold(0.0, f64::max));
         let moving = legs.iter().filter(|leg| !leg.is_pause()).count();
         let margin = reach * MARGIN;
         Self {
             lists: vec![List::default(); legs.len()],
             found: Vec::new(),
-            legs,
+            paths: Paths::new(legs),
             reach,
             margin,
             top_speed,
@@ -107,18 +114,17 @@ impl Neighbours {
     #[inline]
     #[must_use]
     pub fn position(&self, station: usize, now: Time) -> Position {
-        self.legs[station].position(now)
+        self.paths.position(station, now)
     }
 
     /// The next leg of a station.
     pub fn set_leg(&mut self, station: usize, leg: Leg) {
-        let before = self.legs[station].position(leg.start);
-        let jump = (before.x - leg.from.x).abs().max((before.y - leg.from.y).abs());
+        let jump = self.paths.position(station, leg.start).distance(leg.from);
         self.moving += usize::from(!leg.is_pause());
-        self.moving -= usize::from(!self.legs[station].is_pause());
-        self.legs[station] = leg;
+        self.moving -= usize::from(!self.paths.is_pause(station));
+        self.paths.set(station, &leg);
         self.epoch += 1;
-        let speed = speed(&leg);
+        let speed = leg.speed();
         // A station that is faster than all before, or that jumps, breaks the bound on which all lists depend.
         if speed > self.top_speed || jump > 1e-3 {
             self.top_speed = self.top_speed.max(headroom(speed));
@@ -133,29 +139,19 @@ impl Neighbours {
     /// first.
     #[inline]
     pub fn within_reach(&mut self, station: usize, now: Time) -> &[Neighbour] {
-        if self.lists[station].good_until <= now {
+        let is_new = self.lists[station].good_until <= now;
+        if is_new {
             self.refresh(station, now);
         }
-        let here = self.legs[station].position(now);
-        let legs = &self.legs;
         let stations = &mut self.lists[station].stations;
-        let neighbours = &mut self.found;
-        neighbours.clear();
-        neighbours.extend(stations.iter().map(|&station| {
-            let there = legs[station as usize].position(now);
-            let (dx, dy) = (there.x - here.x, there.y - here.y);
-            Neighbour { squared: dx * dx + dy * dy, station }
-        }));
-        // The list is in the order of the last search and almost sorted, so sorting takes about one comparison for each
-        // station.
-        for i in 1..neighbours.len() {
-            let moving = neighbours[i];
-            let mut at = i;
-            while at > 0 && moving.before(&neighbours[at - 1]) {
-                neighbours[at] = neighbours[at - 1];
-                at -= 1;
-            }
-            neighbours[at] = moving;
+        self.found.clear();
+        self.paths.squares(station, stations, now, &mut self.found, |station, squared| Neighbour { squared, station });
+        let neighbours = self.found.as_mut_slice();
+        if is_new {
+            // A new list is in no order.
+            neighbours.sort_unstable_by(Neighbour::order);
+        } else {
+            sort_again(neighbours);
         }
         for (station, neighbour) in stations.iter_mut().zip(neighbours.iter()) {
             *station = neighbour.station;
@@ -172,14 +168,12 @@ impl Neighbours {
 
     #[cold]
     fn refresh(&mut self, station: usize, now: Time) {
-        let here = self.legs[station].position(now);
+        let here = self.paths.position(station, now);
         let bound = (self.reach + self.margin) * (self.reach + self.margin);
         let holds = self.holds();
-        let legs = &self.legs;
+        let paths = &self.paths;
         let near = |other: u32| {
-            let there = legs[other as usize].position(now);
-            let (dx, dy) = (there.x - here.x, there.y - here.y);
-            other as usize != station && dx * dx + dy * dy <= bound
+            other as usize != station && here.distance_squared(paths.position(other as usize, now)) <= bound
         };
         let stations = &mut self.lists[station].stations;
         stations.clear();
@@ -191,19 +185,30 @@ impl Neighbours {
         if self.search == Search::Grid {
             if self.grid.good_until <= now {
                 // In `holds` a station leaves its place in the grid by half the margin at most.
-                self.grid.fill(legs, self.reach + 2.0 * self.margin, now);
+                self.grid.fill(paths, self.reach + 2.0 * self.margin, now);
                 self.grid.good_until = now + holds;
             }
             self.grid.around(here, add);
         } else {
-            (0..legs.len() as u32).for_each(&mut add);
+            (0..paths.len() as u32).for_each(&mut add);
         }
         self.lists[station].good_until = now + holds;
     }
 }
 
-fn speed(leg: &Leg) -> f64 {
-    libm::hypot(leg.velocity.0, leg.velocity.1)
+/// Sorts neighbours in the order of the last search. They are almost sorted, so that this takes about one comparison for
+/// each.
+#[inline]
+fn sort_again(neighbours: &mut [Neighbour]) {
+    for i in 1..neighbours.len() {
+        let moving = neighbours[i];
+        let mut at = i;
+        while at > 0 && moving.before(&neighbours[at - 1]) {
+            neighbours[at] = neighbours[at - 1];
+            at -= 1;
+        }
+        neighbours[at] = moving;
+    }
 }
 
 /// A little more than a speed: legs of one speed differ by rounding, and none of them should count as faster than all
@@ -212,7 +217,7 @@ fn headroom(speed: f64) -> f64 {
     speed * 1.001
 }
 
-/// Nodes by cell of a square grid; cells are kept as one array of stations and one of where each cell starts.
+/// Nodes by cell of a square grid of the plane: a cell holds the nodes of every height. Cells are kept as one array of stations and one of where each cell starts.
 #[derive(Clone, Debug, Default)]
 struct Grid {
     origin: Position,
@@ -228,11 +233,11 @@ struct Grid {
 const MOST_CELLS: f64 = 1024.0;
 
 impl Grid {
-    fn fill(&mut self, legs: &[Leg], cell: f64, now: Time) {
-        let positions: Vec<Position> = legs.iter().map(|leg| leg.position(now)).collect();
+    fn fill(&mut self, paths: &Paths, cell: f64, now: Time) {
+        let positions: Vec<Position> = (0..paths.len()).map(|station| paths.position(station, now)).collect();
         let low = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::INFINITY, f64::min);
         let high = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
-        self.origin = Position { x: low(|p| p.x), y: low(|p| p.y) };
+        self.origin = Position::ground(low(|p| p.x), low(|p| p.y));
         let (width, height) = (high(|p| p.x) - self.origin.x, high(|p| p.y) - self.origin.y);
         self.cell = cell.max(width / MOST_CELLS).max(height / MOST_CELLS);
         self.columns = (width / self.cell) as usize + 1;
@@ -248,7 +253,7 @@ impl Grid {
         }
         let mut next = self.starts.clone();
         self.stations.clear();
-        self.stations.resize(legs.len(), 0);
+        self.stations.resize(positions.len(), 0);
         for (station, &cell) in cells.iter().enumerate() {
             self.stations[next[cell] as usize] = station as u32;
             next[cell] += 1;
@@ -298,13 +303,20 @@ mod tests {
             let mut leg = |start: Time, from: Position, fastest: f64| Leg {
                 start,
                 from,
-                velocity: (rng.uniform_in(-fastest, fastest), rng.uniform_in(-fastest, fastest)),
+                velocity: (
+                    rng.uniform_in(-fastest, fastest),
+                    rng.uniform_in(-fastest, fastest),
+                    rng.uniform_in(-fastest, fastest),
+                ),
                 until: Time::NEVER,
             };
             let mut legs: Vec<Leg> = (0..300)
-                .map(|i| leg(Time::ZERO, Position { x: f64::from(i % 20) * 90.0, y: f64::from(i / 20) * 90.0 }, 5.0))
+                .map(|i| {
+                    let (x, y, z) = (f64::from(i % 20) * 90.0, f64::from(i / 20) * 90.0, f64::from(i % 7) * 60.0);
+                    leg(Time::ZERO, Position { x, y, z }, 5.0)
+                })
                 .collect();
-            let mut neighbours = Neighbours::new(legs.clone(), 250.0, search);
+            let mut neighbours = Neighbours::new(&legs, 250.0, search);
             for step in 0..200_u64 {
                 let now = Time::from_nanos(step * 700_000_000);
                 let turning = (step as usize * 7) % 300;
@@ -317,8 +329,8 @@ mod tests {
                     let expected: Vec<u32> = (0..300_u32)
                         .filter(|&other| {
                             let there = legs[other as usize].position(now);
-                            other as usize != station
-                                && (there.x - here.x).powi(2) + (there.y - here.y).powi(2) <= 62_500.0
+                            let way = there - here;
+                            other as usize != station && way.x.powi(2) + way.y.powi(2) + way.z.powi(2) <= 62_500.0
                         })
                         .collect();
                     assert_eq!(
@@ -334,12 +346,12 @@ mod tests {
     #[test]
     fn the_epoch_tells_when_nothing_moves() {
         let still = Leg::still(Time::ZERO, Position::default());
-        let mut neighbours = Neighbours::new(vec![still; 2], 100.0, Search::Auto);
+        let mut neighbours = Neighbours::new(&[still; 2], 100.0, Search::Auto);
         let first = neighbours.still_epoch();
         assert_ne!(first, 0);
-        neighbours.set_leg(0, Leg { velocity: (1.0, 0.0), ..still });
+        neighbours.set_leg(0, Leg { velocity: (0.0, 0.0, 1.0), ..still });
         assert_eq!(neighbours.still_epoch(), 0);
-        neighbours.set_leg(0, Leg::still(Time::from_nanos(5), Position { x: 9.0, y: 0.0 }));
+        neighbours.set_leg(0, Leg::still(Time::from_nanos(5), Position::ground(9.0, 0.0)));
         assert_ne!(neighbours.still_epoch(), 0);
         assert_ne!(neighbours.still_epoch(), first);
     }

@@ -83,7 +83,7 @@ mod tests {
     fn world() -> World {
         let node = |x| NodeSpec {
             mobility: mobility::Config::of_profile("stationary", RFC).expect("a mobility model"),
-            start: Position { x, y: 0.0 },
+            start: Position::ground(x, 0.0),
             movements: None,
             radios: vec![0],
             routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),

@@ -25,8 +25,8 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     let start = Time::ZERO + Span::from_secs(100);
     let leaves = Span::from_secs(104);
     let node = |number: u32| {
-        let start = Position { x: f64::from(number) * 200.0, y: 0.0 };
-        let point = |at, y| waypoints::Waypoint { at, x: Distance::new(start.x), y: Distance::new(y) };
+        let start = Position::ground(f64::from(number) * 200.0, 0.0);
+        let point = |at, y| waypoints::Waypoint::ground(at, Distance::new(start.x), Distance::new(y));
         let away = vec![point(leaves, 0.0), point(leaves + Span::from_millis(10), 5000.0)];
         NodeSpec {
             mobility: if number == 3 {

@@ -17,7 +17,7 @@ use hopyard_model::{mac, radio, routing, traffic};
 /// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
     let routing = routing::Config::of_profile(routing, profile).expect("a routing protocol");
-    let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position { x, y }, routing.clone());
+    let node = |&(x, y): &(f64, f64)| NodeSpec::stationary(Position::ground(x, y), routing.clone());
     Spec { nodes: places.iter().map(node).collect(), ..Spec::network(profile) }
 }
 

@@ -87,7 +87,7 @@ impl Groups {
             for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
                 for &b in cells.get(&other).into_iter().flatten() {
                     for &a in nodes {
-                        if groups.find(a) != groups.find(b) && distance(places[a as usize], places[b as usize]) <= range
+                        if groups.find(a) != groups.find(b) && places[a as usize].distance(places[b as usize]) <= range
                         {
                             groups.join(a, b);
                         }
@@ -115,10 +115,6 @@ impl Groups {
         let (a, b) = (self.find(a), self.find(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
-}
-
-fn distance(a: Position, b: Position) -> f64 {
-    (a.x - b.x).hypot(a.y - b.y)
 }
 
 impl Resolver<'_> {

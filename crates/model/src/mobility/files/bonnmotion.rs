@@ -23,7 +23,6 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         Dimensions::Detect => has_heights(text),
     };
     let mut tracks = Vec::new();
-    let mut height = None;
     // An empty line in the middle would change the numbers of all nodes after it.
     let mut blank = None;
     for (number, line) in lines(text) {
@@ -41,7 +40,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         if let Some(number) = blank.take() {
             problems.push(Some(number), "", "a node on every line, found an empty one");
         }
-        match track(line, heights, reading, &mut height) {
+        match track(line, heights, reading) {
             Ok(track) => tracks.push(Some(track)),
             Err(Fault { found, expected }) => {
                 tracks.push(None);
@@ -58,8 +57,8 @@ struct Fault {
     expected: String,
 }
 
-/// The track of the node on this line. `height` is that of all waypoints so far.
-fn track(line: &str, heights: bool, reading: &Reading, height: &mut Option<f64>) -> Result<Track, Fault> {
+/// The track of the node on this line.
+fn track(line: &str, heights: bool, reading: &Reading) -> Result<Track, Fault> {
     let size = if heights { 4 } else { 3 };
     let mut fixes = Vec::new();
     let mut words = line.split_ascii_whitespace();
@@ -77,12 +76,6 @@ fn track(line: &str, heights: bool, reading: &Reading, height: &mut Option<f64>)
         }
         let fix = fix(waypoint).map_err(|expected| fault(expected.to_owned()))?;
         within(reading.area, fix.position).map_err(fault)?;
-        if heights {
-            let z = coordinate(waypoint[3]).map_err(|expected| fault(expected.to_owned()))?;
-            if *height.get_or_insert(z) != z {
-                return Err(fault("one height for all nodes, since the plane has two dimensions".to_owned()));
-            }
-        }
         if fixes.last().is_some_and(|last: &Fix| last.at >= fix.at && *last != fix) {
             return Err(fault("times that increase".to_owned()));
         }
@@ -93,7 +86,10 @@ fn track(line: &str, heights: bool, reading: &Reading, height: &mut Option<f64>)
 }
 
 fn fix(waypoint: &[&str]) -> Result<Fix, &'static str> {
-    Ok(Fix { at: time(waypoint[0])?, position: Position { x: coordinate(waypoint[1])?, y: coordinate(waypoint[2])? } })
+    let at = time(waypoint[0])?;
+    let (x, y) = (coordinate(waypoint[1])?, coordinate(waypoint[2])?);
+    let z = waypoint.get(3).map_or(Ok(0.0), |height| coordinate(height))?;
+    Ok(Fix { at, position: Position { x, y, z } })
 }
 
 /// Whether the waypoints have heights. The first line that has only one interpretation decides. If every line has two

@@ -50,12 +50,15 @@ impl Movements {
         ends.map(|fix| fix.at).max().unwrap_or(Time::ZERO)
     }
 
-    /// The south-western and the north-eastern corner of the smallest rectangle that holds all positions.
+    /// The lower south-western and the upper north-eastern corner of the smallest box that holds all positions.
     #[must_use]
     pub fn extent(&self) -> Option<(Position, Position)> {
         let positions = self.tracks.iter().flatten().flat_map(|track| track.fixes()).map(|fix| fix.position);
         positions.map(|p| (p, p)).reduce(|(low, high), (p, _)| {
-            (Position { x: low.x.min(p.x), y: low.y.min(p.y) }, Position { x: high.x.max(p.x), y: high.y.max(p.y) })
+            (
+                Position { x: low.x.min(p.x), y: low.y.min(p.y), z: low.z.min(p.z) },
+                Position { x: high.x.max(p.x), y: high.y.max(p.y), z: high.z.max(p.z) },
+            )
         })
     }
 }

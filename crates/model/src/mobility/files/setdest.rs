@@ -5,7 +5,7 @@
 //! | form | meaning |
 //! |---|---|
 //! | `$node_(i) set X_ v`, `Y_`, `Z_` | where node i starts |
-//! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second; s = 0: stop |
+//! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second, at the same height; s = 0: stop |
 //! | `$node_(i) setdest x y s` | the same at the start |
 //! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts of the oracle; ignored |
 //! | `# ...` | a comment; those of setdest are kept in the [`Record`] |
@@ -44,7 +44,7 @@ struct NodeLines {
 enum Line {
     Nothing,
     Start { node: u32, axis: usize, value: f64 },
-    Command { node: u32, at: Option<Time>, to: Position, speed: f64 },
+    Command { node: u32, at: Option<Time>, to: (f64, f64), speed: f64 },
 }
 
 /// Reads the text of a file; faults are added to `problems`.
@@ -52,7 +52,6 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     // In a box, so that an unused number needs only a pointer.
     let mut nodes: Vec<Option<Box<NodeLines>>> = Vec::new();
     let mut record = Record::default();
-    let mut height = None;
     for (number, line) in lines(text) {
         if problems.ends_at(number) {
             return Movements::new(Vec::new(), record);
@@ -75,11 +74,8 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         let outcome = match said {
             Line::Nothing => Ok(()),
             Line::Start { node, axis, value } => {
-                let differs = axis == 2 && *height.get_or_insert(value) != value;
                 let start = &mut entry(&mut nodes, node, number).start[axis];
-                if differs {
-                    Err("one height for all nodes, since the plane has two dimensions".to_owned())
-                } else if start.replace(value).is_some() {
+                if start.replace(value).is_some() {
                     Err(format!("one {} for each node, and node {node} has it already", AXES[axis]))
                 } else {
                     Ok(())
@@ -88,8 +84,8 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
             Line::Command { node, at, to, speed } => {
                 let lines = entry(&mut nodes, node, number);
                 let queue = if at.is_some() { &mut lines.scheduled } else { &mut lines.immediate };
-                queue.push(Command { at: at.unwrap_or(Time::ZERO), to, speed });
-                within(reading.area, to)
+                queue.push(Command { at: at.unwrap_or(Time::ZERO), to, height: None, speed });
+                within(reading.area, Position::ground(to.0, to.1))
             }
         };
         if let Err(expected) = outcome {
@@ -109,7 +105,7 @@ fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mu
 
 /// The track of a node, after all lines are read.
 fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadFile) -> Option<Track> {
-    let [Some(x), Some(y), _] = lines.start else {
+    let [Some(x), Some(y), z] = lines.start else {
         if lines.broken {
             return None;
         }
@@ -117,7 +113,7 @@ fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadF
         problems.push(Some(lines.first_line), "", format!("a line \"$node_({node}) set {missing} ...\" in the file"));
         return None;
     };
-    let start = Position { x, y };
+    let start = Position { x, y, z: z.unwrap_or(0.0) };
     if let Err(expected) = within(reading.area, start) {
         problems.push(Some(lines.first_line), &format!("node {node} starts at ({x}, {y})"), expected);
     }
@@ -202,7 +198,7 @@ fn command(text: &str, at: Option<Time>) -> Result<Line, &'static str> {
         Some("setdest") => {
             let (x, y, s) = (words.next(), words.next(), words.next());
             let (Some(x), Some(y), Some(s)) = (x, y, s) else { return Err(SETDEST) };
-            Line::Command { node, at, to: Position { x: coordinate(x)?, y: coordinate(y)? }, speed: speed(s)? }
+            Line::Command { node, at, to: (coordinate(x)?, coordinate(y)?), speed: speed(s)? }
         }
         _ => return Err(A_COMMAND),
     };

@@ -1,7 +1,7 @@
 //! A path that is known in advance: positions at given times, with straight lines between them.
 //!
 //! Scripted waypoints and movement files of every format become tracks. A node stores only a pointer to its track and
-//! an index. A track needs 24 bytes for each waypoint.
+//! an index. A track needs 32 bytes for each waypoint.
 
 use std::sync::Arc;
 
@@ -23,8 +23,10 @@ pub struct Fix {
 pub struct Command {
     /// When the node sets out.
     pub at: Time,
-    /// Where to.
-    pub to: Position,
+    /// How far to the east and to the north the destination is, in metres.
+    pub to: (f64, f64),
+    /// The height of the destination in metres; nothing for the height that the node has when it sets out.
+    pub height: Option<f64>,
     /// The speed in metres per second; zero stops the node.
     pub speed: f64,
 }
@@ -78,11 +80,13 @@ impl Track {
                     here
                 }
             };
-            let distance = here.distance(command.to);
+            let (x, y) = command.to;
+            let to = Position { x, y, z: command.height.unwrap_or(here.z) };
+            let distance = here.distance(to);
             if command.speed > 0.0 && distance > 0.0 {
                 append(&mut fixes, Fix { at: command.at, position: here });
                 let arrival = command.at + Span::from_secs_f64(distance / command.speed);
-                bound = Some(Fix { at: arrival, position: command.to });
+                bound = Some(Fix { at: arrival, position: to });
             }
         }
         if let Some(goal) = bound {
@@ -163,34 +167,53 @@ mod tests {
     }
 
     fn fix(at: f64, x: f64, y: f64) -> Fix {
-        Fix { at: secs(at), position: Position { x, y } }
+        Fix { at: secs(at), position: Position::ground(x, y) }
     }
 
     fn go(at: f64, x: f64, y: f64, speed: f64) -> Command {
-        Command { at: secs(at), to: Position { x, y }, speed }
+        Command { at: secs(at), to: (x, y), height: None, speed }
     }
 
     #[test]
     fn a_command_before_arrival_replaces_the_old_one() {
-        let start = Position { x: 0.0, y: 0.0 };
+        let start = Position::ground(0.0, 0.0);
         let track = Track::from_commands(start, [go(1.0, 100.0, 0.0, 10.0), go(6.0, 50.0, 20.0, 5.0)]);
         assert_eq!(track.fixes(), [fix(0.0, 0.0, 0.0), fix(1.0, 0.0, 0.0), fix(6.0, 50.0, 0.0), fix(10.0, 50.0, 20.0)]);
-        assert_eq!(track.position(secs(3.0)), Position { x: 20.0, y: 0.0 });
-        assert_eq!(track.position(secs(99.0)), Position { x: 50.0, y: 20.0 });
+        assert_eq!(track.position(secs(3.0)), Position::ground(20.0, 0.0));
+        assert_eq!(track.position(secs(99.0)), Position::ground(50.0, 20.0));
     }
 
     #[test]
     fn speed_zero_stops() {
-        let start = Position { x: 0.0, y: 0.0 };
+        let start = Position::ground(0.0, 0.0);
         let track = Track::from_commands(start, [go(0.0, 100.0, 0.0, 10.0), go(4.0, 100.0, 0.0, 0.0)]);
         assert_eq!(track.fixes(), [fix(0.0, 0.0, 0.0), fix(4.0, 40.0, 0.0)]);
     }
 
     #[test]
     fn of_two_commands_at_once_the_later_holds() {
-        let start = Position { x: 5.0, y: 5.0 };
+        let start = Position::ground(5.0, 5.0);
         let track = Track::from_commands(start, [go(0.0, 100.0, 0.0, 10.0), go(0.0, 5.0, 25.0, 2.0)]);
         assert_eq!(track.fixes(), [fix(0.0, 5.0, 5.0), fix(10.0, 5.0, 25.0)]);
+    }
+
+    #[test]
+    fn a_node_keeps_its_height_unless_a_command_gives_one() {
+        let start = Position { x: 0.0, y: 0.0, z: 5.0 };
+        let climb = Command { height: Some(45.0), ..go(20.0, 60.0, 0.0, 10.0) };
+        let track = Track::from_commands(start, [go(0.0, 30.0, 0.0, 10.0), climb, go(30.0, 60.0, 10.0, 5.0)]);
+        let at = |time, x, y, z| Fix { at: secs(time), position: Position { x, y, z } };
+        // Going up takes its time: 30 m to the east and 40 m up are 50 m.
+        let expected = [
+            at(0.0, 0.0, 0.0, 5.0),
+            at(3.0, 30.0, 0.0, 5.0),
+            at(20.0, 30.0, 0.0, 5.0),
+            at(25.0, 60.0, 0.0, 45.0),
+            at(30.0, 60.0, 0.0, 45.0),
+            at(32.0, 60.0, 10.0, 45.0),
+        ];
+        assert_eq!(track.fixes(), expected);
+        assert_eq!(track.position(secs(22.5)), Position { x: 45.0, y: 0.0, z: 25.0 });
     }
 
     #[test]
@@ -208,8 +231,8 @@ mod tests {
         let mut follower = track.follow();
         let (wait, way, stay) = (follower.next_leg(), follower.next_leg(), follower.next_leg());
         assert!(wait.is_pause() && wait.start == Time::ZERO && wait.until == secs(2.0));
-        assert_eq!(way.velocity, (10.0, 0.0));
-        assert_eq!(stay, Leg::still(secs(4.0), Position { x: 30.0, y: 0.0 }));
+        assert_eq!(way.velocity, (10.0, 0.0, 0.0));
+        assert_eq!(stay, Leg::still(secs(4.0), Position::ground(30.0, 0.0)));
     }
 
     proptest! {
@@ -219,7 +242,7 @@ mod tests {
                 (0.0..100.0_f64, 0.0..1000.0_f64, 0.0..1000.0_f64, prop_oneof![Just(0.0), 0.1..30.0_f64]), 0..40)
         ) {
             commands.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let start = Position { x: 500.0, y: 500.0 };
+            let start = Position::ground(500.0, 500.0);
             let track = Track::from_commands(start, commands.into_iter().map(|(at, x, y, speed)| go(at, x, y, speed)));
             let mut follower = track.follow();
             let mut leg = follower.next_leg();

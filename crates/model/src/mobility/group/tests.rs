@@ -8,7 +8,7 @@ use crate::mobility::files::{Movements, Reading};
 use crate::mobility::{Config, Spec, movement_file, random_waypoint, waypoints};
 use crate::params::Params as _;
 
-const STILL: Position = Position { x: 0.0, y: 0.0 };
+const STILL: Position = Position::ground(0.0, 0.0);
 
 /// The nodes of a run: each with its model and its position in the scenario.
 struct Run(Vec<(Config, Position)>, Option<Movements>);
@@ -41,13 +41,17 @@ fn random() -> Config {
     Config::RandomWaypoint(random_waypoint::Params { pause_max, ..random_waypoint::Params::of_profile("rfc") })
 }
 
+fn fixed(x: f64, y: f64, z: f64) -> Offset {
+    Offset::Fixed([x, y, z].map(Coordinate::new))
+}
+
 fn member(leader: u32, offset: Option<(f64, f64)>) -> Config {
-    let offset = offset.map_or(Offset::Positions, |(x, y)| Offset::Fixed([Coordinate::new(x), Coordinate::new(y)]));
+    let offset = offset.map_or(Offset::Positions, |(x, y)| fixed(x, y, 0.0));
     Config::Group(Params { leader: Leader::Node(leader), offset })
 }
 
 fn at(x: f64, y: f64) -> Position {
-    Position { x, y }
+    Position::ground(x, y)
 }
 
 /// Whether the legs are those of the leader, moved by the offset.
@@ -70,6 +74,7 @@ fn a_member_has_the_legs_of_a_leader_of_any_model() {
         at: Span::from_secs(at),
         x: Distance::new(x),
         y: Distance::new(y),
+        z: Coordinate::new(2.0 * y),
     });
     let script = waypoints::Params { track: track.into(), orders: Vec::new() };
     let from_file = movement_file::Params { path: "scene".to_owned(), ..movement_file::Params::of_profile("rfc") };
@@ -102,6 +107,19 @@ fn offsets_of_a_chain_of_leaders_add_up() {
     assert!(follows(&run.legs(2), &leader, at(0.0, 64.0)));
     assert!(follows(&run.legs(1), &leader, at(6.0, 72.0)));
     assert!(follows(&run.legs(0), &leader, at(7.0, 74.0)));
+}
+
+#[test]
+fn a_member_keeps_its_height_above_a_leader_that_climbs() {
+    let order = json!({ "at": "1 s", "x": "60 m", "y": "0 m", "z": "80 m", "speed": "10 m/s" });
+    let climbs = Config::read("waypoints", &json!({ "track": [], "orders": [order] })).expect("parameters");
+    let above = Config::Group(Params { leader: Leader::Node(0), offset: fixed(0.0, 0.0, 25.0) });
+    let below = Position { x: 0.0, y: 5.0, z: -4.0 };
+    let run = Run(vec![(climbs, STILL), (above, STILL), (member(0, None), below)], None);
+    let leader = run.legs(0);
+    assert_eq!((leader[1].velocity, leader[1].until), ((6.0, 0.0, 8.0), Time::ZERO + Span::from_secs(11)));
+    assert!(follows(&run.legs(1), &leader, Position { x: 0.0, y: 0.0, z: 25.0 }));
+    assert!(follows(&run.legs(2), &leader, below));
 }
 
 #[test]
@@ -169,16 +187,21 @@ fn parameters_are_words_numbers_and_distances() {
     let read = |leader: serde_json::Value, offset: serde_json::Value| {
         params::read::<Params>(&json!({ "leader": leader, "offset": offset }))
     };
-    let offset = Offset::Fixed([Coordinate::new(-50.0), Coordinate::new(1500.0)]);
+    let offset = fixed(-50.0, 1500.0, 0.0);
     let params = read(json!(7), json!(["-50 m", "1.5 km"])).expect("parameters");
     assert_eq!(params, Params { leader: Leader::Node(7), offset });
     let written = serde_json::to_value(&params).expect("serialisable");
     assert_eq!(written, json!({ "leader": 7, "offset": ["-50 m", "1.5 km"] }));
+    let above = Params { leader: Leader::Node(7), offset: fixed(-50.0, 1500.0, -8.0) };
+    let written = serde_json::to_value(&above).expect("serialisable");
+    assert_eq!(written["offset"], json!(["-50 m", "1.5 km", "-8 m"]));
+    assert_eq!(read(json!(7), written["offset"].clone()), Ok(above));
+    assert_eq!(read(json!(7), json!(["-50 m", "1.5 km", "0 m"])), Ok(params));
     for leader in [json!(-1), json!("7"), json!(1.5), json!(1_u64 << 32), json!([0])] {
         let error = read(leader.clone(), json!("positions")).expect_err("no leader").to_string();
         assert!(error.contains(LEADER), "{leader}: {error}");
     }
-    for offset in [json!("start"), json!(["1 m"]), json!(["1 m", "2 m", "3 m"]), json!(3), json!([])] {
+    for offset in [json!("start"), json!(["1 m"]), json!(["1 m", "2 m", "3 m", "4 m"]), json!(3), json!([])] {
         let error = read(json!(0), offset.clone()).expect_err("no offset").to_string();
         assert!(error.contains(OFFSET), "{offset}: {error}");
     }

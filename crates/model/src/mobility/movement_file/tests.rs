@@ -25,9 +25,9 @@ fn file(first_node: u32) -> serde_json::Value {
 #[test]
 fn a_node_follows_its_track_by_number() {
     let movements = read(SETDEST);
-    assert_eq!(build(&file(1), 0, Some(&movements)).expect("node 1").from, Position { x: 1.0, y: 2.0 });
+    assert_eq!(build(&file(1), 0, Some(&movements)).expect("node 1").from, Position::ground(1.0, 2.0));
     let still = build(&file(1), 1, Some(&movements)).expect("node 2");
-    assert_eq!(still, Leg::still(Time::ZERO, Position { x: 30.0, y: 40.0 }));
+    assert_eq!(still, Leg::still(Time::ZERO, Position::ground(30.0, 40.0)));
 }
 
 #[test]

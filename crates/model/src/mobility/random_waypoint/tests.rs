@@ -32,7 +32,7 @@ fn legs_at(mut node: RandomWaypoint, times: &[f64]) -> Vec<Leg> {
 }
 
 fn speed(leg: &Leg) -> f64 {
-    libm::hypot(leg.velocity.0, leg.velocity.1)
+    leg.speed()
 }
 
 /// The mean of a sample and the standard error of that mean.

@@ -20,7 +20,7 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
 }
 
 fn still(places: &[(f64, f64)], search: Search) -> Places {
-    let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position { x, y })).collect();
+    let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position::ground(x, y))).collect();
     let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
     Places { names: (0..legs.len() as u32).collect(), legs, search, reception }
 }
@@ -179,16 +179,16 @@ fn what_is_kept_of_still_nodes_is_forgotten_when_one_moves() {
     assert_eq!(hearers(&mut medium, 0, start), [(1, 1000)], "from what was kept");
     // Node 2 comes nearer at 10 m/s for ten seconds, then stands still.
     let until = Time::from_nanos(10_000_000_000);
-    let going = Leg { start, from: Position { x: 600.0, y: 0.0 }, velocity: (-10.0, 0.0), until };
+    let going = Leg { start, from: Position::ground(600.0, 0.0), velocity: (-10.0, 0.0, 0.0), until };
     medium.set_leg(2, going);
     assert_eq!(hearers(&mut medium, 0, Time::from_nanos(4_000_000_000)), [(1, 1000)]);
     assert_eq!(hearers(&mut medium, 0, Time::from_nanos(6_000_000_000)), [(1, 1000), (2, 1800)]);
-    medium.set_leg(2, Leg::still(until, Position { x: 500.0, y: 0.0 }));
+    medium.set_leg(2, Leg::still(until, Position::ground(500.0, 0.0)));
     for _ in 0..2 {
         assert_eq!(hearers(&mut medium, 0, until), [(1, 1000), (2, 1667)]);
         assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1667)]);
     }
-    assert_eq!(medium.position(2, until), Position { x: 500.0, y: 0.0 });
+    assert_eq!(medium.position(2, until), Position::ground(500.0, 0.0));
 }
 
 #[test]

@@ -16,7 +16,11 @@ fn parse(text: &str) -> Result<Movements, BadFile> {
 }
 
 fn fix_at(at: f64, x: f64, y: f64) -> Fix {
-    Fix { at: Time::ZERO + Span::from_secs_f64(at), position: Position { x, y } }
+    Fix { at: Time::ZERO + Span::from_secs_f64(at), position: Position::ground(x, y) }
+}
+
+fn fix_above(at: f64, x: f64, y: f64, z: f64) -> Fix {
+    Fix { at: Time::ZERO + Span::from_secs_f64(at), position: Position { x, y, z } }
 }
 
 /// Two nodes as BonnMotion 3 prints them: no fixed number of digits, a pause as a repeated position.
@@ -37,15 +41,20 @@ fn waypoints_of_two_coordinates() {
 
 #[test]
 fn waypoints_with_heights_are_recognised() {
-    let text = "# a comment\n0.0 10.0 20.0 1.5 5.0 30.0 20.0 1.5\n0.0 1.0 2.0 1.5 7.0 3.0 4.0 1.5 8.0 3.5 4.0 1.5\n";
+    let text = "# a comment\n0.0 10.0 20.0 1.5 5.0 30.0 20.0 1.5\n0.0 1.0 2.0 1.5 7.0 3.0 4.0 9.25 8.0 3.5 4.0 -1.5\n";
     let movements = parse(text).expect("a file");
-    assert_eq!(movements.track(0).map(Track::fixes), Some(&[fix_at(0.0, 10.0, 20.0), fix_at(5.0, 30.0, 20.0)][..]));
-    assert_eq!(movements.track(1).map(|track| track.fixes().len()), Some(3));
+    let first = [fix_above(0.0, 10.0, 20.0, 1.5), fix_above(5.0, 30.0, 20.0, 1.5)];
+    assert_eq!(movements.track(0).map(Track::fixes), Some(&first[..]));
+    let second = movements.track(1).expect("a node").fixes();
+    assert_eq!(second.iter().map(|fix| fix.position.z).collect::<Vec<_>>(), [1.5, 9.25, -1.5]);
     // As waypoints without heights, times would fall.
     let plain = Reading { dimensions: Dimensions::Two, ..READING };
     assert!(Movements::read("rwp.movements", text.as_bytes(), &plain).is_err());
-    let uneven = "0.0 10.0 20.0 1.5\n0.0 10.0 20.0 2.5\n";
-    assert!(parse(uneven).expect_err("heights differ").to_string().contains("2: expected one height for all nodes"));
+    let wrong = parse("0.0 1.0 2.0 1.5 7.0 3.0 4.0 1.5\n0.0 10.0 20.0 high\n").expect_err("no height").to_string();
+    assert!(
+        wrong.contains("2: expected a coordinate in metres") && wrong.contains("found: 0.0 10.0 20.0 high"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -91,8 +100,10 @@ proptest! {
             let mut at = 0.0;
             let mut fixes = Vec::new();
             for (step, x, y) in steps {
-                fixes.push(fix_at(at, x, y));
-                text += &format!("{at} {x} {y} {}", if heights { "2.5 " } else { "" });
+                // Heights of both signs.
+                let z = if heights { 450.0 - x } else { 0.0 };
+                fixes.push(fix_above(at, x, y, z));
+                text += &if heights { format!("{at} {x} {y} {z} ") } else { format!("{at} {x} {y} ") };
                 at += step;
             }
             text += "\n";

@@ -22,7 +22,7 @@ fn the_format_is_found_out() {
 #[test]
 fn the_extent_and_the_end_are_those_of_the_tracks() {
     let movements = read(SETDEST);
-    assert_eq!(movements.extent(), Some((Position { x: 1.0, y: 2.0 }, Position { x: 30.0, y: 40.0 })));
+    assert_eq!(movements.extent(), Some((Position::ground(1.0, 2.0), Position::ground(30.0, 40.0))));
     assert_eq!(movements.end(), Time::ZERO + Span::from_secs(4));
 }
 

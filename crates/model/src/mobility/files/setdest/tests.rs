@@ -21,7 +21,7 @@ fn agrees_with_ns2(text: &str, positions: &str) {
     let mut checked = 0;
     for line in positions.lines() {
         let values: Vec<f64> = line.split(' ').map(|word| word.parse().expect("a number")).collect();
-        let there = Position { x: values[2], y: values[3] };
+        let there = Position::ground(values[2], values[3]);
         let here = movements.track(values[1] as u32).expect("a node of the file").position(secs(values[0]));
         // A nanosecond at 20 m/s, and nine decimals.
         assert!(here.distance(there) < 3e-8, "{line}: {here:?}");
@@ -70,9 +70,21 @@ fn every_way_to_write_a_line_is_understood() {
         $ns at 1 {$node_(0) setdest 10.5 20 5};\n  $ns_ at 3.0 \" $node_(0) setdest 10.5 0 1.25 \" ; # on\n\
         $god_ set-dist 0 1 16777215\n$ns_ at 4 \"$god_ set-dist 0 1 2\"";
     let movements = parse(text).expect("well formed");
-    let fix = |at, x, y| Fix { at: secs(at), position: Position { x, y } };
+    let fix = |at, x, y| Fix { at: secs(at), position: Position::ground(x, y) };
     let fixes = [fix(0.0, 0.5, 20.0), fix(1.0, 0.5, 20.0), fix(3.0, 10.5, 20.0), fix(19.0, 10.5, 0.0)];
     assert_eq!(movements.track(0).map(Track::fixes), Some(&fixes[..]));
+}
+
+#[test]
+fn nodes_keep_the_heights_at_which_they_start() {
+    let text = "$node_(0) set X_ 1\n$node_(0) set Y_ 2\n$node_(0) set Z_ 30.5\n$node_(1) set X_ 9\n$node_(1) set Y_ 2\n\
+        $ns_ at 1 \"$node_(0) setdest 9 2 4\"\n";
+    let movements = parse(text).expect("well formed");
+    let heights = |node| movements.track(node).map(|track| track.fixes().iter().map(|fix| fix.position.z).collect());
+    assert_eq!((heights(0), heights(1)), (Some(vec![30.5; 3]), Some(vec![0.0])));
+    assert_eq!(movements.end(), secs(3.0));
+    let (low, high) = movements.extent().expect("positions");
+    assert_eq!((low.z, high.z), (0.0, 30.5));
 }
 
 #[test]
@@ -124,7 +136,6 @@ fn broken_lines_are_named() {
         assert!(complaint.contains(expected), "{complaint}\n  lacks {expected}");
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
     }
-    assert!(complaint("$node_(0) set Z_ 0\n$node_(1) set Z_ 3").contains("4: expected one height for all nodes"));
 }
 
 #[test]
@@ -198,9 +209,9 @@ proptest! {
         for (i, ((x, y), moves)) in (0_u32..).zip(nodes) {
             let mut moves = moves;
             moves.sort_by_key(|m| secs(m.0));
-            let command = |&(at, x, y, speed)| Command { at: secs(at), to: Position { x, y }, speed };
+            let command = |&(at, x, y, speed)| Command { at: secs(at), to: (x, y), height: None, speed };
             let commands = moves.iter().map(command);
-            let expected = Track::from_commands(Position { x, y }, commands);
+            let expected = Track::from_commands(Position::ground(x, y), commands);
             let track = movements.track(i).expect("a node");
             for time in 0..60 {
                 let time = secs(f64::from(time) * 10.0);
