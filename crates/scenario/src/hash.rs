@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
+use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
 use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
 
@@ -86,7 +87,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let identity = json!({
         "duration": duration,
         "nodes": nodes,
-        "positions": positions.iter().map(|p| [p.x, p.y]).collect::<Vec<_>>(),
+        "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
         "mobility": chosen(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
         "radio": radio,

@@ -197,3 +197,18 @@ fn every_key_is_in_the_hash() {
     let never: Vec<_> = unchanged.difference(&changed_keys).collect();
     assert!(never.is_empty(), "no other value was found for {never:#?}");
 }
+
+#[test]
+fn heights_are_in_the_hash() {
+    let hash = |positions: &str, offset: &str| {
+        let text = format!(
+            "[nodes]\npositions = [[0, 0], {positions}]\n[[movement]]\nnodes = [1]\nmodel = \"group\"\n\
+             [movement.group]\nleader = 0\noffset = {offset}\n[[flow]]\nfrom = 0\nto = 1\n"
+        );
+        Scenario::load(&text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}")).hash()
+    };
+    let (place, offset) = ("[100, 0]", "[\"1 m\", \"0 m\"]");
+    assert_eq!(hash(place, offset), hash("[100, 0, 0]", "[\"1 m\", \"0 m\", \"-0 m\"]"));
+    let hashes = [hash(place, offset), hash("[100, 0, 2]", offset), hash(place, "[\"1 m\", \"0 m\", \"2 m\"]")];
+    assert!(hashes[0] != hashes[1] && hashes[0] != hashes[2] && hashes[1] != hashes[2], "{hashes:?}");
+}

@@ -29,8 +29,8 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
         ("nodes.count", "2000000", &["`count` cannot be `2000000`", "at most 1000000"]),
         (
             "nodes.positions",
-            "[[0, 0, 0], [1, 0, 0], [2, 0, 0]]",
-            &["`positions` has a list of 3 in it", "fewer values in each list"],
+            "[[0, 0, 0, 0], [1, 0, 0], [2, 0, 0]]",
+            &["`positions` has a list of 4 in it", "two or three numbers: metres to the east, to the north, and up"],
         ),
         ("flow.to", "-1", &["`to` is `-1`", "from 0 to 4294967295"]),
         ("flow.0.to", "9", &["there is no node 9", "expected 0 to 2"]),

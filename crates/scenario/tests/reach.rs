@@ -63,6 +63,16 @@ fn frames_that_are_sensed_and_not_received_carry_nothing() {
 }
 
 #[test]
+fn heights_count_in_distances() {
+    let text = |height: u32| format!("[nodes]\npositions = [[0, 0], [150, 0, {height}]]\n[[flow]]\nfrom = 0\nto = 1\n");
+    assert_eq!(load(&text(199)), Ok(vec![]));
+    refused(&text(300), &["nodes 0 and 1 stand still"]);
+    // Nodes one above the other are not at one point.
+    let above = "[nodes]\npositions = [[5, 5], [5, 5, 9]]\n[[flow]]\nfrom = 0\nto = 1\n";
+    assert_eq!(load(above), Ok(vec![]));
+}
+
+#[test]
 fn nodes_at_one_point_are_warned_of() {
     let warnings = load("[nodes]\npositions = [[5, 5], [5, 5]]\n[[flow]]\nfrom = 0\nto = 1\n");
     let warnings = warnings.unwrap_or_else(|shown| panic!("{shown}"));

@@ -52,6 +52,7 @@ pub struct Order {
     pub y: Distance,
     /// The height of the destination; the node keeps its height if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Coordinate")]
     pub z: Option<Coordinate>,
     /// The speed; "0 m/s" stops the node.
     pub speed: Speed,

@@ -1,10 +1,10 @@
 //! A set of small scenarios that together use most of the model; the tests of determinism use them.
 
-use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
+use hopyard_engine::units::{Bytes, Coordinate, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::mobility::{self, group, random_waypoint};
+use hopyard_model::mobility::{self, group, random_waypoint, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::radio::propagation::{self, log_distance};
@@ -24,6 +24,7 @@ pub fn all() -> Vec<(String, Spec)> {
         ("mixed flows", mixed_flows()),
         ("moving, ns2 profile", moving("ns2", "oracle")),
         ("groups", groups()),
+        ("heights", heights()),
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
     .into();
@@ -92,6 +93,43 @@ pub fn groups() -> Spec {
         add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
     }
     add_cbr(&mut spec, 16, 38, 256, Span::from_millis(100));
+    stagger(&mut spec);
+    spec.duration = Span::from_secs(6);
+    spec
+}
+
+/// Nodes at different heights that stay, climb, or fly above a leader, with TCP and datagrams.
+pub fn heights() -> Spec {
+    let places: Vec<(f64, f64)> = (0..24).map(|i| (f64::from(i % 6) * 110.0, f64::from(i / 6) * 110.0)).collect();
+    let mut spec = network("rfc", "aodv", &places);
+    let movement = random_waypoint::Params {
+        width: Distance::new(600.0),
+        height: Distance::new(400.0),
+        ..random_waypoint::Params::of_profile("rfc")
+    };
+    for (number, node) in spec.nodes.iter_mut().enumerate() {
+        node.start.z = (number % 5) as f64 * 45.0;
+        let order = |at, z| waypoints::Order {
+            z: Some(Coordinate::new(z)),
+            ..waypoints::Order::level(Span::from_secs(at), Distance::new(300.0), Distance::new(200.0), Speed::new(25.0))
+        };
+        match number {
+            0 => node.mobility = mobility::Config::RandomWaypoint(movement.clone()),
+            1..8 => {
+                let leader = group::Leader::Node(0);
+                node.mobility = mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") });
+            }
+            8..16 => {
+                let orders = vec![order(1, 120.0), order(4, -30.0)];
+                node.mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders });
+            }
+            _ => {}
+        }
+    }
+    for (from, to) in [(1, 23), (9, 18), (16, 5)] {
+        add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
+    }
+    add_cbr(&mut spec, 20, 12, 256, Span::from_millis(100));
     stagger(&mut spec);
     spec.duration = Span::from_secs(6);
     spec

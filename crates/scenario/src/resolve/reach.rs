@@ -149,7 +149,7 @@ impl Resolver<'_> {
                 }
             }
             let places = &resolved.positions;
-            if radios > 1 && places.iter().all(|place| distance(*place, places[0]) == 0.0) {
+            if radios > 1 && places.iter().all(|place| place.distance(places[0]) == 0.0) {
                 self.warning("nodes", format!("all {radios} nodes stand at one point"));
             }
             let mut connected = |nodes: std::ops::Range<u32>| {
@@ -189,7 +189,7 @@ impl Resolver<'_> {
                 resolved.positions.get(*a as usize),
                 resolved.positions.get(*b as usize),
             ) {
-                (Some(a), Some(b)) => distance(*a, *b),
+                (Some(a), Some(b)) => a.distance(*b),
                 _ => 0.0,
             };
             let hops = routes.hops(from, to).unwrap_or_default();

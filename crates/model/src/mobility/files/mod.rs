@@ -6,8 +6,8 @@
 //!
 //! Reading is strict. Every line that cannot be understood is counted, the first twenty are reported with their text,
 //! and reading ends at the thousandth. A position outside the area is an error: ns-2.35 stops with a Tcl error in the
-//! middle of the run when a destination lies outside. The plane is two-dimensional: a file whose heights differ is
-//! refused.
+//! middle of the run when a destination lies outside. Heights are part of positions, and are not limited by the
+//! area.
 
 mod bad_file;
 pub mod bonnmotion;

@@ -5,14 +5,14 @@
 //! | form | meaning |
 //! |---|---|
 //! | `$node_(i) set X_ v`, `Y_`, `Z_` | where node i starts |
-//! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second, at the same height; s = 0: stop |
+//! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second; s = 0: stop |
 //! | `$node_(i) setdest x y s` | the same at the start |
 //! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts of the oracle; ignored |
 //! | `# ...` | a comment; those of setdest are kept in the [`Record`] |
 //!
 //! Accepted are `$ns` and `$ns_`, quotes and braces, a semicolon and a comment at the end, and any order of lines.
 //! Commands of the same time are executed in the order of their lines. As in ns-2, a command before arrival replaces
-//! the previous one.
+//! the previous one, and a node keeps the height of its `Z_`, or zero.
 //!
 //! Left out: Tcl. A script with computations is not a movement file. Validated against positions that ns-2.35 reports.
 
