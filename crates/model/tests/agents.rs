@@ -44,7 +44,7 @@ fn the_lists_equal_the_geometry_of_a_grid() {
 fn a_node_that_leaves_is_forgotten_within_the_hold_time() {
     let mut spec = grid();
     let point =
-        |seconds, x| waypoints::Waypoint { at: Span::from_secs(seconds), x: Distance::new(x), y: Distance::new(0.0) };
+        |seconds, x| waypoints::Waypoint::ground(Span::from_secs(seconds), Distance::new(x), Distance::new(0.0));
     let track = vec![point(20, 0.0), point(21, 9000.0)];
     spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() });
     let mut world = World::new(&spec).expect("a world");

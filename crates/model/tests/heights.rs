@@ -84,7 +84,8 @@ fn a_node_that_climbs_loses_its_link_and_finds_it_again() {
     add_cbr(&mut spec, 0, 1, 256, Span::from_millis(20));
     spec.duration = Span::from_secs(10);
     let outcome = run(&spec);
-    // It is higher than 150 m from 3.5 s to 6.5 s. A datagram that waits in the queue at the end of this time still arrives.
+    // It is higher than 150 m from 3.5 s to 6.5 s. A datagram that waits in the queue at the end of this time still
+    // arrives.
     let arrived = outcome.flows[0].packets_arrived;
     assert!((345..=354).contains(&arrived), "{arrived} datagrams of 500 arrive");
 }

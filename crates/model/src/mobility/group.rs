@@ -165,8 +165,9 @@ impl JsonSchema for Offset {
 pub struct Params {
     /// The number of the node that the members follow. It may be a member of a group itself.
     pub leader: Leader,
-    /// The constant offset from the leader to the east, to the north and, if it is not zero, up. "positions": the difference of the positions
-    /// that the scenario gives the member and its leader, also when the leader's model has its own start positions.
+    /// The constant offset from the leader to the east, to the north and, if it is not zero, up. "positions": the
+    /// difference of the positions that the scenario gives the member and its leader, also when the leader's model has
+    /// its own start positions.
     pub offset: Offset,
 }
 

@@ -196,8 +196,8 @@ impl Neighbours {
     }
 }
 
-/// Sorts neighbours in the order of the last search. They are almost sorted, so that this takes about one comparison for
-/// each.
+/// Sorts neighbours that are in the order of the last search. They are almost sorted, so that this takes about one
+/// comparison for each.
 #[inline]
 fn sort_again(neighbours: &mut [Neighbour]) {
     for i in 1..neighbours.len() {
@@ -217,7 +217,8 @@ fn headroom(speed: f64) -> f64 {
     speed * 1.001
 }
 
-/// Nodes by cell of a square grid of the plane: a cell holds the nodes of every height. Cells are kept as one array of stations and one of where each cell starts.
+/// Nodes by cell of a square grid of the plane: a cell holds the nodes of every height. Cells are kept as one array of
+/// stations and one of where each cell starts.
 #[derive(Clone, Debug, Default)]
 struct Grid {
     origin: Position,

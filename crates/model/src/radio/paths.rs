@@ -175,9 +175,9 @@ mod tests {
             other.set(0, &legs[0]);
             let now = Time::ZERO + Span::from_secs_f64(seconds);
             prop_assert_eq!(squares(&flat, now), squares(&other, now));
-            for station in 0..places.len() {
+            for (station, leg) in legs.iter().enumerate() {
                 prop_assert_eq!(flat.position(station, now), other.position(station, now));
-                prop_assert_eq!(flat.position(station, now), legs[station].position(now));
+                prop_assert_eq!(flat.position(station, now), leg.position(now));
             }
         }
 
