@@ -4,10 +4,14 @@ mod common;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Coordinate, Distance, Speed};
-use hopyard_model::mobility::waypoints::{Order, Params};
+use hopyard_model::mobility::waypoints::{Order, Params, Waypoint};
 use hopyard_model::mobility::{self, Position};
+use proptest::prelude::*;
 
-use common::{add_cbr, chain, network, run, scenarios, with_ranges};
+use common::{add_cbr, add_tcp, chain, network, run, scenarios, with_ranges};
+
+/// Coordinates in whole metres.
+type Place = (i32, i32, i32);
 
 /// How many of fifty datagrams arrive over these coordinates.
 fn arrived(to: Position) -> u64 {
@@ -47,6 +51,51 @@ fn a_chain_is_the_same_in_every_direction() {
         }
         let found = run(&spec);
         assert_eq!((found.digest, &found.flows), (expected.digest, &expected.flows));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Coordinates are whole metres, so that no sum of squares is rounded, in whatever order.
+    #[test]
+    fn a_network_that_is_turned_gives_the_same_run(
+        places in prop::collection::hash_set((0..350_i32, 0..280_i32, 0..270_i32), 12),
+        climber in (0..3_i32, 0..3_i32, 0..3_i32),
+    ) {
+        let as_drawn = |&(x, y, z): &Place| (x, y, z);
+        let upright = |&(x, y, z): &Place| (z, y, x);
+        let turned = |&(x, y, z): &Place| (y, z, x);
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_unstable();
+        let spec = |turn: &dyn Fn(&Place) -> Place| {
+            let mut spec = network("ns2", "aodv", &[(0.0, 0.0); 12]);
+            with_ranges(&mut spec, 150.0, 320.0);
+            for (node, place) in spec.nodes.iter_mut().zip(&places) {
+                let (x, y, z) = turn(place);
+                node.start = Position { x: f64::from(x), y: f64::from(y), z: f64::from(z) };
+            }
+            // One waypoint a second, whole metres away, so that velocities are whole numbers too.
+            let step = turn(&climber);
+            let from = turn(&places[7]);
+            let track = (0..7).map(|second| Waypoint {
+                at: Span::from_secs(second as u64),
+                x: Distance::new(f64::from(from.0 + second * step.0)),
+                y: Distance::new(f64::from(from.1 + second * step.1)),
+                z: Coordinate::new(f64::from(from.2 + second * step.2)),
+            });
+            spec.nodes[7].mobility =
+                mobility::Config::Waypoints(Params { track: track.collect(), orders: Vec::new() });
+            add_tcp(&mut spec, 0, 11, "ns2", "newreno", |_| {});
+            add_cbr(&mut spec, 7, 3, 256, Span::from_millis(50));
+            spec.duration = Span::from_secs(6);
+            spec
+        };
+        let expected = run(&spec(&as_drawn));
+        prop_assert!(expected.frames > 0);
+        for other in [run(&spec(&upright)), run(&spec(&turned))] {
+            prop_assert_eq!((other.digest, &other.flows), (expected.digest, &expected.flows));
+        }
     }
 }
 
