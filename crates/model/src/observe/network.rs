@@ -47,6 +47,11 @@ pub enum AttachmentView {
         /// The node at the other end.
         peer: NodeId,
     },
+    /// A tunnel.
+    Tunnel {
+        /// The node at the other end.
+        peer: NodeId,
+    },
     /// Nothing.
     Nothing,
 }

@@ -70,6 +70,12 @@ pub trait Probe: std::fmt::Debug + Sized {
     /// A packet leaves a wire at an interface.
     fn on_wire_received(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
 
+    /// A packet enters a tunnel at an interface: it has no outer header yet.
+    fn on_tunnel_entered(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
+    /// A packet leaves a tunnel at an interface: its outer header is gone.
+    fn on_tunnel_left(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
     fn on_segment(&mut self, _now: Time, _flow: FlowId, _header: &TcpHeader, _state: &SenderState) {}
 
@@ -128,6 +134,16 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_wire_received(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
         self.0.on_wire_received(now, interface, packet);
         self.1.on_wire_received(now, interface, packet);
+    }
+
+    fn on_tunnel_entered(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.0.on_tunnel_entered(now, interface, packet);
+        self.1.on_tunnel_entered(now, interface, packet);
+    }
+
+    fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.0.on_tunnel_left(now, interface, packet);
+        self.1.on_tunnel_left(now, interface, packet);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {

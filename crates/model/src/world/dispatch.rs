@@ -214,6 +214,9 @@ impl<P: Probe> World<P> {
                 if matches!(self.way(node, to), Some(Way::Tunnel(_))) {
                     return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
                 }
+                if P::WATCHES {
+                    self.probe.on_tunnel_entered(self.cx.now, interface, &self.cx.packets[packet]);
+                }
                 self.cx.encapsulate(packet, node.into(), to, self.ttl);
                 self.route(node, packet);
                 self.arm_routing(node.index());
@@ -452,10 +455,15 @@ impl<P: Probe> World<P> {
             return false;
         }
         let source = self.cx.packets[packet].source;
-        let ends_here = self.interfaces_of(node).any(|interface| {
+        let end = self.interfaces_of(node).find(|interface| {
             matches!(self.interfaces[interface.index()].attachment, Attachment::Tunnel { to } if to == source)
         });
-        ends_here && self.cx.decapsulate(packet)
+        let Some(interface) = end else { return false };
+        let is_out = self.cx.decapsulate(packet);
+        if P::WATCHES && is_out {
+            self.probe.on_tunnel_left(self.cx.now, interface, &self.cx.packets[packet]);
+        }
+        is_out
     }
 
     /// The link gave a packet back.

@@ -28,8 +28,8 @@ impl<P: Probe> World<P> {
                 let other = self.wires[*wire].wire.to(*direction);
                 AttachmentView::Wire { peer: self.interfaces[other.index()].node }
             }
-            // What goes through a tunnel leaves by another interface.
-            Attachment::Tunnel { .. } | Attachment::Nothing => AttachmentView::Nothing,
+            &Attachment::Tunnel { to } => AttachmentView::Tunnel { peer: self.cx.owners.of(to) },
+            Attachment::Nothing => AttachmentView::Nothing,
         };
         let address = self.cx.owners.name(InterfaceId(number as u32).into());
         InterfaceView { node: it.node, address, attachment }

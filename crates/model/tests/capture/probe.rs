@@ -16,7 +16,7 @@ use hopyard_model::observe::{AttachmentView, InterfaceView, NetworkView, Outcome
 use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
 use hopyard_model::params::{Params as _, RFC};
 use hopyard_model::routing::dsdv;
-use hopyard_model::world::{Spec, Watch, WireSpec, World};
+use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
 
 use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, with_dcf};
 use crate::runs;
@@ -284,6 +284,42 @@ fn a_full_disk_ends_the_capture_and_not_the_run() {
         let error = probe.finish().expect_err("it was full");
         assert!(error.to_string().starts_with("disk/a.pcapng: cannot write the capture"), "{error}");
     }
+}
+
+#[test]
+fn packets_in_a_tunnel() {
+    // 0 - 1 - 2 - 3. The tunnel leads from 0 to 2, and carries what is for the network of the last wire.
+    let mut spec = network(RFC, "dsdv", &[(0.0, 0.0); 4]);
+    for node in &mut spec.nodes {
+        node.radios.clear();
+    }
+    for ends in [(0, 1), (1, 2), (2, 3)] {
+        let params = wired::Params { rate: mbps(10.0), ..wired::Params::of_profile(RFC) };
+        spec.wires.push(WireSpec { ends: (NodeId(ends.0), NodeId(ends.1)), params, network: None });
+    }
+    spec.wires[0].params.losses.packets = vec![20];
+    let carries = [vec!["192.168.0.8/30".parse().expect("a prefix")], Vec::new()];
+    spec.tunnels.push(TunnelSpec { ends: (NodeId(0), NodeId(2)), carries });
+    add_tcp(&mut spec, 0, 3, RFC, "newreno", |_| {});
+    spec.duration = Span::from_secs(1);
+    let (file, outcome) = captured("tunnelled", &spec, &[], &Kind::USUAL);
+    assert_well_formed(&file);
+    assert!(outcome.flows[0].packets_arrived > 20);
+    let names = ["frame.interface_name", "ip.proto", "ip.src", "tcp.seq_raw", "frame.comment"];
+    let Some(found) = fields(&file, &names) else { return };
+    let of = |name: &str, protocols: &str| found.iter().filter(|line| line[0] == name && line[1] == protocols).count();
+    let sent = outcome.flows[0].packets_sent as usize;
+    // Acknowledgements come back without the tunnel, and this node has no other packet.
+    assert_eq!((of("node 0 tunnel to 2", "6"), of("node 0 wire to 1", "4,6")), (sent, sent), "{found:?}");
+    let left = of("node 2 tunnel to 0", "6");
+    assert!(left >= outcome.flows[0].packets_arrived as usize && left < sent, "{left} of {sent}");
+    for name in ["node 0 tunnel to 2", "node 0 wire to 1"] {
+        let mut with_state = found.iter().filter(|line| line[0] == name && line[4].contains("tcp: cwnd:"));
+        assert!(with_state.any(|line| line[2].starts_with("192.168.0.1") || line[2].starts_with("198.18.")), "{name}");
+    }
+    let drop = found.iter().find(|line| line[0] == "node 0 drops").expect("a segment is lost");
+    assert_eq!((drop[1].as_str(), drop[3].as_str()), ("4,6", ""));
+    assert!(drop[4].contains("dropped: scripted_loss at node 0, in a tunnel, flow 0 seq "), "{drop:?}");
 }
 
 /// DSDV's updates have 12 bytes for each node, so that the largest fit into no IP packet.

@@ -11,7 +11,7 @@ pub enum Kind {
     Radio,
     /// The frames that a radio receives in error.
     Damaged,
-    /// The packets that enter and leave a wire.
+    /// The packets that enter and leave a wire or a tunnel.
     Wire,
     /// The packets that transport passes to IP, and those that IP passes to transport.
     Host,

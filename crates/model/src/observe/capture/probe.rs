@@ -1,7 +1,7 @@
 //! The probe that writes a capture while a run goes on.
 //!
 //! Each place where something can be captured is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3
-//! host" and "node 3 drops". A frame that a radio sends has the time at which it begins, one that it receives the time
+//! tunnel to 5", "node 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins, one that it receives the time
 //! at which it ends; a packet has the time at which it enters or leaves the wire, or passes between IP and transport.
 //! Records are in the order of their times, and memory does not grow with their number.
 //!
@@ -41,8 +41,8 @@ const KEPT: usize = 4096;
 /// The time that the short preamble takes, with the header of the physical layer (802.11b §18.2.2.2).
 const SHORT_PREAMBLE: Span = Span::from_micros(96);
 
-/// What the bytes of a dropped segment are cut to: an IP header and eight bytes.
-const QUOTED: usize = IP_HEADER as usize + 8;
+/// How many bytes of a dropped segment are captured behind its IP header.
+const QUOTED: usize = 8;
 
 /// An interface of the simulated network.
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +156,7 @@ impl<W: io::Write> Capture<W> {
                     (&[Kind::Radio, Kind::Damaged], LinkType::IEEE802_11_RADIOTAP, what)
                 }
                 AttachmentView::Wire { peer } => (&[Kind::Wire], LinkType::RAW, format!("wire to {peer}")),
+                AttachmentView::Tunnel { peer } => (&[Kind::Wire], LinkType::RAW, format!("tunnel to {peer}")),
                 AttachmentView::Nothing => continue,
             };
             if !kinds.iter().any(|&kind| self.options.has(kind)) {
@@ -221,7 +222,7 @@ impl<W: io::Write> Capture<W> {
     /// A packet as it leaves a node: at its source, a segment has the state of its sender.
     fn leaving(&self, node: NodeId, it: &Packet) -> Captured {
         let mut captured = self.packet(it);
-        if let Body::Tcp(header) = &it.body
+        if let Some((header, _)) = segment(it)
             && let Some(sender) = self.flows.get(it.flow.index()).filter(|sender| sender.source == Some(node))
             && let Some(state) = sender.states.get(&(it.created, header.seq))
         {
@@ -339,6 +340,14 @@ impl<W: io::Write> Probe for Capture<W> {
         self.write_at_wire(interface, now, packet, Direction::Inbound);
     }
 
+    fn on_tunnel_entered(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.write_at_wire(interface, now, packet, Direction::Outbound);
+    }
+
+    fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
+        self.write_at_wire(interface, now, packet, Direction::Inbound);
+    }
+
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
         if let Some(sender) = self.flows.get_mut(flow.index())
             && sender.source.is_some()
@@ -369,13 +378,22 @@ impl<W: io::Write> Probe for Capture<W> {
         let mut captured = self.packet(packet);
         captured.comments.insert(0, of_drop(node, packet, reason));
         let length = cooked::Header::BYTES + captured.bytes.len();
-        if matches!(packet.body, Body::Tcp(_)) {
-            captured.bytes.truncate(QUOTED);
+        if let Some((_, headers)) = segment(packet) {
+            captured.bytes.truncate(headers + QUOTED);
         }
         let mut bytes = Vec::new();
         cooked::Header { sender: station_of(node.into()), protocol: captured.protocol }.emit(&mut bytes);
         bytes.extend(captured.bytes);
         self.write(drops, now, &bytes, length, Direction::Outbound, &captured.comments);
+    }
+}
+
+/// The TCP header of a packet, also of one in a tunnel, and the bytes of the IP headers in front of it.
+fn segment(packet: &Packet) -> Option<(&TcpHeader, usize)> {
+    match &packet.body {
+        Body::Tcp(header) => Some((header, IP_HEADER as usize)),
+        Body::Tunnelled(inner) => segment(inner).map(|(header, bytes)| (header, bytes + IP_HEADER as usize)),
+        _ => None,
     }
 }
 
