@@ -14,13 +14,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
-    from hopyard.errors import Problem, ScenarioError, SimulationError
+    from hopyard.errors import CaptureError, Problem, ScenarioError, SimulationError
     from hopyard.results import Results
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
     from hopyard.stats import Estimate
 
 __all__ = [
+    "CaptureError",
     "CongestionControl",
     "Estimate",
     "Interrupted",
@@ -36,6 +37,7 @@ __all__ = [
 
 # Where the public names are: imported when first used, so that the command starts at once.
 _HOMES = {
+    "CaptureError": "errors",
     "CongestionControl": "congestion",
     "Estimate": "stats",
     "Interrupted": "running",

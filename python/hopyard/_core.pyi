@@ -8,9 +8,12 @@ from typing_extensions import disjoint_base
 
 __all__ = [
     "BUILD",
+    "CAPTURE_KINDS",
     "KINDS",
+    "USUAL_CAPTURE_KINDS",
     "Ack",
     "Batch",
+    "Captures",
     "ControllerState",
     "Duplicate",
     "Loss",
@@ -37,6 +40,9 @@ __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.
 BUILD: str
 KINDS: list[str]
+#: What can be captured at a node, and what is captured unless other kinds are chosen.
+CAPTURE_KINDS: list[str]
+USUAL_CAPTURE_KINDS: list[str]
 
 @final
 class Scenario:
@@ -63,6 +69,9 @@ class Scenario:
     @property
     def memory(self) -> int: ...
     @property
+    def nodes(self) -> int: ...
+    def capture_bytes(self, nodes: Sequence[int] | None = ...) -> int: ...
+    @property
     def runs(self) -> int: ...
     @property
     def settings(self) -> list[tuple[str, str]]: ...
@@ -86,6 +95,7 @@ class Batch:
         cases: Sequence[Scenario],
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
+        captures: Captures | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...
@@ -94,6 +104,17 @@ class Batch:
     def poll(self, timeout: float) -> Progress: ...
     def cancel(self) -> None: ...
     def take(self) -> tuple[list[Run], tuple[Table, Table, Table, Table, Table]]: ...
+
+@final
+class Captures:
+    """Where the captures of a batch go, and what they hold."""
+
+    def __new__(
+        cls,
+        paths: Sequence[Sequence[str | PathLike[str]]],
+        nodes: Sequence[int] | None = ...,
+        kinds: Sequence[str] | None = ...,
+    ) -> Captures: ...
 
 @final
 class Run:
@@ -107,6 +128,8 @@ class Run:
     def digest(self) -> str | None: ...
     @property
     def error(self) -> str | None: ...
+    @property
+    def capture_error(self) -> str | None: ...
     @property
     def wall_s(self) -> float: ...
     @property

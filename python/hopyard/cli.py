@@ -33,6 +33,7 @@ from hopyard.errors import ScenarioError, SimulationError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from hopyard.capture import Capture
     from hopyard.scenario import Columns, Scenario
 
 
@@ -242,6 +243,18 @@ _MEASURE = click.option(
 )
 
 
+def _capture(
+    path: Path | None, nodes: str | None, kinds: str | None, *, force: bool
+) -> Capture | None:
+    if path is None:
+        if nodes is not None or kinds is not None:
+            raise click.UsageError("--capture-nodes and --capture-kinds need --capture FILE")
+        return None
+    from hopyard.capture import Capture
+
+    return Capture.of(path, nodes, kinds, force=force)
+
+
 @main.command(
     cls=Comparing,
     epilog="Exit codes: 0 all is well; 1 a run failed; 2 what was given is wrong, nothing was run; "
@@ -272,7 +285,11 @@ _MEASURE = click.option(
     type=Named(),
     help="Folder to which each run is added as it ends. Runs that are there are not made again.",
 )
-@click.option("--force", is_flag=True, help="Replace what the folder holds, once the new is whole.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Replace what the folder holds, once the new is whole, and captures.",
+)
 @click.option(
     "--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
 )
@@ -287,6 +304,24 @@ _MEASURE = click.option(
 )
 @_MEASURE
 @click.option("--plot", is_flag=True, help="Draw the measures, and each series, into the folder.")
+@click.option(
+    "--capture",
+    metavar="FILE",
+    type=Named(),
+    help="Write what nodes send, receive and drop into this pcapng file; several runs have one "
+    "each.",
+)
+@click.option(
+    "--capture-nodes",
+    metavar="N1,N2",
+    help="Capture these nodes, such as 0,3..5; all otherwise.",
+)
+@click.option(
+    "--capture-kinds",
+    metavar="K1,K2",
+    shell_complete=completion.capture_kinds,
+    help="Capture these there: radio, damaged, wire, host, drops.  [default: radio,wire,drops]",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no table.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
@@ -304,6 +339,9 @@ def run(
     sampled: Sequence[str],
     measures: Sequence[str],
     plot: bool,
+    capture: Path | None,
+    capture_nodes: str | None,
+    capture_kinds: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -335,6 +373,7 @@ def run(
         plot=plot,
         quiet=quiet or as_json,
         json=as_json,
+        capture=_capture(capture, capture_nodes, capture_kinds, force=force),
     )
     with signals.handled(leave=True) as stop:
         code = command.run(request, stop)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopyard import signals
-from hopyard.errors import SimulationError
+from hopyard.errors import CaptureError, SimulationError
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hopyard.capture import Capture
     from hopyard.folder import Folder
     from hopyard.plan import Planned
     from hopyard.results import Case, Failure, Results
@@ -51,6 +52,7 @@ class Request:
     plot: bool
     quiet: bool
     json: bool
+    capture: Capture | None = None
 
 
 def run(request: Request, stop: Stop) -> int:
@@ -68,6 +70,10 @@ def run(request: Request, stop: Stop) -> int:
     if not request.quiet:
         for warning in warnings((case.file or case.scenario, case.core) for case in cases):
             say(warning)
+    if request.capture is not None:
+        for warning in request.capture.check(cases):
+            if not request.quiet:
+                say(warning)
     path = request.out
     if path is None and len(request.files) == 1 and request.files[0].is_dir():
         path = request.files[0]
@@ -101,10 +107,18 @@ def _run(
     codes: list[int] = []
     try:
         results = make(
-            cases, jobs=request.jobs, progress=False if request.quiet else None, folder=folder
+            cases,
+            jobs=request.jobs,
+            progress=False if request.quiet else None,
+            folder=folder,
+            capture=request.capture,
         )
     except Interrupted as interruption:
         results = interruption.results
+    except CaptureError as error:
+        if error.results is None:
+            raise
+        results = error.results
     except SimulationError as error:
         if error.results is None:
             raise
@@ -148,6 +162,12 @@ def _run(
         for name in dict.fromkeys(series):
             if name not in _sampled(results, series):
                 say(f"warning: no flow has a sample of {name}; hopyard measures says what has one")
+    if request.capture is not None:
+        for text in request.capture.failures():
+            say(text)
+            codes.append(NOT_WRITTEN)
+        if not request.quiet:
+            codes.append(tell(request.capture.summary(cases, stopped=stop.number is not None)))
     _explain(results, folder, stop)
     if stop.number is not None:
         return stop.exit_code

@@ -75,6 +75,11 @@ def series(_context: click.Context, _parameter: click.Parameter, word: str) -> l
     return _of_list(word, [quantity["name"] for quantity in quantities()])
 
 
+def capture_kinds(_context: click.Context, _parameter: click.Parameter, word: str) -> list[str]:
+    """Kinds of capture, after a comma too."""
+    return _of_list(word, _core.CAPTURE_KINDS)
+
+
 def settings(_context: click.Context, _parameter: click.Parameter, word: str) -> list[str]:
     """Keys of a scenario, and behind the `=` the values of those that name something."""
     from hopyard.catalogue import models as listed

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from hopyard.results import Results
@@ -70,6 +71,21 @@ class SimulationError(RuntimeError):
         """The error that reports the failures of these results."""
         first, *others = results.failures
         more = f"\n{len(others)} further runs failed" if others else ""
+        error = cls(f"{first}{more}")
+        error.results = results
+        return error
+
+
+class CaptureError(OSError):
+    """Captures could not be written: `results` has the finished runs, which they do not change."""
+
+    results: Results | None = None
+
+    @classmethod
+    def of(cls, errors: Sequence[str], results: Results) -> CaptureError:
+        """The error that reports these errors of captures."""
+        first, *others = errors
+        more = f"\n{len(others)} further captures could not be written" if others else ""
         error = cls(f"{first}{more}")
         error.results = results
         return error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import time
+import warnings
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from hopyard import _core, memory, signals
-from hopyard.errors import SimulationError, path_of
+from hopyard.errors import CaptureError, SimulationError, path_of
 from hopyard.plan import plan, threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hopyard.capture import Capture
     from hopyard.folder import Folder
     from hopyard.plan import Given, Planned
     from hopyard.progress import Watch
@@ -49,6 +51,9 @@ def run(
     out: str | PathLike[str] | None = None,
     format: str = "parquet",
     force: bool = False,
+    capture: str | PathLike[str] | None = None,
+    capture_nodes: str | Iterable[int] | None = None,
+    capture_kinds: str | Iterable[str] | None = None,
 ) -> Results:
     """Runs a scenario, or several, and returns what was measured.
 
@@ -67,7 +72,12 @@ def run(
         out: a folder to which each run is added as it ends, and the tables at the end. Runs that
             are in it are not made again.
         format: how the tables are written into the folder: "parquet" or "csv".
-        force: replace the folder's results when the new ones are complete.
+        force: replace the folder's results when the new ones are complete, and captures.
+        capture: a file for a capture (pcapng) of what the nodes send, receive and drop. Where
+            several runs are made, each has a file: the name gets what is compared and the number.
+        capture_nodes: the nodes that are captured, as numbers or as `"0,3..5"`; all if not given.
+        capture_kinds: what is captured there: "radio", "damaged", "wire", "host", "drops", or
+            several of these; radio, wire and drops if not given.
 
     Raises:
         ScenarioError: when a scenario is wrong, with every problem found.
@@ -79,12 +89,15 @@ def run(
             the run; the error has the results of the finished runs.
         StoreError: when the folder could not take a finished run or the tables; the folder has
             the runs that the message names as kept.
+        CaptureError: when a capture could not be written to its end, as on a full disk, with the
+            results, which are complete.
     """
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: expected true, false or a function, found {progress!r}")
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
+    capturing = _capture(capture, capture_nodes, capture_kinds, cases, force=force)
     if out is None:
-        return make(cases, jobs=jobs, progress=progress)
+        return make(cases, jobs=jobs, progress=progress, capture=capturing)
     from hopyard.fit import table_files
     from hopyard.folder import Folder
     from hopyard.tables import check_format
@@ -94,9 +107,9 @@ def run(
         where = path_of(out, "a folder for the results (out)")
         folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
-            results = make(cases, jobs=jobs, progress=progress, folder=folder)
+            results = make(cases, jobs=jobs, progress=progress, folder=folder, capture=capturing)
             folder.write(results, format)
-        except (Interrupted, SimulationError) as error:
+        except (Interrupted, SimulationError, CaptureError) as error:
             if error.results is not None:
                 folder.write(error.results, format)
             raise
@@ -107,12 +120,34 @@ def run(
         return results
 
 
+def _capture(
+    path: str | PathLike[str] | None,
+    nodes: str | Iterable[int] | None,
+    kinds: str | Iterable[str] | None,
+    cases: Sequence[Planned],
+    *,
+    force: bool,
+) -> Capture | None:
+    """The capture that was asked for, checked before the first run."""
+    if path is None:
+        if nodes is not None or kinds is not None:
+            raise ValueError("capture_nodes and capture_kinds need a file to capture to (capture)")
+        return None
+    from hopyard.capture import Capture
+
+    capture = Capture.of(path, nodes, kinds, force=force)
+    for text in capture.check(cases):
+        warnings.warn(text.removeprefix("warning: "), stacklevel=3)
+    return capture
+
+
 def make(
     cases: Sequence[Planned],
     *,
     jobs: int | None = None,
     progress: bool | Watch | None = None,
     folder: Folder | None = None,
+    capture: Capture | None = None,
 ) -> Results:
     """Makes the runs of cases. With a folder, each run is added to it as it ends.
 
@@ -121,18 +156,19 @@ def make(
     wanted = cases if folder is None else folder.missing(cases)
     count = threads(jobs, sum(len(case.runs) for case in wanted))
     memory.check(wanted, count)
+    captures = None if capture is None else capture.core(cases, wanted)
     watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
     keep = _Memory(cases) if folder is None else _Stored(cases, wanted, folder)
     with signals.handled(leave=False) as stop, watch as tell:
         former, stop.idle = stop.idle, False
         try:
             batch = _core.Batch(
-                [each.core for each in wanted], [each.runs for each in wanted], count
+                [each.core for each in wanted], [each.runs for each in wanted], count, captures
             )
             try:
                 # Import the modules for the results while the runs are in progress.
                 importlib.import_module("hopyard.loading")
-                _look_on(batch, keep, tell, stop)
+                _look_on(batch, keep, tell, stop, capture)
             except BaseException:
                 batch.cancel()
                 raise
@@ -144,11 +180,17 @@ def make(
         raise Interrupted(results)
     if results.failures:
         raise SimulationError.of(results)
+    if capture is not None and capture.errors:
+        raise CaptureError.of(capture.errors, results)
     return results
 
 
 def _look_on(
-    batch: _core.Batch, keep: _Memory | _Stored, tell: Watch | None, stop: signals.Stop
+    batch: _core.Batch,
+    keep: _Memory | _Stored,
+    tell: Watch | None,
+    stop: signals.Stop,
+    capture: Capture | None,
 ) -> None:
     began = time.monotonic()
     while True:
@@ -157,6 +199,8 @@ def _look_on(
             # Runs end when they next check the flag. Parts of runs are not kept.
             batch.cancel()
         records, tables = batch.take()
+        if capture is not None:
+            capture.errors.extend(run.capture_error for run in records if run.capture_error)
         if records:
             keep.add(records, tables)
         if tell:

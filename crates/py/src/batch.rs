@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
 use hopyard_model::transport::congestion;
-use hopyard_model::world::{Spec, Transport, World};
+use hopyard_model::world::{Spec, Transport};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::capture::{self, Captures};
 use crate::pool::{Ended, Pool, Progress};
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
@@ -47,6 +48,8 @@ pub struct Run {
     digest: Option<String>,
     /// Why the run failed; `None` if it is finished.
     error: Option<String>,
+    /// Why the run's capture is not complete; `None` if it is, or none was wanted.
+    capture_error: Option<String>,
     /// The elapsed time of the run, in seconds.
     wall_s: f64,
     /// The CPU time of the run, in seconds.
@@ -56,14 +59,31 @@ pub struct Run {
 #[pymethods]
 impl Batch {
     /// Starts the runs of all cases, one case after the other. `jobs` is the number of threads (0: one for each core);
-    /// there are never more threads than runs. `runs` has the run numbers of each case.
+    /// there are never more threads than runs. `runs` has the run numbers of each case, `captures` a file for each.
     #[new]
-    #[pyo3(signature = (cases, runs, jobs=0))]
-    fn new(cases: Vec<PyRef<'_, Scenario>>, runs: Vec<Vec<u32>>, jobs: usize) -> PyResult<Self> {
+    #[pyo3(signature = (cases, runs, jobs=0, captures=None))]
+    fn new(
+        cases: Vec<PyRef<'_, Scenario>>,
+        runs: Vec<Vec<u32>>,
+        jobs: usize,
+        captures: Option<PyRef<'_, Captures>>,
+    ) -> PyResult<Self> {
         if cases.len() != runs.len() {
             let (cases, runs) = (cases.len(), runs.len());
             return Err(PyValueError::new_err(format!("expected runs of {cases} cases, found those of {runs}")));
         }
+        let captures = captures.map(|captures| Captures::clone(&captures));
+        if let Some(captures) = &captures
+            && !captures.paths.iter().map(Vec::len).eq(runs.iter().map(Vec::len))
+        {
+            return Err(PyValueError::new_err("expected a capture for each run of each case"));
+        }
+        let about = |case: &Scenario| {
+            let settings = case.settings().iter().map(|(key, value)| format!(", {key}={value}")).collect::<String>();
+            format!("scenario {}{settings}", case.inner().name())
+        };
+        let about: Vec<String> = cases.iter().map(|case| about(case)).collect();
+        let files: Vec<_> = captures.iter().flat_map(|captures| captures.paths.iter().flatten().cloned()).collect();
         let scenarios: Vec<_> = cases.iter().map(|case| case.inner()).collect();
         let mut plan = Vec::new();
         let mut duration = 0.0;
@@ -75,11 +95,15 @@ impl Batch {
         let numbers = plan.clone();
         let pool = Pool::start(plan.len(), jobs, move |number, watch| {
             let (case, run) = numbers[number];
-            let spec = scenarios[case as usize].spec(u64::from(run));
-            let run = || {
-                let world = World::new(&spec).map_err(|error| error.to_string())?;
-                world.run(watch).map_err(|error| error.to_string())
-            };
+            let scenario = &scenarios[case as usize];
+            let spec = scenario.spec(u64::from(run));
+            let file = captures.as_ref().map(|captures| {
+                let (hash, seed) = (scenario.hash(), scenario.seed());
+                let about = &about[case as usize];
+                let comment = format!("{about}, configuration {hash:016x}, seed {seed}, run {run}");
+                (files[number].clone(), captures.options(vec![comment]))
+            });
+            let run = || capture::run(&spec, watch, file);
             // A thread that is registered with Python acquires the interpreter much faster at each event of a Python
             // class.
             if has_rules(&spec) { Python::attach(|py| py.detach(run)) } else { run() }
@@ -150,10 +174,12 @@ impl Batch {
 
     fn record(&self, ended: Ended) -> Run {
         let (case, run) = self.plan[ended.number];
+        let capture_error = ended.capture_error;
         let (digest, error) = match ended.outcome {
             Ok(outcome) => (Some(format!("{:016x}", outcome.digest)), None),
             Err(error) => (None, Some(error)),
         };
-        Run { case, run, digest, error, wall_s: ended.wall.as_secs_f64(), cpu_s: ended.cpu.as_secs_f64() }
+        let (wall_s, cpu_s) = (ended.wall.as_secs_f64(), ended.cpu.as_secs_f64());
+        Run { case, run, digest, error, capture_error, wall_s, cpu_s }
     }
 }

@@ -2,6 +2,7 @@
 //! runs. No other crate uses `PyO3`.
 
 mod batch;
+mod capture;
 mod congestion;
 mod errors;
 mod pool;
@@ -11,12 +12,15 @@ mod table;
 /// The Python module of Hopyard's core.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    use hopyard_model::observe::capture::Kind;
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
     use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
     #[pymodule_export]
     use crate::batch::{Batch, Run, State};
+    #[pymodule_export]
+    use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
     #[pymodule_export]
@@ -28,7 +32,9 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("BUILD", env!("HOPYARD_BUILD"))?;
-        module.add("KINDS", hopyard_scenario::KINDS)
+        module.add("KINDS", hopyard_scenario::KINDS)?;
+        module.add("CAPTURE_KINDS", Kind::ALL.map(Kind::name))?;
+        module.add("USUAL_CAPTURE_KINDS", Kind::USUAL.map(Kind::name))
     }
 
     /// All models, or those with this name or room, with their parameters and defaults, as JSON.

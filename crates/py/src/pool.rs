@@ -11,6 +11,8 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::world::Watch;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::capture::Captured;
+
 /// [`Pool::wait`] returns when this many ended runs wait to be collected.
 const TAKE_AT: usize = 32;
 /// No run starts while this many ended runs wait to be collected, so that memory does not grow with the number of runs.
@@ -22,6 +24,8 @@ pub struct Ended {
     pub number: usize,
     /// The result of the run, or why it failed.
     pub outcome: Result<Box<Outcome>, String>,
+    /// Why the run's capture is not complete, if so.
+    pub capture_error: Option<String>,
     /// The elapsed time of the run.
     pub wall: Duration,
     /// The CPU time of the run.
@@ -118,7 +122,7 @@ impl Pool {
     /// If no thread can be created.
     pub fn start<F>(count: usize, threads: usize, run: F) -> io::Result<Self>
     where
-        F: Fn(usize, &Watch) -> Result<Outcome, String> + Send + Sync + 'static,
+        F: Fn(usize, &Watch) -> Result<Captured, String> + Send + Sync + 'static,
     {
         let threads = if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads };
         let threads = threads.min(count);
@@ -184,19 +188,23 @@ impl Drop for Pool {
 }
 
 /// The work of a thread: one run after the other.
-fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watch) -> Result<Outcome, String>) {
+fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
     while let Some((number, watch)) = shared.next(thread, count) {
         let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
         // After a panic the run's world is dropped, so that no inconsistent state remains.
-        let outcome = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
-            Ok(outcome) => outcome.map(Box::new),
+        let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
+            Ok(result) => result,
             Err(panic) => Err((panic.downcast_ref::<String>().cloned())
                 .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
                 .unwrap_or_else(|| "it panicked".to_owned())),
         };
         let wall = clock(ClockId::Monotonic).saturating_sub(began);
         let cpu = clock(ClockId::ThreadCPUTime).saturating_sub(computed);
-        shared.end(thread, &watch, Ended { number, outcome, wall, cpu });
+        let (outcome, capture_error) = match result {
+            Ok((outcome, capture_error)) => (Ok(Box::new(outcome)), capture_error),
+            Err(error) => (Err(error), None),
+        };
+        shared.end(thread, &watch, Ended { number, outcome, capture_error, wall, cpu });
     }
 }
 

@@ -158,6 +158,19 @@ impl Scenario {
         self.inner.memory()
     }
 
+    /// The number of nodes, with or without a radio.
+    #[getter]
+    fn nodes(&self) -> u32 {
+        self.inner.nodes()
+    }
+
+    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded frames and
+    /// every wire was busy all the time.
+    #[pyo3(signature = (nodes=None))]
+    fn capture_bytes(&self, py: Python<'_>, nodes: Option<Vec<u32>>) -> u64 {
+        py.detach(|| self.inner.capture_bytes(nodes.as_deref()))
+    }
+
     /// The number of runs of the scenario.
     #[getter]
     fn runs(&self) -> u32 {

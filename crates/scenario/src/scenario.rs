@@ -1,5 +1,6 @@
 //! A scenario: the values of a file or a program, completed with all defaults and checked.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -163,6 +164,29 @@ impl Scenario {
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.resolved.memory()
+    }
+
+    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded frames and
+    /// every wire was busy all the time. What a capture adds to a frame takes less room than the frame's preamble takes
+    /// time.
+    #[must_use]
+    pub fn capture_bytes(&self, nodes: Option<&[u32]>) -> u64 {
+        let spec = self.spec(0);
+        let nodes = nodes.map(|nodes| nodes.iter().copied().collect::<BTreeSet<u32>>());
+        let is_captured = |node: u32| nodes.as_ref().is_none_or(|nodes| nodes.contains(&node));
+        let mut bits = 0.0;
+        for (number, node) in (0..).zip(&spec.nodes) {
+            if is_captured(number) {
+                bits +=
+                    node.radios.iter().map(|&it| spec.channels[usize::from(it)].mac.rate().bps() as f64).sum::<f64>();
+            }
+        }
+        for wire in &spec.wires {
+            let ends = [wire.ends.0, wire.ends.1].into_iter().filter(|node| is_captured(node.0)).count();
+            // Each end sees both directions.
+            bits += 2.0 * ends as f64 * wire.params.rate.bps() as f64;
+        }
+        (bits / 8.0 * spec.duration.seconds()) as u64
     }
 
     /// The movement files that the scenario names, as they were read. With them the scenario can be read again

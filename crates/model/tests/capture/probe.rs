@@ -14,8 +14,8 @@ use hopyard_model::mac;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
 use hopyard_model::observe::{AttachmentView, InterfaceView, NetworkView, Outcome, Probe as _};
 use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
-use hopyard_model::params::{Params as _, RFC};
-use hopyard_model::routing::dsdv;
+use hopyard_model::params::{NS2, Params as _, RFC};
+use hopyard_model::routing::{self, dsdv};
 use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
 
 use crate::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, with_dcf};
@@ -91,6 +91,30 @@ fn routing_protocols_and_errors_in_whole_runs() {
         let Some(found) = protocols(&file) else { continue };
         for protocol in ["wlan", "arp", "udp", "tcp", "sll"].iter().chain(others) {
             assert!(found.contains(*protocol), "no {protocol} in {found:?}");
+        }
+    }
+}
+
+/// Every routing protocol over every MAC of the registries. Damaged frames are left out: their checksums are wrong.
+#[test]
+fn nothing_is_malformed_over_any_protocol_and_mac() {
+    let kinds = [Kind::Radio, Kind::Wire, Kind::Host, Kind::Drops];
+    for (routing, mac) in routing::MODELS.iter().flat_map(|it| mac::MODELS.iter().map(|mac| (it.name, mac.name))) {
+        for profile in [RFC, NS2] {
+            let mut spec = network(profile, routing, &chain(4, 200.0));
+            spec.channels[0].mac = mac::Config::of_profile(mac, profile).expect("a MAC");
+            add_tcp(&mut spec, 0, 3, profile, "newreno", |_| {});
+            add_cbr(&mut spec, 3, 1, 300, Span::from_millis(300));
+            spec.duration = Span::from_secs(4);
+            let expected = run(&spec);
+            let (file, outcome) = captured(&format!("every-{routing}-{mac}-{profile}"), &spec, &[0, 1], &kinds);
+            assert_eq!(outcome.digest, expected.digest, "{routing}, {mac}, {profile}");
+            assert_well_formed(&file);
+            let Some(found) = protocols(&file) else { continue };
+            assert!(
+                found.is_superset(&["wlan", "udp", "tcp"].map(str::to_owned).into()),
+                "{routing}, {mac}: {found:?}"
+            );
         }
     }
 }
