@@ -8,12 +8,12 @@ pub mod queue;
 pub mod rng;
 pub mod slab;
 pub mod time;
+pub mod timers;
 pub mod units;
-pub mod wakeup;
 
 pub use digest::Digest;
-pub use queue::{Order, Queue};
+pub use queue::{Next, Queue, Rank};
 pub use rng::{Rng, Streams};
 pub use slab::{Handle, Slab};
 pub use time::{Span, Time};
-pub use wakeup::Wakeup;
+pub use timers::Timers;

@@ -1,22 +1,29 @@
-//! The event queue: near events are in a heap of packed keys, later events in buckets of time.
+//! The event queue: events and timers, in order of time.
 //!
-//! Events leave the queue in order of time. Events of the same time leave it in the order in which they were scheduled.
-//! A key packs the time (64 bits), the order (40 bits) and the event's index (24 bits) into one integer. A comparison
-//! is one pair of instructions, and an entry has 16 bytes. A run can schedule 2^40 events and have 2^24 pending. Beyond
-//! that it panics.
+//! Simultaneous events are in an order that does not depend on when they were scheduled: first the events, by their
+//! [`Rank`], and then the timers, by their slot. So a handler may schedule early or late, and cancel, without an effect
+//! on the order in which anything else happens.
 //!
-//! Thousands of nodes have thousands of pending events, for example ends of legs and expiries. Most are milliseconds
-//! away, while consecutive events are microseconds apart. In one heap, the distant events would make every operation
-//! slower. Therefore a large heap keeps the keys of one bucket of time only. A wheel of buckets holds the keys of the
-//! next tenth of a second, and another heap holds the rest.
+//! A key of an event packs the time (64 bits), the rank (42 bits) and the event's index (22 bits) into one integer. A
+//! comparison is one pair of instructions, and an entry has 16 bytes. A run can have 2^22 events pending. Beyond that
+//! it panics.
+//!
+//! Thousands of nodes have thousands of pending events, for example ends of legs. Most are milliseconds away, while
+//! consecutive events are microseconds apart. In one heap, the distant events would make every operation slower.
+//! Therefore a large heap keeps the keys of one bucket of time only. A wheel of buckets holds the keys of the next tenth
+//! of a second, and another heap holds the rest.
 
 use crate::heap::Heap;
 use crate::time::Time;
+use crate::timers::Timers;
 
 /// The number of bits of a key for the event's index.
-const PLACE_BITS: u32 = 24;
-/// The number of bits of a key for the order of scheduling.
-const ORDER_BITS: u32 = 40;
+const PLACE_BITS: u32 = 22;
+/// The number of bits of a key for the rank: of its kind, of its object, and of what tells apart the events of that.
+const RANK_BITS: u32 = KIND_BITS + OBJECT_BITS + DETAIL_BITS;
+const KIND_BITS: u32 = 3;
+const OBJECT_BITS: u32 = 20;
+const DETAIL_BITS: u32 = 19;
 
 /// The base-2 logarithm of a bucket's duration in nanoseconds.
 const BUCKET_BITS: u32 = 16;
@@ -25,17 +32,31 @@ const BUCKETS: usize = 1024;
 /// The wheel is used when more events than this are pending, until fewer than a quarter of this are.
 const MANY: usize = 128;
 
-/// The position of an event among those of the same time: events scheduled earlier come first.
+/// The position of an event among those of the same time: by kind, then by object, then by a detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Order(u64);
+pub struct Rank(u64);
 
-impl Order {
-    /// The order `n` positions after this one, within a block from [`Queue::reserve`].
+impl Rank {
+    /// The number of objects that ranks can tell apart.
+    pub const OBJECTS: u32 = 1 << OBJECT_BITS;
+
+    /// The rank of the events of a kind (0 to 7) of an object. Of the detail, the lowest 19 bits count.
     #[inline]
     #[must_use]
-    pub const fn plus(self, n: u64) -> Self {
-        Self(self.0 + n)
+    pub const fn new(kind: u8, object: u32, detail: u32) -> Self {
+        debug_assert!(kind < 1 << KIND_BITS && object < Self::OBJECTS, "a rank has room for so many");
+        let detail = detail as u64 & ((1 << DETAIL_BITS) - 1);
+        Self((kind as u64) << (OBJECT_BITS + DETAIL_BITS) | (object as u64) << DETAIL_BITS | detail)
     }
+}
+
+/// What leaves the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<E> {
+    /// An event.
+    Event(E),
+    /// A timer, which keeps its deadline until it is set.
+    Timer(u32),
 }
 
 /// A queue of events of type `E`.
@@ -50,7 +71,7 @@ pub struct Queue<E> {
     far: Heap,
     events: Vec<E>,
     free: Vec<u32>,
-    next_order: u64,
+    timers: Timers,
 }
 
 impl<E: Copy> Default for Queue<E> {
@@ -62,73 +83,82 @@ impl<E: Copy> Default for Queue<E> {
             far: Heap::default(),
             events: Vec::new(),
             free: Vec::new(),
-            next_order: 0,
+            timers: Timers::new(0),
         }
     }
 }
 
 impl<E: Copy> Queue<E> {
-    /// Schedules an event after all others of the same time.
-    #[inline]
-    pub fn push(&mut self, at: Time, event: E) {
-        let order = self.reserve(1);
-        self.push_ordered(at, order, event);
+    /// An empty queue with this many timers.
+    #[must_use]
+    pub fn with_timers(count: usize) -> Self {
+        Self { timers: Timers::new(count), ..Self::default() }
     }
 
-    /// Reserves `n` consecutive orders. An event pushed later with one of them is treated as if it were scheduled now.
+    /// Sets the deadline of a timer. [`Time::NEVER`] stops it.
     ///
     /// # Panics
-    /// If the run has scheduled 2^40 events.
+    /// If there is no such timer.
     #[inline]
-    pub fn reserve(&mut self, n: u64) -> Order {
-        let order = Order(self.next_order);
-        self.next_order += n;
-        assert!(self.next_order < 1 << ORDER_BITS, "a run can schedule 2^40 events");
-        order
+    pub fn set(&mut self, timer: u32, deadline: Time) {
+        self.timers.set(timer, deadline);
     }
 
-    /// Schedules an event with an order from [`Queue::reserve`].
+    /// Schedules an event.
     ///
     /// # Panics
-    /// If 2^24 events are pending.
+    /// If 2^22 events are pending.
     #[inline]
-    pub fn push_ordered(&mut self, at: Time, order: Order, event: E) {
+    pub fn push(&mut self, at: Time, rank: Rank, event: E) {
         let place = if let Some(place) = self.free.pop() {
             self.events[place as usize] = event;
             place
         } else {
             let place = self.events.len() as u32;
-            assert!(place < 1 << PLACE_BITS, "2^24 events can be pending at once");
+            assert!(place < 1 << PLACE_BITS, "2^22 events can be pending at once");
             self.events.push(event);
             place
         };
-        self.insert(key(at, order) | u128::from(place));
+        self.insert(key(at, rank) | u128::from(place));
     }
 
-    /// Removes the earliest event and returns it with its time.
+    /// Removes the first event and returns it with its time, or returns the first timer, if one of them is not after
+    /// `end`. A timer must be set before the next call.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Time, E)> {
+    pub fn pop(&mut self, end: Time) -> Option<(Time, Next<E>)> {
+        let due = self.timers.first();
+        match self.near.first() {
+            Some(first) if time_of(first) <= due => {
+                if time_of(first) > end {
+                    return None;
+                }
+            }
+            _ => return (due <= end && due < Time::NEVER).then(|| (due, Next::Timer(self.timers.earliest()))),
+        }
         let first = self.near.pop()?;
         if self.near.is_empty() {
             self.advance();
         }
         let place = place_of(first);
         self.free.push(place);
-        Some((time_of(first), self.events[place as usize]))
+        Some((time_of(first), Next::Event(self.events[place as usize])))
     }
 
-    /// Removes the earliest event, returns it with its time, and schedules another with an order from
-    /// [`Queue::reserve`]. This is faster than two separate calls, above all if the new event is soon after the removed
-    /// one.
-    ///
-    /// # Panics
-    /// If the queue is empty.
+    /// Removes the first event, returns it with its time, and schedules another. This is faster than two separate
+    /// calls, above all if the new event is soon after the removed one. If a timer comes first, or nothing until `end`,
+    /// only the new event is scheduled.
     #[inline]
-    pub fn replace_first(&mut self, at: Time, order: Order, event: E) -> (Time, E) {
-        let first = self.near.first().expect("an event is taken from a queue that has one");
+    pub fn replace_first(&mut self, at: Time, rank: Rank, event: E, end: Time) -> Option<(Time, E)> {
+        let first = match self.near.first() {
+            Some(first) if time_of(first) <= self.timers.first().min(end) => first,
+            _ => {
+                self.push(at, rank, event);
+                return None;
+            }
+        };
         let place = place_of(first);
         let taken = std::mem::replace(&mut self.events[place as usize], event);
-        let key = key(at, order) | u128::from(place);
+        let key = key(at, rank) | u128::from(place);
         if bucket_of(key) < self.horizon {
             self.near.replace_first(key);
         } else {
@@ -138,30 +168,32 @@ impl<E: Copy> Queue<E> {
                 self.advance();
             }
         }
-        (time_of(first), taken)
+        Some((time_of(first), taken))
     }
 
-    /// Whether an event at (`at`, `order`) would leave the queue before all others.
+    /// Whether an event at (`at`, `rank`) would leave the queue before all others.
     #[inline]
     #[must_use]
-    pub fn comes_first(&self, at: Time, order: Order) -> bool {
-        self.near.first().is_none_or(|head| key(at, order) < head)
+    pub fn comes_first(&self, at: Time, rank: Rank) -> bool {
+        at <= self.timers.first() && self.near.first().is_none_or(|head| key(at, rank) < head)
     }
 
-    /// The time of the earliest event.
+    /// The time of the first event or timer.
     #[inline]
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
-        self.near.first().map(time_of)
+        let due = Some(self.timers.first()).filter(|&due| due < Time::NEVER);
+        let first = self.near.first().map(time_of);
+        first.into_iter().chain(due).min()
     }
 
-    /// The number of pending events.
+    /// The number of pending events, timers not counted.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len() - self.free.len()
     }
 
-    /// Whether no event is pending.
+    /// Whether no event is pending, timers not counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.near.is_empty()
@@ -294,13 +326,13 @@ impl Wheel {
 }
 
 #[inline]
-fn key(at: Time, order: Order) -> u128 {
-    u128::from(at.nanos()) << (ORDER_BITS + PLACE_BITS) | u128::from(order.0) << PLACE_BITS
+fn key(at: Time, rank: Rank) -> u128 {
+    u128::from(at.nanos()) << (RANK_BITS + PLACE_BITS) | u128::from(rank.0) << PLACE_BITS
 }
 
 #[inline]
 fn time_of(key: u128) -> Time {
-    Time::from_nanos((key >> (ORDER_BITS + PLACE_BITS)) as u64)
+    Time::from_nanos((key >> (RANK_BITS + PLACE_BITS)) as u64)
 }
 
 #[inline]
@@ -318,37 +350,72 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A rank that tells events apart by a number.
+    const fn rank(number: u64) -> Rank {
+        Rank::new((number >> 39) as u8, (number >> 19) as u32, number as u32)
+    }
+
+    fn drain<E: Copy>(queue: &mut Queue<E>) -> Vec<E> {
+        let mut events = Vec::new();
+        while let Some((_, next)) = queue.pop(Time::NEVER) {
+            match next {
+                Next::Event(event) => events.push(event),
+                Next::Timer(timer) => queue.set(timer, Time::NEVER),
+            }
+        }
+        events
+    }
+
     #[test]
-    fn equal_times_come_out_in_order_of_scheduling() {
+    fn equal_times_come_out_in_order_of_rank() {
         let mut queue = Queue::default();
         let t = Time::from_nanos(5);
-        let early = queue.reserve(2);
-        queue.push(t, 'c');
-        queue.push_ordered(t, early.plus(1), 'b');
-        queue.push_ordered(t, early, 'a');
-        assert!(!queue.comes_first(t, early.plus(1)));
-        assert!(queue.comes_first(Time::from_nanos(4), early.plus(1)));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, e)| e).collect();
-        assert_eq!(order, ['a', 'b', 'c']);
+        for (kind, object, detail, event) in
+            [(1, 0, 0, 'd'), (0, 7, 3, 'c'), (0, 7, 2, 'b'), (0, 6, 9, 'a'), (7, Rank::OBJECTS - 1, u32::MAX, 'e')]
+        {
+            queue.push(t, Rank::new(kind, object, detail), event);
+        }
+        assert!(!queue.comes_first(t, Rank::new(0, 7, 2)));
+        assert!(queue.comes_first(t, Rank::new(0, 6, 8)));
+        assert!(queue.comes_first(Time::from_nanos(4), Rank::new(7, 7, 7)));
+        assert_eq!(drain(&mut queue), ['a', 'b', 'c', 'd', 'e']);
+    }
+
+    #[test]
+    fn timers_come_after_the_events_of_their_time() {
+        let mut queue = Queue::with_timers(3);
+        let t = Time::from_nanos(5);
+        queue.set(2, t);
+        queue.push(t, rank(9), 'a');
+        queue.set(1, t);
+        assert!(queue.comes_first(t, rank(8)) && !queue.comes_first(Time::from_nanos(6), rank(0)));
+        assert_eq!(queue.pop(Time::from_nanos(4)), None);
+        assert_eq!(queue.pop(t), Some((t, Next::Event('a'))));
+        assert_eq!((queue.next_time(), queue.replace_first(t, rank(1), 'b', t)), (Some(t), None));
+        assert_eq!(queue.pop(t), Some((t, Next::Event('b'))));
+        for timer in [1, 2] {
+            assert_eq!(queue.pop(t), Some((t, Next::Timer(timer))));
+            queue.set(timer, Time::NEVER);
+        }
+        assert_eq!((queue.pop(Time::NEVER), queue.next_time()), (None, None));
     }
 
     #[test]
     fn replacing_is_taking_and_scheduling() {
         let mut queue = Queue::default();
         for (t, event) in [(3, 'c'), (1, 'a'), (5, 'e'), (4, 'd')] {
-            queue.push(Time::from_nanos(t), event);
+            queue.push(Time::from_nanos(t), rank(0), event);
         }
-        let order = queue.reserve(1);
-        assert_eq!(queue.replace_first(Time::from_nanos(2), order, 'b'), (Time::from_nanos(1), 'a'));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, e)| e).collect();
-        assert_eq!(order, ['b', 'c', 'd', 'e']);
+        let taken = queue.replace_first(Time::from_nanos(2), rank(0), 'b', Time::NEVER);
+        assert_eq!(taken, Some((Time::from_nanos(1), 'a')));
+        assert_eq!(drain(&mut queue), ['b', 'c', 'd', 'e']);
     }
 
     #[test]
     fn nothing_pending_is_overlooked() {
         let mut queue = Queue::default();
         for i in 0..1000_u64 {
-            queue.push(Time::from_nanos(i * i * 1000), i);
+            queue.push(Time::from_nanos(i * i * 1000), rank(0), i);
         }
         let mut pending: Vec<u64> = queue.pending().copied().collect();
         pending.sort_unstable();
@@ -360,10 +427,9 @@ mod tests {
     fn events_may_all_be_far_away() {
         let mut queue = Queue::default();
         for i in 0..1000_u64 {
-            queue.push(Time::from_nanos(1_000_000_000 * (1000 - i)), i);
+            queue.push(Time::from_nanos(1_000_000_000 * (1000 - i)), rank(0), i);
         }
-        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
-        assert_eq!(order, (0..1000).rev().collect::<Vec<_>>());
+        assert_eq!(drain(&mut queue), (0..1000).rev().collect::<Vec<_>>());
     }
 
     /// Times of many sizes: within a bucket, within the wheel, after the wheel, and the largest time.
@@ -388,7 +454,7 @@ mod tests {
             let mut model = std::collections::BTreeSet::new();
             let mut number = 0_u64;
             for at in first {
-                queue.push(Time::from_nanos(at), number);
+                queue.push(Time::from_nanos(at), rank(number), number);
                 model.insert((at, number));
                 number += 1;
             }
@@ -398,50 +464,32 @@ mod tests {
                 let now = model.first().map_or(0, |&(at, _)| at);
                 for (i, span) in spans.into_iter().enumerate() {
                     let at = now.saturating_add(span);
-                    let order = queue.reserve(1);
                     prop_assert_eq!(
-                        queue.comes_first(Time::from_nanos(at), order),
+                        queue.comes_first(Time::from_nanos(at), rank(number)),
                         model.first().is_none_or(|&(first, _)| at < first)
                     );
                     if i == 0 && replace && !model.is_empty() {
-                        let (time, event) = queue.replace_first(Time::from_nanos(at), order, number);
-                        prop_assert_eq!(Some((time.nanos(), event)), model.pop_first());
+                        let taken = queue.replace_first(Time::from_nanos(at), rank(number), number, Time::NEVER);
+                        prop_assert_eq!(taken.map(|(time, event)| (time.nanos(), event)), model.pop_first());
                     } else {
-                        queue.push_ordered(Time::from_nanos(at), order, number);
+                        queue.push(Time::from_nanos(at), rank(number), number);
                     }
                     model.insert((at, number));
                     number += 1;
                 }
-                prop_assert_eq!(queue.pop().map(|(at, event)| (at.nanos(), event)), model.pop_first());
+                prop_assert_eq!(pop(&mut queue), model.pop_first());
             }
-            while let Some((at, event)) = queue.pop() {
-                prop_assert_eq!(Some((at.nanos(), event)), model.pop_first());
+            while let Some(popped) = pop(&mut queue) {
+                prop_assert_eq!(Some(popped), model.pop_first());
             }
             prop_assert!(model.is_empty());
         }
+    }
 
-        #[test]
-        fn comes_out_as_a_stable_sort_would(times in prop::collection::vec(0_u64..50, 0..300), pops in 0_usize..5) {
-            let mut queue = Queue::default();
-            let mut model: Vec<(u64, usize)> = Vec::new();
-            let mut out = Vec::new();
-            let mut expected = Vec::new();
-            let mut take = |queue: &mut Queue<usize>, model: &mut Vec<(u64, usize)>| {
-                out.push(queue.pop().map(|(t, e)| (t.nanos(), e)));
-                model.sort();
-                expected.push((!model.is_empty()).then(|| model.remove(0)));
-            };
-            for (i, &t) in times.iter().enumerate() {
-                queue.push(Time::from_nanos(t), i);
-                model.push((t, i));
-                if i % 7 < pops {
-                    take(&mut queue, &mut model);
-                }
-            }
-            while !queue.is_empty() {
-                take(&mut queue, &mut model);
-            }
-            prop_assert_eq!(out, expected);
+    fn pop(queue: &mut Queue<u64>) -> Option<(u64, u64)> {
+        match queue.pop(Time::NEVER)? {
+            (at, Next::Event(event)) => Some((at.nanos(), event)),
+            (_, Next::Timer(timer)) => panic!("there is no timer {timer}"),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod link;
 pub mod mac;
 pub mod mobility;
 pub mod observe;
+pub mod order;
 pub mod packet;
 pub mod params;
 pub mod radio;

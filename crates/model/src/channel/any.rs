@@ -1,6 +1,6 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Order, Queue, Span, Streams, Time};
+use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
@@ -43,7 +43,7 @@ mac::macs!(any_channel);
 impl AnyChannel {
     /// See [`Channel::serve`].
     #[inline]
-    pub fn serve<E: From<Scheduled> + Copy>(
+    pub fn serve<E: Copy>(
         &mut self,
         station: usize,
         cx: &mut Context,
@@ -53,19 +53,15 @@ impl AnyChannel {
         each!(self, channel => channel.serve(station, cx, queue, next_frame));
     }
 
-    /// See [`Channel::on_wakeup`].
+    /// See [`Channel::on_timer`].
     #[inline]
-    pub fn on_wakeup<E: From<Scheduled> + Copy, P: Probe>(
-        &mut self,
-        station: usize,
-        around: Surroundings<'_, E, P>,
-    ) -> bool {
-        each!(self, channel => channel.on_wakeup(station, around))
+    pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
+        each!(self, channel => channel.on_timer(station, around));
     }
 
     /// See [`Channel::arm`].
     #[inline]
-    pub fn arm<E: From<Scheduled> + Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
+    pub fn arm<E: Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
         each!(self, channel => channel.arm(station, now, queue));
     }
 
@@ -81,7 +77,7 @@ impl AnyChannel {
 
     /// See [`Channel::next_edge`].
     #[must_use]
-    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Rank) {
         each!(self, channel => channel.next_edge(id))
     }
 

@@ -5,8 +5,7 @@
 
 mod any;
 
-use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Order, Queue, Rng, Span, Streams, Time, Wakeup};
+use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
 
@@ -22,7 +21,7 @@ use crate::radio::medium::{Ended, Listener, Medium, Places, TransmissionId, Walk
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
 use crate::radio::reception::{Begin, End, Radio, Verdict};
-use crate::{mac, radio};
+use crate::{mac, order, radio};
 
 /// A channel's place in the array of all channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +41,6 @@ impl ChannelId {
 pub enum Scheduled {
     /// The next edge of a transmission.
     Edge(ChannelId, TransmissionId),
-    /// The deadline of a station's MAC.
-    Mac(ChannelId, u32),
     /// The first packet of the receive path reaches IP.
     Enter,
 }
@@ -91,6 +88,8 @@ pub struct Plan<'a> {
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
+    /// How many channels there are.
+    pub channels: u16,
 }
 
 /// A station as the tables of results show it.
@@ -108,7 +107,6 @@ pub struct Channel<M: Mac> {
     id: ChannelId,
     medium: Medium<M::Control>,
     macs: Vec<M>,
-    wakeups: Vec<Wakeup>,
     interfaces: Vec<InterfaceId>,
     nodes: Vec<NodeId>,
     shared: M::Shared,
@@ -133,19 +131,20 @@ impl<M: Mac> Channel<M> {
             macs.push(M::new(identity, &shared, station.backoff));
         }
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
-        let places = Places { legs, names, search: plan.search, reception };
+        let channel = (u32::from(id.0), u32::from(plan.channels));
+        let places = Places { legs, names, search: plan.search, reception, channel };
         // The first channel keeps the name that the stream had when there was one channel only.
         let shadowing = match id.0 {
             0 => streams.stream("shadowing"),
             number => streams.stream(&format!("channel/{number}/shadowing")),
         };
         let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
-        Self { id, medium, macs, wakeups: vec![Wakeup::default(); count], interfaces, nodes, shared, edges: 0 }
+        Self { id, medium, macs, interfaces, nodes, shared, edges: 0 }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one.
     #[inline]
-    pub fn serve<E: From<Scheduled> + Copy>(
+    pub fn serve<E: Copy>(
         &mut self,
         station: usize,
         cx: &mut Context,
@@ -160,36 +159,18 @@ impl<M: Mac> Channel<M> {
         }
     }
 
-    /// The wake-up of a station's MAC. If the result is true, the deadline was reached: the caller carries out the
-    /// actions, and then calls [`Channel::arm`].
+    /// The deadline of a station's MAC is reached. The caller carries out the actions, and then calls [`Channel::arm`].
     #[inline]
-    pub fn on_wakeup<E: From<Scheduled> + Copy, P: Probe>(
-        &mut self,
-        station: usize,
-        around: Surroundings<'_, E, P>,
-    ) -> bool {
-        match self.wakeups[station].fire(around.cx.now) {
-            Fired::Due => {
-                if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
-                    self.transmit(station, frame, around);
-                }
-                true
-            }
-            Fired::Early(at) => {
-                around.queue.push(at, Scheduled::Mac(self.id, station as u32).into());
-                false
-            }
-            Fired::Stale => false,
+    pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
+        if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
+            self.transmit(station, frame, around);
         }
     }
 
-    /// Sets the wake-up of a station's MAC.
+    /// Sets the timer of a station's MAC, whose slot is the number of its interface.
     #[inline]
-    pub fn arm<E: From<Scheduled> + Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
-        let deadline = self.macs[station].deadline(&self.shared).max(now);
-        if let Some(at) = self.wakeups[station].set(deadline) {
-            queue.push(at, Scheduled::Mac(self.id, station as u32).into());
-        }
+    pub fn arm<E: Copy>(&mut self, station: usize, now: Time, queue: &mut Queue<E>) {
+        queue.set(self.interfaces[station].0, self.macs[station].deadline(&self.shared).max(now));
     }
 
     /// Starts the transmission of a frame.
@@ -205,12 +186,12 @@ impl<M: Mac> Channel<M> {
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
-        match self.medium.transmit(station, frame, cx.now, queue) {
+        match self.medium.transmit(station, frame, cx.now) {
             Some(transmission) => {
                 let edges = if exact { self.medium.edges(transmission) } else { 1 };
                 for index in 0..edges {
-                    let (at, order) = self.medium.edge(transmission, index);
-                    queue.push_ordered(at, order, Scheduled::Edge(self.id, transmission).into());
+                    let (at, rank) = self.medium.edge(transmission, index);
+                    queue.push(at, rank, Scheduled::Edge(self.id, transmission).into());
                 }
             }
             None => {
@@ -240,9 +221,7 @@ impl<M: Mac> Channel<M> {
             receive_path,
             end,
             probe,
-            channel: self.id,
             macs: &mut self.macs,
-            wakeups: &mut self.wakeups,
             interfaces: &self.interfaces,
             shared: &self.shared,
             received: false,
@@ -262,9 +241,9 @@ impl<M: Mac> Channel<M> {
         walk
     }
 
-    /// When, and in which order, the next edge of a transmission happens. There must be one.
+    /// When, and at which rank, the next edge of a transmission happens. There must be one.
     #[must_use]
-    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Rank) {
         self.medium.next_edge(id)
     }
 
@@ -330,15 +309,22 @@ struct Macs<'a, M: Mac, E, P> {
     receive_path: &'a mut ReceivePath,
     end: Time,
     probe: &'a mut P,
-    channel: ChannelId,
     macs: &'a mut [M],
-    wakeups: &'a mut [Wakeup],
     interfaces: &'a [InterfaceId],
     shared: &'a M::Shared,
     received: bool,
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
+    /// Sets the timer of a station's MAC, if the station contends for the medium.
+    #[inline]
+    fn arm_contending(&mut self, station: usize, now: Time) {
+        let mac = &self.macs[station];
+        if !mac.is_quiet() {
+            self.queue.set(self.interfaces[station].0, mac.deadline(self.shared).max(now));
+        }
+    }
+
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
     #[inline]
@@ -362,8 +348,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
 
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<'_, M, E, P> {
     #[inline]
-    fn comes_first(&self, at: Time, order: Order) -> bool {
-        at <= self.end && self.queue.comes_first(at, order)
+    fn comes_first(&self, at: Time, rank: Rank) -> bool {
+        at <= self.end && self.queue.comes_first(at, rank)
     }
 
     #[inline]
@@ -374,7 +360,10 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
     #[inline]
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) {
         match begin {
-            Begin::Busy => self.macs[station].on_busy(self.shared, now),
+            Begin::Busy => {
+                self.macs[station].on_busy(self.shared, now);
+                self.arm_contending(station, now);
+            }
             Begin::Ignored(end) => self.macs[station].on_ignored(end, self.shared),
             Begin::Nothing => {}
         }
@@ -408,10 +397,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
             mac.on_idle(self.shared, now);
         }
         if !mac.is_quiet() || mine {
-            let deadline = mac.deadline(self.shared).max(now);
-            if let Some(at) = self.wakeups[station].set(deadline) {
-                self.queue.push(at, Scheduled::Mac(self.channel, station as u32).into());
-            }
+            self.queue.set(self.interfaces[station].0, mac.deadline(self.shared).max(now));
         }
         self.must_act(now)
     }
@@ -445,8 +431,7 @@ pub fn enter<E: From<Scheduled> + Copy>(
     from: InterfaceId,
     now: Time,
 ) {
-    let order = queue.reserve(1);
-    if let Some(at) = path.push(interface, packet, from, now, order) {
-        queue.push_ordered(at, order, Scheduled::Enter.into());
+    if let Some(at) = path.push(interface, packet, from, now) {
+        queue.push(at, order::ENTER, Scheduled::Enter.into());
     }
 }

@@ -1,12 +1,12 @@
 //! The way from the MACs up to IP: one line of packets for all interfaces.
 //!
 //! The delay is the same at every interface, so packets leave in the order in which they came. The line has one event
-//! in the event queue, for its first packet. The others keep their order numbers. A broadcast that fifteen neighbours
-//! receive is thus one event instead of fifteen.
+//! in the event queue, for its first packet. A broadcast that fifteen neighbours receive is thus one event instead of
+//! fifteen.
 
 use std::collections::VecDeque;
 
-use hopyard_engine::{Order, Span, Time};
+use hopyard_engine::{Span, Time};
 
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
@@ -16,8 +16,6 @@ use crate::packet::PacketId;
 pub struct Arriving {
     /// When it reaches IP.
     pub at: Time,
-    /// Its order among the events of that time.
-    pub order: Order,
     /// Where.
     pub interface: InterfaceId,
     /// What.
@@ -49,20 +47,13 @@ impl ReceivePath {
         self.delay.is_zero()
     }
 
-    /// Adds a packet. If the result is a time and an order, the caller must push an event for them.
+    /// Adds a packet. If the result is a time, the caller must push an event for it.
     #[inline]
     #[must_use = "the time given must be scheduled"]
-    pub fn push(
-        &mut self,
-        interface: InterfaceId,
-        packet: PacketId,
-        from: InterfaceId,
-        now: Time,
-        order: Order,
-    ) -> Option<Time> {
+    pub fn push(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId, now: Time) -> Option<Time> {
         let at = now + self.delay;
         let first = self.line.is_empty();
-        self.line.push_back(Arriving { at, order, interface, packet, from });
+        self.line.push_back(Arriving { at, interface, packet, from });
         first.then_some(at)
     }
 
@@ -97,20 +88,17 @@ impl ReceivePath {
 
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::Queue;
-
     use super::*;
     use crate::context::Context;
     use crate::link::test_packets::data;
 
     #[test]
     fn packets_go_up_in_turn_after_the_delay() {
-        let mut queue = Queue::<()>::default();
         let mut cx = Context::default();
         let mut path = ReceivePath::new(Span::from_micros(25));
         let packets = [data(&mut cx), data(&mut cx)];
         let mut push = |nanos, interface, packet| {
-            path.push(InterfaceId(interface), packet, InterfaceId(9), Time::from_nanos(nanos), queue.reserve(1))
+            path.push(InterfaceId(interface), packet, InterfaceId(9), Time::from_nanos(nanos))
         };
         assert_eq!(push(100, 1, packets[0]), Some(Time::from_nanos(25_100)), "the first needs an event");
         assert_eq!(push(300, 2, packets[1]), None, "the second does not yet");
@@ -121,7 +109,6 @@ mod tests {
         assert_eq!((first.interface, first.packet, first.from), (InterfaceId(1), packets[0], InterfaceId(9)));
         let second = path.front().expect("the second");
         assert_eq!((second.at, second.interface), (Time::from_nanos(25_300), InterfaceId(2)));
-        assert!(second.order > first.order);
         assert!(!path.is_instant() && ReceivePath::new(Span::ZERO).is_instant());
     }
 }

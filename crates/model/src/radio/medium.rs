@@ -2,13 +2,13 @@
 //!
 //! A hearer is a radio that can sense a transmission. When a transmission begins, its hearers are found once, with
 //! their delays and powers, in order of arrival. One cursor processes its 2n edges (n beginnings, then n ends). As long
-//! as no other event comes before the next edge, the cursor does not use the event queue. The edges have consecutive
-//! numbers in the order of scheduling, so the result is exactly that of one event for each edge. The switch `exact`
-//! schedules one event for each edge, and the tests require the same digest from both.
+//! as no other event comes before the next edge, the cursor does not use the event queue. The order of simultaneous
+//! edges is that of the queue, so the result is exactly that of one event for each edge. The switch `exact` schedules
+//! one event for each edge, and the tests require the same digest from both.
 //!
 //! The medium knows its radios as stations, counted from zero.
 
-use hopyard_engine::{Order, Queue, Rng, Span, Time};
+use hopyard_engine::{Rank, Rng, Span, Time};
 
 use super::Params;
 use super::neighbours::{Neighbours, Search};
@@ -16,6 +16,7 @@ use super::propagation::{Channel, SPEED_OF_LIGHT};
 use super::reception::{Begin, End, Radio, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
+use crate::order;
 use crate::packet::PacketId;
 
 /// Signals beyond this distance in metres are ignored. The beginning of a signal at the farthest hearer must come
@@ -43,7 +44,6 @@ struct Transmission<C> {
     frame: Frame<C>,
     station: u32,
     start: Time,
-    order: Order,
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
@@ -60,8 +60,8 @@ struct StaticHearers {
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C> {
-    /// Whether an edge at this time and order comes before every other event.
-    fn comes_first(&self, at: Time, order: Order) -> bool;
+    /// Whether an edge at this time and rank comes before every other event.
+    fn comes_first(&self, at: Time, rank: Rank) -> bool;
 
     /// Reads the state of a station that its edges will need, so that this state is in the processor's cache by then.
     /// The value has no meaning.
@@ -87,8 +87,8 @@ pub trait Listener<C> {
 pub enum Walk {
     /// All edges have been processed.
     Finished,
-    /// Another event comes before the next edge, which is at this time and order.
-    Next(Time, Order),
+    /// Another event comes before the next edge, which is at this time and rank.
+    Next(Time, Rank),
     /// There is work to do before the next edge.
     Interrupted,
 }
@@ -115,6 +115,8 @@ pub struct Places {
     pub search: Search,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
+    /// The number of the channel, and how many channels there are.
+    pub channel: (u32, u32),
 }
 
 /// The medium that all radios of a channel share. `C` is what frames have for their MAC.
@@ -137,6 +139,9 @@ pub struct Medium<C> {
     sent: Vec<u64>,
     count: u64,
     shadowing: u64,
+    /// The number of the channel, and how many channels there are.
+    number: u32,
+    channels: u32,
 }
 
 impl<C: Copy> Medium<C> {
@@ -148,7 +153,7 @@ impl<C: Copy> Medium<C> {
         let receiver = Receiver::new(params, &channel, preamble);
         let transmit_power = params.transmit_power.watts();
         let reach = channel.reach(floor / transmit_power).min(HORIZON);
-        let Places { legs, names, search, reception } = places;
+        let Places { legs, names, search, reception, channel: (number, channels) } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         Self {
@@ -167,6 +172,8 @@ impl<C: Copy> Medium<C> {
             sent: vec![0; stations],
             count: 0,
             shadowing: shadowing.next_u64(),
+            number,
+            channels,
         }
     }
 
@@ -216,13 +223,7 @@ impl<C: Copy> Medium<C> {
     }
 
     /// A station puts a frame on the air. Nothing is returned when nobody can sense it.
-    pub fn transmit<E: Copy>(
-        &mut self,
-        station: usize,
-        frame: Frame<C>,
-        now: Time,
-        queue: &mut Queue<E>,
-    ) -> Option<TransmissionId> {
+    pub fn transmit(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
         self.count += 1;
         self.sent[station] += 1;
         self.radios[station].send(now + frame.airtime, &self.receiver);
@@ -231,7 +232,6 @@ impl<C: Copy> Medium<C> {
                 frame,
                 station: station as u32,
                 start: now,
-                order: queue.reserve(0),
                 hearers: Vec::new(),
                 next: 0,
                 received: false,
@@ -241,10 +241,9 @@ impl<C: Copy> Medium<C> {
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
         hearers.clear();
         self.find_hearers(station, now, &mut hearers);
-        let order = queue.reserve(2 * hearers.len() as u64);
         let silent = hearers.is_empty();
         self.transmissions[id as usize] =
-            Transmission { frame, station: station as u32, start: now, order, hearers, next: 0, received: false };
+            Transmission { frame, station: station as u32, start: now, hearers, next: 0, received: false };
         if silent {
             self.free.push(id);
             return None;
@@ -276,6 +275,17 @@ impl<C: Copy> Medium<C> {
                 hearers.push(Hearer { station: neighbour.station, delay, power: received });
             }
         }
+        // Edges at one instant are in order of stations. Neighbours are in order of exact distances, which differ also
+        // where the delays, in whole nanoseconds, do not.
+        for i in 1..hearers.len() {
+            let moving = hearers[i];
+            let mut at = i;
+            while at > 0 && hearers[at - 1].delay == moving.delay && hearers[at - 1].station > moving.station {
+                hearers[at] = hearers[at - 1];
+                at -= 1;
+            }
+            hearers[at] = moving;
+        }
         if constant {
             self.still[station].epoch = epoch;
             self.still[station].hearers.clone_from(hearers);
@@ -301,26 +311,35 @@ impl<C: Copy> Medium<C> {
         2 * self.transmissions[id.0 as usize].hearers.len()
     }
 
-    /// When, and in which order, an edge happens.
+    /// What tells the transmission apart from all others in the air, also from those of other channels.
+    #[inline]
+    const fn mark(&self, id: TransmissionId) -> u32 {
+        id.0 * self.channels + self.number
+    }
+
+    /// When, and at which rank, an edge happens.
     #[inline]
     #[must_use]
-    pub fn edge(&self, id: TransmissionId, index: usize) -> (Time, Order) {
+    pub fn edge(&self, id: TransmissionId, index: usize) -> (Time, Rank) {
         let transmission = &self.transmissions[id.0 as usize];
         let n = transmission.hearers.len();
-        let order = transmission.order.plus(index as u64);
+        let mark = self.mark(id);
         if index < n {
-            (transmission.start + Span::from_nanos(u64::from(transmission.hearers[index].delay)), order)
+            let Hearer { delay, station, .. } = transmission.hearers[index];
+            (transmission.start + Span::from_nanos(u64::from(delay)), order::begin(station, mark))
         } else {
-            let delay = Span::from_nanos(u64::from(transmission.hearers[index - n].delay));
-            (transmission.start + delay + transmission.frame.airtime, order)
+            let Hearer { delay, station, .. } = transmission.hearers[index - n];
+            let delay = Span::from_nanos(u64::from(delay));
+            (transmission.start + delay + transmission.frame.airtime, order::end(station, mark))
         }
     }
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
+        let mark = self.mark(id);
         let Self { transmissions, radios, reception, receiver, .. } = self;
-        let Transmission { frame, start, order, hearers, next, received, .. } = &mut transmissions[id.0 as usize];
+        let Transmission { frame, start, hearers, next, received, .. } = &mut transmissions[id.0 as usize];
         let n = hearers.len();
         let mut first = true;
         if radios.len() > CACHED && (*next == 0 || *next == n) {
@@ -335,9 +354,9 @@ impl<C: Copy> Medium<C> {
         }
         for hearer in hearers.get(*next..).unwrap_or_default() {
             let at = *start + Span::from_nanos(u64::from(hearer.delay));
-            let order = order.plus(*next as u64);
-            if !first && (exact || !listener.comes_first(at, order)) {
-                return Walk::Next(at, order);
+            let rank = order::begin(hearer.station, mark);
+            if !first && (exact || !listener.comes_first(at, rank)) {
+                return Walk::Next(at, rank);
             }
             first = false;
             *next += 1;
@@ -350,9 +369,9 @@ impl<C: Copy> Medium<C> {
         let ends = *start + frame.airtime;
         for hearer in hearers.get(*next - n..).unwrap_or_default() {
             let at = ends + Span::from_nanos(u64::from(hearer.delay));
-            let order = order.plus(*next as u64);
-            if !first && (exact || !listener.comes_first(at, order)) {
-                return Walk::Next(at, order);
+            let rank = order::end(hearer.station, mark);
+            if !first && (exact || !listener.comes_first(at, rank)) {
+                return Walk::Next(at, rank);
             }
             first = false;
             *next += 1;
@@ -368,9 +387,9 @@ impl<C: Copy> Medium<C> {
         if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
     }
 
-    /// When, and in which order, the next edge happens. There must be one.
+    /// When, and at which rank, the next edge happens. There must be one.
     #[must_use]
-    pub fn next_edge(&self, id: TransmissionId) -> (Time, Order) {
+    pub fn next_edge(&self, id: TransmissionId) -> (Time, Rank) {
         self.edge(id, self.transmissions[id.0 as usize].next)
     }
 

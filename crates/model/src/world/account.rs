@@ -35,7 +35,7 @@ impl<P: Probe> World<P> {
         held.extend(self.nodes.iter().flat_map(|node| node.routing.held()));
         held.extend(self.nodes.iter().flat_map(|node| node.agents.iter().flat_map(agent::Model::held)));
         for wire in &self.wires {
-            held.extend(wire.wire.held());
+            held.extend(wire.held());
         }
         held.extend(self.queue.pending().filter_map(|event| match event {
             Event::Send(_, packet, _) => Some(*packet),

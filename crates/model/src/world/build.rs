@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
+use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout};
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, WiredLink, World};
+use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners};
@@ -18,6 +18,7 @@ use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::{FlowMeter, Probe};
+use crate::order::{self, Timers};
 use crate::routing::{Connectivity, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
@@ -65,6 +66,12 @@ pub enum BuildError {
         /// Whether it has two radios there.
         twice: bool,
     },
+    /// There are more nodes, or radios, than a run can have.
+    #[error("there are {found} nodes or radios; expected at most {}", Rank::OBJECTS)]
+    TooMany {
+        /// How many.
+        found: usize,
+    },
     /// A flow or wire leads from a node to itself.
     #[error("{what} {number} leads from node {node} to itself")]
     ToItself {
@@ -94,10 +101,10 @@ impl<P: Probe> World<P> {
     /// When a flow or wire names a node that does not exist, or a movement file lacks a node.
     pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
         check_ends(spec)?;
+        check_count(spec)?;
         check_channels(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
-        let mut queue = Queue::default();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
         let mut nodes = Vec::with_capacity(count);
         let places: Vec<_> = spec.nodes.iter().map(NodeSpec::movement).collect();
@@ -107,18 +114,13 @@ impl<P: Probe> World<P> {
             let mut mobility =
                 node.mobility.build(id, &places).map_err(|source| BuildError::Mobility { node: number, source })?;
             let leg = mobility.next_leg();
-            if leg.until < Time::NEVER {
-                queue.push(leg.until, Event::Leg(number as u32));
-            }
             legs.push(leg);
             nodes.push(Node {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
-                routing_wakeup: Wakeup::default(),
                 mobility,
                 agents: (node.agents.iter())
                     .map(|agent| agent.build(id, streams.stream(&format!("node/{number}/agent/{}", agent.name()))))
                     .collect(),
-                agents_wakeup: Wakeup::default(),
                 further: Vec::new(),
                 table: None,
                 flows: Vec::new(),
@@ -151,8 +153,7 @@ impl<P: Probe> World<P> {
                         true => streams.stream(&format!("node/{number}/channel/{}/{purpose}", channel.0)),
                     };
                     let link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
-                    interfaces[interface.index()].attachment =
-                        Attachment::Radio { channel, station, link, wakeup: Wakeup::default() };
+                    interfaces[interface.index()].attachment = Attachment::Radio { channel, station, link };
                     let (backoff, reception) = (stream("backoff"), stream("reception"));
                     stations.push(Station { interface, node, leg: *leg, backoff, reception });
                 }
@@ -165,6 +166,7 @@ impl<P: Probe> World<P> {
                 propagation: &channel.propagation,
                 mac: &channel.mac,
                 search: spec.medium.search,
+                channels: spec.channels.len() as u16,
             };
             channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
         }
@@ -179,7 +181,7 @@ impl<P: Probe> World<P> {
                 });
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
             let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
-            wires.push(WiredLink { wire, wakeup: Wakeup::default() });
+            wires.push(wire);
         }
         let mut tunnels = Vec::new();
         for tunnel in &spec.tunnels {
@@ -201,10 +203,18 @@ impl<P: Probe> World<P> {
             }
         }
         let owners = Owners::new(count as u32, further, addresses.names);
+        let timers =
+            Timers::new(interfaces.len() as u32, count as u32, spec.flows.len() as u32, spec.wires.len() as u32);
+        let mut queue = Queue::with_timers(timers.count());
+        for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
+            queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
+        }
         let mut world = Self {
             probe,
             cx: Context { owners, is_watched: P::WATCHES, ..Context::default() },
             queue,
+            timers,
+            delayed: 0,
             end: Time::ZERO + spec.duration,
             horizon: Time::ZERO,
             started: false,
@@ -254,7 +264,7 @@ fn fill_tables(
     spec: &Spec,
     nodes: &mut [Node],
     interfaces: &[Interface],
-    wires: &[WiredLink],
+    wires: &[Wired],
     addresses: &addressing::Plan,
 ) {
     if wires.is_empty() || spec.nodes.iter().all(|node| node.routing.crosses_wires()) {
@@ -266,7 +276,7 @@ fn fill_tables(
             wire: number,
             from,
             to,
-            address: it.wire.to(direction).into(),
+            address: it.to(direction).into(),
             delay: wire.params.delay,
         })
     });
@@ -302,6 +312,13 @@ fn attach(
     interfaces.push(Interface { node, attachment });
     nodes[node.index()].further.push(interface);
     interface
+}
+
+/// The order of simultaneous events has room for so many stations.
+fn check_count(spec: &Spec) -> Result<(), BuildError> {
+    let radios: usize = spec.nodes.iter().map(|node| node.radios.len()).sum();
+    let found = radios.max(spec.nodes.len());
+    if found > Rank::OBJECTS as usize { Err(BuildError::TooMany { found }) } else { Ok(()) }
 }
 
 fn check_channels(spec: &Spec) -> Result<(), BuildError> {
@@ -357,8 +374,6 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         transport,
         name,
         segment,
-        source_wakeup: Wakeup::default(),
-        sink_wakeup: Wakeup::default(),
         meter: FlowMeter::new(spec.measure_from),
         route: None,
         errors: Vec::new(),

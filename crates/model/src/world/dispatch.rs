@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Queue, Span, Time, Wakeup};
+use hopyard_engine::{Span, Time};
 
-use super::{Attachment, Event, WiredLink, World};
+use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent;
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::ip::{self, Arrival, Way};
-use crate::link::Link;
 use crate::link::receive_path::Arriving;
 use crate::link::wired::Direction;
+use crate::link::{Link, Wired};
 use crate::mac::Outgoing;
 use crate::mobility::Mobility;
 use crate::observe::Probe;
+use crate::order;
 use crate::packet::{Body, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{Connectivity, Routing};
@@ -39,10 +39,10 @@ impl<P: Probe> World<P> {
             self.arm_source(flow);
         }
         if !self.quantities.is_empty() {
-            self.queue.push(Time::ZERO, Event::Sample);
+            self.queue.set(self.timers.sample, Time::ZERO);
         }
         if let Some(flow) = self.flows.first() {
-            self.queue.push(flow.meter.from(), Event::Measure);
+            self.queue.push(flow.meter.from(), order::MEASURE, Event::Measure);
         }
     }
 
@@ -54,67 +54,56 @@ impl<P: Probe> World<P> {
                 self.queued_edges += 1;
                 return self.walk(channel, transmission);
             }
-            Event::Mac(channel, station) => {
-                let (channels, around) = self.split();
-                if channels[channel.index()].on_wakeup(station as usize, around) {
-                    self.drain();
-                    self.channels[channel.index()].arm(station as usize, self.cx.now, &mut self.queue);
-                }
-                return;
-            }
-            Event::Routing(node) => {
-                let node = node as usize;
-                if fired(&mut self.nodes[node].routing_wakeup, self.cx.now, &mut self.queue, event) {
-                    self.nodes[node].routing.on_timer(&mut self.cx);
-                    self.arm_routing(node);
-                }
-            }
-            Event::Agents(node) => {
-                let node = node as usize;
-                if fired(&mut self.nodes[node].agents_wakeup, self.cx.now, &mut self.queue, event) {
-                    for agent in &mut self.nodes[node].agents {
-                        if agent.deadline() <= self.cx.now {
-                            agent.on_timer(&mut self.cx);
-                        }
-                    }
-                    self.arm_agents(node);
-                }
-            }
-            Event::Link(interface) => {
-                let interface = interface as usize;
-                if let Attachment::Radio { link, wakeup, .. } = &mut self.interfaces[interface].attachment
-                    && fired(wakeup, self.cx.now, &mut self.queue, event)
-                {
-                    link.on_timer(&mut self.cx);
-                    self.serve_mac(interface);
-                    self.arm_link(interface);
-                }
-            }
             Event::Enter => return self.receive_in_line(),
-            Event::Source(flow) => {
-                let flow = flow as usize;
-                if fired(&mut self.flows[flow].source_wakeup, self.cx.now, &mut self.queue, event) {
-                    self.on_source_timer(flow);
-                }
-            }
-            Event::Sink(flow) => {
-                let flow = flow as usize;
-                if fired(&mut self.flows[flow].sink_wakeup, self.cx.now, &mut self.queue, event) {
-                    self.on_sink_timer(flow);
-                }
-            }
-            Event::Wire(wire) => {
-                let wire = wire as usize;
-                if fired(&mut self.wires[wire].wakeup, self.cx.now, &mut self.queue, event) {
-                    self.wires[wire].wire.on_timer(&mut self.cx);
-                    self.arm_wire(wire);
-                }
-            }
             Event::Leg(node) => self.next_leg(node as usize),
             Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
-            Event::Sample => self.sample(),
             Event::Measure => self.begin_measuring(),
+        }
+        self.drain();
+    }
+
+    /// Carries out what a timer asks for, and all actions that follow from it. Every timer is set again, or stopped.
+    #[inline]
+    pub(super) fn on_timer(&mut self, timer: u32) {
+        let slots = self.timers;
+        if timer < slots.links {
+            let Attachment::Radio { channel, station, .. } = self.interfaces[timer as usize].attachment else { return };
+            let (channels, around) = self.split();
+            channels[channel.index()].on_timer(station as usize, around);
+            self.drain();
+            self.channels[channel.index()].arm(station as usize, self.cx.now, &mut self.queue);
+            return;
+        }
+        if timer < slots.routing {
+            let interface = (timer - slots.links) as usize;
+            if let Attachment::Radio { link, .. } = &mut self.interfaces[interface].attachment {
+                link.on_timer(&mut self.cx);
+                self.serve_mac(interface);
+                self.arm_link(interface);
+            }
+        } else if timer < slots.agents {
+            let node = (timer - slots.routing) as usize;
+            self.nodes[node].routing.on_timer(&mut self.cx);
+            self.arm_routing(node);
+        } else if timer < slots.sources {
+            let node = (timer - slots.agents) as usize;
+            for agent in &mut self.nodes[node].agents {
+                if agent.deadline() <= self.cx.now {
+                    agent.on_timer(&mut self.cx);
+                }
+            }
+            self.arm_agents(node);
+        } else if timer < slots.sinks {
+            self.on_source_timer((timer - slots.sources) as usize);
+        } else if timer < slots.wires {
+            self.on_sink_timer((timer - slots.sinks) as usize);
+        } else if timer < slots.sample {
+            let wire = (timer - slots.wires) as usize;
+            self.wires[wire].on_timer(&mut self.cx);
+            self.arm_wire(wire);
+        } else {
+            self.sample();
         }
         self.drain();
     }
@@ -129,7 +118,8 @@ impl<P: Probe> World<P> {
                 }
                 Action::Send { node, packet, next_hop } => self.send(node, packet, next_hop),
                 Action::SendLater { node, packet, next_hop, at } => {
-                    self.queue.push(at, Event::Send(node, packet, next_hop));
+                    self.delayed = self.delayed.wrapping_add(1);
+                    self.queue.push(at, order::delayed(node.0, self.delayed), Event::Send(node, packet, next_hop));
                 }
                 Action::TakeBack { node, next_hop } => {
                     if let Some((interface, next_hop)) = self.towards(node, next_hop)
@@ -205,7 +195,7 @@ impl<P: Probe> World<P> {
                 if P::WATCHES {
                     self.probe.on_wire_sent(self.cx.now, interface, &self.cx.packets[packet]);
                 }
-                self.wires[wire].wire.enqueue(direction, packet, &mut self.cx);
+                self.wires[wire].enqueue(direction, packet, &mut self.cx);
                 self.arm_wire(wire);
             }
             Attachment::Tunnel { to } => {
@@ -268,7 +258,7 @@ impl<P: Probe> World<P> {
         let own = || self.interfaces_of(node);
         let wire = own().find_map(|interface| match &self.interfaces[interface.index()].attachment {
             Attachment::Wire { wire, direction } => {
-                let other = self.wires[*wire].wire.to(*direction);
+                let other = self.wires[*wire].to(*direction);
                 (self.interfaces[other.index()].node == neighbour).then_some((interface, other.into()))
             }
             _ => None,
@@ -331,33 +321,26 @@ impl<P: Probe> World<P> {
     fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         loop {
             let (channels, around) = self.split();
-            let (at, order) = match channels[channel.index()].walk(transmission, around) {
+            let (at, rank) = match channels[channel.index()].walk(transmission, around) {
                 Walk::Next(..) if self.exact => return,
-                Walk::Next(at, order) => (at, order),
+                Walk::Next(at, rank) => (at, rank),
                 Walk::Interrupted => {
                     self.drain();
                     if self.exact {
                         return;
                     }
-                    let (at, order) = self.channels[channel.index()].next_edge(transmission);
-                    if at <= self.horizon && self.queue.comes_first(at, order) {
+                    let (at, rank) = self.channels[channel.index()].next_edge(transmission);
+                    if at <= self.horizon && self.queue.comes_first(at, rank) {
                         self.cx.now = at;
                         continue;
                     }
-                    (at, order)
+                    (at, rank)
                 }
                 Walk::Finished => return self.drain(),
             };
             let edge = Event::Edge(channel, transmission);
-            if self.queue.is_empty() {
-                return self.queue.push_ordered(at, order, edge);
-            }
             // Another event comes first. Often it is an edge of a transmission that began within the same microsecond.
-            match self.queue.next_time() {
-                Some(time) if time <= self.horizon => {}
-                _ => return self.queue.push_ordered(at, order, edge),
-            }
-            let (now, event) = self.queue.replace_first(at, order, edge);
+            let Some((now, event)) = self.queue.replace_first(at, rank, edge, self.horizon) else { return };
             self.cx.now = now;
             self.events += 1;
             match event {
@@ -399,9 +382,9 @@ impl<P: Probe> World<P> {
             let Some(arriving) = self.receive_path.pop() else { return };
             self.receive(arriving.interface, arriving.packet, arriving.from);
             self.drain();
-            let Some(&Arriving { at, order, .. }) = self.receive_path.front() else { return };
-            if at > self.horizon || !self.queue.comes_first(at, order) {
-                return self.queue.push_ordered(at, order, Event::Enter);
+            let Some(&Arriving { at, .. }) = self.receive_path.front() else { return };
+            if at > self.horizon || !self.queue.comes_first(at, order::ENTER) {
+                return self.queue.push(at, order::ENTER, Event::Enter);
             }
             self.cx.now = at;
             self.events += 1;
@@ -519,7 +502,7 @@ impl<P: Probe> World<P> {
             }
         }
         if leg.until < Time::NEVER {
-            self.queue.push(leg.until, Event::Leg(node as u32));
+            self.queue.push(leg.until, order::leg(node as u32), Event::Leg(node as u32));
         }
     }
 
@@ -538,7 +521,7 @@ impl<P: Probe> World<P> {
                     neighbours.extend(heard.into_iter().map(Address::from));
                 }
                 Attachment::Wire { wire, direction } => {
-                    neighbours.push(self.wires[*wire].wire.to(*direction).into());
+                    neighbours.push(self.wires[*wire].to(*direction).into());
                 }
                 Attachment::Tunnel { .. } | Attachment::Nothing => {}
             }
@@ -552,15 +535,13 @@ impl<P: Probe> World<P> {
         }
         let next = now + self.connectivity_interval;
         if next < Time::NEVER {
-            self.queue.push(next, Event::Connectivity);
+            self.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
         }
     }
 
     /// The addresses at the ends of wires, each with the delay to it.
     fn wire_ends(&self) -> Vec<(Address, Span)> {
-        let ends = |it: &WiredLink| {
-            [Direction::Forward, Direction::Backward].map(|to| (it.wire.to(to).into(), it.wire.delay()))
-        };
+        let ends = |it: &Wired| [Direction::Forward, Direction::Backward].map(|to| (it.to(to).into(), it.delay()));
         self.wires.iter().flat_map(ends).collect()
     }
 
@@ -587,44 +568,23 @@ impl<P: Probe> World<P> {
     }
 
     pub(super) fn arm_routing(&mut self, node: usize) {
-        let it = &mut self.nodes[node];
-        if let Some(at) = it.routing_wakeup.set(it.routing.deadline().max(self.cx.now)) {
-            self.queue.push(at, Event::Routing(node as u32));
-        }
+        let it = &self.nodes[node];
+        self.queue.set(self.timers.routing + node as u32, it.routing.deadline().max(self.cx.now));
     }
 
     fn arm_agents(&mut self, node: usize) {
-        let it = &mut self.nodes[node];
+        let it = &self.nodes[node];
         let Some(deadline) = it.agents.iter().map(agent::Model::deadline).min() else { return };
-        if let Some(at) = it.agents_wakeup.set(deadline.max(self.cx.now)) {
-            self.queue.push(at, Event::Agents(node as u32));
-        }
+        self.queue.set(self.timers.agents + node as u32, deadline.max(self.cx.now));
     }
 
     fn arm_link(&mut self, interface: usize) {
-        if let Attachment::Radio { link, wakeup, .. } = &mut self.interfaces[interface].attachment
-            && let Some(at) = wakeup.set(link.deadline().max(self.cx.now))
-        {
-            self.queue.push(at, Event::Link(interface as u32));
+        if let Attachment::Radio { link, .. } = &self.interfaces[interface].attachment {
+            self.queue.set(self.timers.links + interface as u32, link.deadline().max(self.cx.now));
         }
     }
 
     fn arm_wire(&mut self, wire: usize) {
-        let it = &mut self.wires[wire];
-        if let Some(at) = it.wakeup.set(it.wire.deadline().max(self.cx.now)) {
-            self.queue.push(at, Event::Wire(wire as u32));
-        }
-    }
-}
-
-/// Whether a wake-up is due; if its deadline has moved back, the event is set again.
-fn fired(wakeup: &mut Wakeup, now: Time, queue: &mut Queue<Event>, event: Event) -> bool {
-    match wakeup.fire(now) {
-        Fired::Due => true,
-        Fired::Early(at) => {
-            queue.push(at, event);
-            false
-        }
-        Fired::Stale => false,
+        self.queue.set(self.timers.wires + wire as u32, self.wires[wire].deadline().max(self.cx.now));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use hopyard_engine::{Time, Wakeup};
+use hopyard_engine::Time;
 
-use super::{Event, Quantity, RuleFailure, World};
+use super::{Quantity, RuleFailure, World};
 use crate::address::{Address, NodeId};
 use crate::context::DropReason;
 use crate::ip::Way;
@@ -34,8 +34,6 @@ pub(super) struct Flow {
     pub name: Cow<'static, str>,
     /// Payload of a full segment; zero for UDP.
     pub segment: u64,
-    pub source_wakeup: Wakeup,
-    pub sink_wakeup: Wakeup,
     pub meter: FlowMeter,
     /// Whether its sender distinguishes causes of loss.
     pub classifies: bool,
@@ -81,17 +79,13 @@ impl<P: Probe> World<P> {
             Endpoints::Tcp { sender, .. } => sender.deadline(),
         };
         let deadline = it.source.deadline().min(transport).max(self.cx.now);
-        if let Some(at) = it.source_wakeup.set(deadline) {
-            self.queue.push(at, Event::Source(flow as u32));
-        }
+        self.queue.set(self.timers.sources + flow as u32, deadline);
     }
 
     fn arm_sink(&mut self, flow: usize) {
         let it = &mut self.flows[flow];
-        if let Endpoints::Tcp { receiver, .. } = &it.transport
-            && let Some(at) = it.sink_wakeup.set(receiver.deadline().max(self.cx.now))
-        {
-            self.queue.push(at, Event::Sink(flow as u32));
+        if let Endpoints::Tcp { receiver, .. } = &it.transport {
+            self.queue.set(self.timers.sinks + flow as u32, receiver.deadline().max(self.cx.now));
         }
     }
 
@@ -409,7 +403,7 @@ impl<P: Probe> World<P> {
             self.flows[flow].sampled =
                 Sampled { delivered: meter.total_delivered(), network: meter.total_network_bytes() };
         }
-        self.queue.push(now + self.sample_interval, Event::Sample);
+        self.queue.set(self.timers.sample, now + self.sample_interval);
     }
 
     fn value(&self, flow: usize, quantity: Quantity) -> Option<f64> {

@@ -19,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hopyard_engine::{Queue, Span, Time, Wakeup};
+use hopyard_engine::{Next, Queue, Span, Time};
 
 pub use account::Unaccounted;
 pub use addressing::{AddressError, Layout, Network};
@@ -37,6 +37,7 @@ use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
 use crate::observe::{DecisionRow, Outcome, Probe, SeriesRow};
+use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
@@ -47,30 +48,14 @@ use flow::Flow;
 enum Event {
     /// The next edge of a transmission.
     Edge(ChannelId, TransmissionId),
-    /// A station's MAC has a deadline.
-    Mac(ChannelId, u32),
-    /// The link of an interface has a deadline.
-    Link(u32),
     /// The first packet of the receive path reaches IP.
     Enter,
-    /// A node's routing has a deadline.
-    Routing(u32),
-    /// A node's agents have a deadline.
-    Agents(u32),
-    /// A flow's source has a deadline: traffic, or TCP's timers.
-    Source(u32),
-    /// A flow's receiver has a deadline.
-    Sink(u32),
-    /// A wire has a deadline.
-    Wire(u32),
     /// A node's leg ends.
     Leg(u32),
     /// A packet goes to the link, after a jitter.
     Send(NodeId, PacketId, Address),
     /// Oracle routing receives the true connectivity.
     Connectivity,
-    /// Series are sampled.
-    Sample,
     /// The measuring window begins.
     Measure,
 }
@@ -80,7 +65,6 @@ impl From<Scheduled> for Event {
     fn from(scheduled: Scheduled) -> Self {
         match scheduled {
             Scheduled::Edge(channel, transmission) => Self::Edge(channel, transmission),
-            Scheduled::Mac(channel, station) => Self::Mac(channel, station),
             Scheduled::Enter => Self::Enter,
         }
     }
@@ -97,7 +81,7 @@ struct Interface {
 #[derive(Debug)]
 enum Attachment {
     /// A channel, as this one of its stations, with queue and address resolution.
-    Radio { channel: ChannelId, station: u32, link: Box<Link>, wakeup: Wakeup },
+    Radio { channel: ChannelId, station: u32, link: Box<Link> },
     /// A wire, at the end where this direction starts.
     Wire { wire: usize, direction: Direction },
     /// A tunnel to the node with this address.
@@ -110,11 +94,9 @@ enum Attachment {
 #[derive(Debug)]
 #[repr(C)]
 struct Node {
-    routing_wakeup: Wakeup,
     routing: routing::Model,
     mobility: mobility::Model,
     agents: Vec<agent::Model>,
-    agents_wakeup: Wakeup,
     /// The interfaces beyond the first.
     further: Vec<InterfaceId>,
     /// Which way packets go; without a table, the routing protocol decides for all.
@@ -128,19 +110,15 @@ struct Node {
     icmp_errors: u64,
 }
 
-/// A wire and its wake-up.
-#[derive(Debug)]
-struct WiredLink {
-    wire: Wired,
-    wakeup: Wakeup,
-}
-
 /// A network, from its first event to its last. `P` is the probe that watches it.
 #[derive(Debug)]
 pub struct World<P: Probe = ()> {
     probe: P,
     cx: Context,
     queue: Queue<Event>,
+    timers: Timers,
+    /// The number of packets that were sent after a jitter.
+    delayed: u32,
     /// When the run ends.
     end: Time,
     /// Until when the events are carried out now.
@@ -154,7 +132,7 @@ pub struct World<P: Probe = ()> {
     channels: Vec<AnyChannel>,
     receive_path: ReceivePath,
     exact: bool,
-    wires: Vec<WiredLink>,
+    wires: Vec<Wired>,
     flows: Vec<Flow>,
     ttl: u8,
     unreachable_interval: Span,
@@ -264,12 +242,13 @@ impl<P: Probe> World<P> {
         }
         self.horizon = until.min(self.end);
         let mut look = self.events + WATCH_EVERY;
-        while self.queue.next_time().is_some_and(|time| time <= self.horizon)
-            && let Some((time, event)) = self.queue.pop()
-        {
+        while let Some((time, next)) = self.queue.pop(self.horizon) {
             self.cx.now = time;
             self.events += 1;
-            self.handle(event);
+            match next {
+                Next::Event(event) => self.handle(event),
+                Next::Timer(timer) => self.on_timer(timer),
+            }
             self.tell_drops();
             if self.events >= look {
                 look = self.events + WATCH_EVERY;

@@ -25,7 +25,7 @@ impl<P: Probe> World<P> {
                 preamble: self.channels[channel.index()].preamble(),
             },
             Attachment::Wire { wire, direction } => {
-                let other = self.wires[*wire].wire.to(*direction);
+                let other = self.wires[*wire].to(*direction);
                 AttachmentView::Wire { peer: self.interfaces[other.index()].node }
             }
             &Attachment::Tunnel { to } => AttachmentView::Tunnel { peer: self.cx.owners.of(to) },

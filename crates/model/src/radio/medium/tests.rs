@@ -22,7 +22,7 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
 fn still(places: &[(f64, f64)], search: Search) -> Places {
     let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position::ground(x, y))).collect();
     let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
-    Places { names: (0..legs.len() as u32).collect(), legs, search, reception }
+    Places { names: (0..legs.len() as u32).collect(), legs, search, reception, channel: (0, 1) }
 }
 
 fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
@@ -48,7 +48,7 @@ struct Recorder {
 }
 
 impl Listener<()> for Recorder {
-    fn comes_first(&self, _: Time, _: Order) -> bool {
+    fn comes_first(&self, _: Time, _: Rank) -> bool {
         self.goes_on
     }
 
@@ -70,8 +70,7 @@ impl Listener<()> for Recorder {
 
 /// Who hears a frame of `from`, and after how many nanoseconds.
 fn hearers(medium: &mut Medium<()>, from: u32, now: Time) -> Vec<(u32, u64)> {
-    let mut queue: Queue<u8> = Queue::default();
-    let Some(id) = medium.transmit(from as usize, frame(from, None, InterfaceId(0)), now, &mut queue) else {
+    let Some(id) = medium.transmit(from as usize, frame(from, None, InterfaceId(0)), now) else {
         return Vec::new();
     };
     let mut listener = Recorder { goes_on: true, ..Recorder::default() };
@@ -85,21 +84,18 @@ fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
     for (exact, goes_on) in [(false, true), (false, false), (true, true)] {
         let places = [(0.0, 0.0), (300.0, 0.0), (90.0, 0.0), (551.0, 0.0), (549.0, 0.0)];
         let mut medium = medium(&places, 550.0, Search::Auto);
-        let mut queue: Queue<u8> = Queue::default();
-        let before = queue.reserve(1);
         let start = Time::from_nanos(1_000_000);
-        let id = medium.transmit(0, frame(0, None, InterfaceId(2)), start, &mut queue).expect("somebody hears");
-        let after = queue.reserve(1);
+        let id = medium.transmit(0, frame(0, None, InterfaceId(2)), start).expect("somebody hears");
         let mut listener = Recorder { goes_on, ..Recorder::default() };
-        let mut last = before;
+        let mut last = None;
         let mut walks = 0;
         loop {
-            let (_, order) = medium.next_edge(id);
-            assert!(order > last && order < after, "edges have their places in the order of scheduling");
-            last = order;
+            let edge = Some(medium.next_edge(id));
+            assert!(edge > last, "edges come in the order of time and rank");
+            last = edge;
             walks += 1;
             match medium.walk(id, exact, &mut listener) {
-                Walk::Next(at, order) => assert_eq!((at, order), medium.next_edge(id)),
+                Walk::Next(at, rank) => assert_eq!((at, rank), medium.next_edge(id)),
                 Walk::Interrupted => panic!("nobody asked to stop"),
                 Walk::Finished => break,
             }
@@ -139,8 +135,7 @@ fn range_and_threshold_agree() {
 #[test]
 fn nobody_hears_a_node_that_is_alone() {
     let mut medium = medium(&[(0.0, 0.0), (5000.0, 0.0)], 550.0, Search::Auto);
-    let mut queue: Queue<u8> = Queue::default();
-    assert!(medium.transmit(0, frame(0, None, InterfaceId::BROADCAST), Time::ZERO, &mut queue).is_none());
+    assert!(medium.transmit(0, frame(0, None, InterfaceId::BROADCAST), Time::ZERO).is_none());
     assert_eq!((medium.count(), medium.in_air, medium.held()), (1, 0, Vec::new()));
 }
 
@@ -158,9 +153,8 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: Address(1) }),
     });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
-    let mut queue: Queue<u8> = Queue::default();
     for (to, owned) in [(InterfaceId::BROADCAST, true), (InterfaceId(1), false)] {
-        let id = medium.transmit(0, frame(0, Some(packet), to), Time::ZERO, &mut queue).expect("somebody hears");
+        let id = medium.transmit(0, frame(0, Some(packet), to), Time::ZERO).expect("somebody hears");
         let mut listener = Recorder::default();
         while medium.walk(id, false, &mut listener) != Walk::Finished {
             assert_eq!(medium.held(), if owned { vec![packet] } else { Vec::new() });
@@ -229,11 +223,10 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
         hops: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
     });
-    let mut queue: Queue<u8> = Queue::default();
     for receives in [true, false] {
         let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0)], 550.0, Search::Auto);
         let frame = Frame { kept: false, ..frame(0, Some(packet), InterfaceId(1)) };
-        let id = medium.transmit(0, frame, Time::ZERO, &mut queue).expect("somebody hears");
+        let id = medium.transmit(0, frame, Time::ZERO).expect("somebody hears");
         let mut listener = Recorder { goes_on: true, receives, ..Recorder::default() };
         assert_eq!(medium.walk(id, false, &mut listener), Walk::Finished);
         assert_eq!(medium.held(), [packet]);

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use hopyard_engine::wakeup::Fired;
-use hopyard_engine::{Queue, Span, Streams, Time, Wakeup};
+use hopyard_engine::{Next, Queue, Rank, Span, Streams, Time};
 
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
@@ -19,14 +18,12 @@ use crate::routing::{Config, Model, Routing};
 
 #[derive(Clone, Copy)]
 enum Event {
-    Timer(Address),
     Sent(Address),
     Later { node: NodeId, packet: PacketId, next_hop: Address },
 }
 
 struct Node {
     router: Model,
-    wakeup: Wakeup,
     queue: VecDeque<(PacketId, Address)>,
     busy: bool,
 }
@@ -35,7 +32,10 @@ struct Node {
 pub struct Network {
     pub cx: Context,
     nodes: Vec<Node>,
+    /// The timers are those of the routers.
     events: Queue<Event>,
+    /// The number of events so far, which is their order where they are simultaneous.
+    scheduled: u32,
     /// Who hears whom: (speaker, listener).
     links: BTreeSet<(u32, u32)>,
     next_sequence: u64,
@@ -60,14 +60,14 @@ impl Network {
         let streams = Streams::new(seed, 0);
         let node = |index: usize| Node {
             router: config.build(NodeId(index as u32), nodes, streams.node(index, "routing")),
-            wakeup: Wakeup::default(),
             queue: VecDeque::new(),
             busy: false,
         };
         let mut net = Self {
             cx: Context::default(),
             nodes: (0..nodes).map(node).collect(),
-            events: Queue::default(),
+            events: Queue::with_timers(nodes),
+            scheduled: 0,
             links: BTreeSet::new(),
             next_sequence: 0,
             ways: BTreeMap::new(),
@@ -193,22 +193,15 @@ impl Network {
     /// Runs until this many milliseconds after the start.
     pub fn run_until(&mut self, millis: u64) {
         let end = Time::ZERO + Span::from_millis(millis);
-        while self.events.next_time().is_some_and(|at| at <= end) {
-            let Some((at, event)) = self.events.pop() else { break };
+        while let Some((at, next)) = self.events.pop(end) {
             self.cx.now = at;
-            match event {
-                Event::Timer(node) => match self.nodes[node.index()].wakeup.fire(at) {
-                    Fired::Due => {
-                        self.timer_calls += 1;
-                        self.call(NodeId(node.0), |router, cx| router.on_timer(cx));
-                    }
-                    Fired::Early(later) => self.events.push(later, event),
-                    Fired::Stale => {}
-                },
-                Event::Sent(node) => self.sent(NodeId(node.0)),
-                Event::Later { node, packet, next_hop } => {
-                    self.enqueue(node, packet, next_hop);
+            match next {
+                Next::Timer(node) => {
+                    self.timer_calls += 1;
+                    self.call(NodeId(node), |router, cx| router.on_timer(cx));
                 }
+                Next::Event(Event::Sent(node)) => self.sent(NodeId(node.0)),
+                Next::Event(Event::Later { node, packet, next_hop }) => self.enqueue(node, packet, next_hop),
             }
             self.set_timers();
         }
@@ -258,7 +251,7 @@ impl Network {
             match action {
                 Action::Send { node, packet, next_hop } => self.enqueue(node, packet, next_hop),
                 Action::SendLater { node, packet, next_hop, at } => {
-                    self.events.push(at, Event::Later { node, packet, next_hop });
+                    self.schedule(at, Event::Later { node, packet, next_hop });
                 }
                 Action::TakeBack { node, next_hop } => {
                     let queue = &mut self.nodes[node.index()];
@@ -288,14 +281,14 @@ impl Network {
         self.set_timers();
     }
 
+    fn schedule(&mut self, at: Time, event: Event) {
+        self.scheduled += 1;
+        self.events.push(at, Rank::new(0, self.scheduled, 0), event);
+    }
+
     fn set_timers(&mut self) {
-        for (index, node) in self.nodes.iter_mut().enumerate() {
-            let deadline = node.router.deadline();
-            if deadline != Time::NEVER
-                && let Some(at) = node.wakeup.set(deadline.max(self.cx.now))
-            {
-                self.events.push(at, Event::Timer(Address(index as u32)));
-            }
+        for (index, node) in self.nodes.iter().enumerate() {
+            self.events.set(index as u32, node.router.deadline().max(self.cx.now));
         }
     }
 
@@ -338,7 +331,7 @@ impl Network {
             self.talk.push(line);
         }
         let takes = if fails { Span::from_millis(10) } else { Span::from_millis(1) };
-        self.events.push(self.cx.now + takes, Event::Sent(node.into()));
+        self.schedule(self.cx.now + takes, Event::Sent(node.into()));
     }
 
     fn linked(&self, a: Address, b: Address) -> bool {

@@ -1,0 +1,76 @@
+//! The order of simultaneous events: by kind, then by node or station, never by when they were scheduled.
+//!
+//! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
+//! signals begin, packets reach IP, and delayed broadcasts are sent. Then the timers run: MACs, links, routing protocols,
+//! agents, sources, sinks and wires, each in order of their numbers. Series are sampled last.
+
+use hopyard_engine::Rank;
+
+/// The measuring window begins.
+pub const MEASURE: Rank = Rank::new(0, 0, 0);
+/// The oracle looks at the true connectivity. Legs, of the same kind, come before it.
+pub const CONNECTIVITY: Rank = Rank::new(2, 0, 0);
+/// The first packet of the receive path reaches IP.
+pub const ENTER: Rank = Rank::new(5, 0, 0);
+
+/// A node's leg ends.
+#[must_use]
+pub const fn leg(node: u32) -> Rank {
+    Rank::new(1, node, 0)
+}
+
+/// A signal ends at a station. `transmission` tells the signals of all channels apart.
+#[inline]
+#[must_use]
+pub const fn end(station: u32, transmission: u32) -> Rank {
+    Rank::new(3, station, transmission)
+}
+
+/// A signal begins at a station. `transmission` tells the signals of all channels apart.
+#[inline]
+#[must_use]
+pub const fn begin(station: u32, transmission: u32) -> Rank {
+    Rank::new(4, station, transmission)
+}
+
+/// A node sends a packet that it has delayed. `number` counts the delayed packets.
+#[must_use]
+pub const fn delayed(node: u32, number: u32) -> Rank {
+    Rank::new(6, node, number)
+}
+
+/// The slots of the timers, kind by kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Timers {
+    /// The first slot of the links: one for each interface. The MACs of the interfaces come before.
+    pub links: u32,
+    /// The first slot of the routing protocols: one for each node.
+    pub routing: u32,
+    /// The first slot of the agents: one for each node.
+    pub agents: u32,
+    /// The first slot of the sources: one for each flow.
+    pub sources: u32,
+    /// The first slot of the sinks: one for each flow.
+    pub sinks: u32,
+    /// The first slot of the wires.
+    pub wires: u32,
+    /// The slot of the series.
+    pub sample: u32,
+}
+
+impl Timers {
+    /// The slots of so many objects.
+    #[must_use]
+    pub const fn new(interfaces: u32, nodes: u32, flows: u32, wires: u32) -> Self {
+        let (links, routing) = (interfaces, 2 * interfaces);
+        let (agents, sources) = (routing + nodes, routing + 2 * nodes);
+        let (sinks, first_wire) = (sources + flows, sources + 2 * flows);
+        Self { links, routing, agents, sources, sinks, wires: first_wire, sample: first_wire + wires }
+    }
+
+    /// The number of slots.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.sample as usize + 1
+    }
+}
