@@ -4,26 +4,26 @@
 //! [`Rank`], and then the timers, by their slot. So a handler may schedule early or late, and cancel, without an effect
 //! on the order in which anything else happens.
 //!
-//! A key of an event packs the time (64 bits), the rank (42 bits) and the event's index (22 bits) into one integer. A
-//! comparison is one pair of instructions, and an entry has 16 bytes. A run can have 2^22 events pending. Beyond that
+//! A key of an event packs the time (64 bits), the rank (43 bits) and the event's index (21 bits) into one integer. A
+//! comparison is one pair of instructions, and an entry has 16 bytes. A run can have 2^21 events pending. Beyond that
 //! it panics.
 //!
 //! Thousands of nodes have thousands of pending events, for example ends of legs. Most are milliseconds away, while
 //! consecutive events are microseconds apart. In one heap, the distant events would make every operation slower.
-//! Therefore a large heap keeps the keys of one bucket of time only. A wheel of buckets holds the keys of the next tenth
-//! of a second, and another heap holds the rest.
+//! Therefore a large heap keeps the keys of one bucket of time only. A wheel of buckets holds the keys of the next
+//! tenth of a second, and another heap holds the rest.
 
 use crate::heap::Heap;
 use crate::time::Time;
 use crate::timers::Timers;
 
 /// The number of bits of a key for the event's index.
-const PLACE_BITS: u32 = 22;
+const PLACE_BITS: u32 = 21;
 /// The number of bits of a key for the rank: of its kind, of its object, and of what tells apart the events of that.
 const RANK_BITS: u32 = KIND_BITS + OBJECT_BITS + DETAIL_BITS;
 const KIND_BITS: u32 = 3;
 const OBJECT_BITS: u32 = 20;
-const DETAIL_BITS: u32 = 19;
+const DETAIL_BITS: u32 = 20;
 
 /// The base-2 logarithm of a bucket's duration in nanoseconds.
 const BUCKET_BITS: u32 = 16;
@@ -40,7 +40,7 @@ impl Rank {
     /// The number of objects that ranks can tell apart.
     pub const OBJECTS: u32 = 1 << OBJECT_BITS;
 
-    /// The rank of the events of a kind (0 to 7) of an object. Of the detail, the lowest 19 bits count.
+    /// The rank of the events of a kind (0 to 7) of an object. Of the detail, the lowest 20 bits count.
     #[inline]
     #[must_use]
     pub const fn new(kind: u8, object: u32, detail: u32) -> Self {
@@ -107,7 +107,7 @@ impl<E: Copy> Queue<E> {
     /// Schedules an event.
     ///
     /// # Panics
-    /// If 2^22 events are pending.
+    /// If 2^21 events are pending.
     #[inline]
     pub fn push(&mut self, at: Time, rank: Rank, event: E) {
         let place = if let Some(place) = self.free.pop() {
@@ -115,7 +115,7 @@ impl<E: Copy> Queue<E> {
             place
         } else {
             let place = self.events.len() as u32;
-            assert!(place < 1 << PLACE_BITS, "2^22 events can be pending at once");
+            assert!(place < 1 << PLACE_BITS, "2^21 events can be pending at once");
             self.events.push(event);
             place
         };
@@ -352,7 +352,7 @@ mod tests {
 
     /// A rank that tells events apart by a number.
     const fn rank(number: u64) -> Rank {
-        Rank::new((number >> 39) as u8, (number >> 19) as u32, number as u32)
+        Rank::new((number >> 40) as u8, (number >> 20) as u32, number as u32)
     }
 
     fn drain<E: Copy>(queue: &mut Queue<E>) -> Vec<E> {

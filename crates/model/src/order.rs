@@ -1,8 +1,8 @@
 //! The order of simultaneous events: by kind, then by node or station, never by when they were scheduled.
 //!
 //! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
-//! signals begin, packets reach IP, and delayed broadcasts are sent. Then the timers run: MACs, links, routing protocols,
-//! agents, sources, sinks and wires, each in order of their numbers. Series are sampled last.
+//! signals begin, packets reach IP, and delayed broadcasts are sent. Then the timers run: MACs, links, routing
+//! protocols, agents, sources, sinks and wires, each in order of their numbers. Series are sampled last.
 
 use hopyard_engine::Rank;
 
@@ -19,18 +19,18 @@ pub const fn leg(node: u32) -> Rank {
     Rank::new(1, node, 0)
 }
 
-/// A signal ends at a station. `transmission` tells the signals of all channels apart.
+/// A signal of a transmitter, which is an interface, ends at a station of its channel.
 #[inline]
 #[must_use]
-pub const fn end(station: u32, transmission: u32) -> Rank {
-    Rank::new(3, station, transmission)
+pub const fn end(station: u32, transmitter: u32) -> Rank {
+    Rank::new(3, station, transmitter)
 }
 
-/// A signal begins at a station. `transmission` tells the signals of all channels apart.
+/// A signal of a transmitter, which is an interface, begins at a station of its channel.
 #[inline]
 #[must_use]
-pub const fn begin(station: u32, transmission: u32) -> Rank {
-    Rank::new(4, station, transmission)
+pub const fn begin(station: u32, transmitter: u32) -> Rank {
+    Rank::new(4, station, transmitter)
 }
 
 /// A node sends a packet that it has delayed. `number` counts the delayed packets.

@@ -88,8 +88,6 @@ pub struct Plan<'a> {
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
-    /// How many channels there are.
-    pub channels: u16,
 }
 
 /// A station as the tables of results show it.
@@ -131,8 +129,7 @@ impl<M: Mac> Channel<M> {
             macs.push(M::new(identity, &shared, station.backoff));
         }
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
-        let channel = (u32::from(id.0), u32::from(plan.channels));
-        let places = Places { legs, names, search: plan.search, reception, channel };
+        let places = Places { legs, names, search: plan.search, reception };
         // The first channel keeps the name that the stream had when there was one channel only.
         let shadowing = match id.0 {
             0 => streams.stream("shadowing"),

@@ -115,8 +115,6 @@ pub struct Places {
     pub search: Search,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
-    /// The number of the channel, and how many channels there are.
-    pub channel: (u32, u32),
 }
 
 /// The medium that all radios of a channel share. `C` is what frames have for their MAC.
@@ -139,9 +137,6 @@ pub struct Medium<C> {
     sent: Vec<u64>,
     count: u64,
     shadowing: u64,
-    /// The number of the channel, and how many channels there are.
-    number: u32,
-    channels: u32,
 }
 
 impl<C: Copy> Medium<C> {
@@ -153,7 +148,7 @@ impl<C: Copy> Medium<C> {
         let receiver = Receiver::new(params, &channel, preamble);
         let transmit_power = params.transmit_power.watts();
         let reach = channel.reach(floor / transmit_power).min(HORIZON);
-        let Places { legs, names, search, reception, channel: (number, channels) } = places;
+        let Places { legs, names, search, reception } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         Self {
@@ -172,8 +167,6 @@ impl<C: Copy> Medium<C> {
             sent: vec![0; stations],
             count: 0,
             shadowing: shadowing.next_u64(),
-            number,
-            channels,
         }
     }
 
@@ -311,36 +304,30 @@ impl<C: Copy> Medium<C> {
         2 * self.transmissions[id.0 as usize].hearers.len()
     }
 
-    /// What tells the transmission apart from all others in the air, also from those of other channels.
-    #[inline]
-    const fn mark(&self, id: TransmissionId) -> u32 {
-        id.0 * self.channels + self.number
-    }
-
     /// When, and at which rank, an edge happens.
     #[inline]
     #[must_use]
     pub fn edge(&self, id: TransmissionId, index: usize) -> (Time, Rank) {
         let transmission = &self.transmissions[id.0 as usize];
         let n = transmission.hearers.len();
-        let mark = self.mark(id);
+        let transmitter = transmission.frame.transmitter.0;
         if index < n {
             let Hearer { delay, station, .. } = transmission.hearers[index];
-            (transmission.start + Span::from_nanos(u64::from(delay)), order::begin(station, mark))
+            (transmission.start + Span::from_nanos(u64::from(delay)), order::begin(station, transmitter))
         } else {
             let Hearer { delay, station, .. } = transmission.hearers[index - n];
             let delay = Span::from_nanos(u64::from(delay));
-            (transmission.start + delay + transmission.frame.airtime, order::end(station, mark))
+            (transmission.start + delay + transmission.frame.airtime, order::end(station, transmitter))
         }
     }
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
-        let mark = self.mark(id);
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let Transmission { frame, start, hearers, next, received, .. } = &mut transmissions[id.0 as usize];
         let n = hearers.len();
+        let transmitter = frame.transmitter.0;
         let mut first = true;
         if radios.len() > CACHED && (*next == 0 || *next == n) {
             // With thousands of stations, little of their state is in the processor's cache. If each edge read its
@@ -354,7 +341,7 @@ impl<C: Copy> Medium<C> {
         }
         for hearer in hearers.get(*next..).unwrap_or_default() {
             let at = *start + Span::from_nanos(u64::from(hearer.delay));
-            let rank = order::begin(hearer.station, mark);
+            let rank = order::begin(hearer.station, transmitter);
             if !first && (exact || !listener.comes_first(at, rank)) {
                 return Walk::Next(at, rank);
             }
@@ -369,7 +356,7 @@ impl<C: Copy> Medium<C> {
         let ends = *start + frame.airtime;
         for hearer in hearers.get(*next - n..).unwrap_or_default() {
             let at = ends + Span::from_nanos(u64::from(hearer.delay));
-            let rank = order::end(hearer.station, mark);
+            let rank = order::end(hearer.station, transmitter);
             if !first && (exact || !listener.comes_first(at, rank)) {
                 return Walk::Next(at, rank);
             }

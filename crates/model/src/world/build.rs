@@ -66,8 +66,11 @@ pub enum BuildError {
         /// Whether it has two radios there.
         twice: bool,
     },
-    /// There are more nodes, or radios, than a run can have.
-    #[error("there are {found} nodes or radios; expected at most {}", Rank::OBJECTS)]
+    /// There are more nodes, or interfaces, than a run can have.
+    #[error(
+        "there are {found} nodes, further radios, and ends of wires and tunnels; expected at most {}",
+        Rank::OBJECTS
+    )]
     TooMany {
         /// How many.
         found: usize,
@@ -166,7 +169,6 @@ impl<P: Probe> World<P> {
                 propagation: &channel.propagation,
                 mac: &channel.mac,
                 search: spec.medium.search,
-                channels: spec.channels.len() as u16,
             };
             channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
         }
@@ -314,10 +316,10 @@ fn attach(
     interface
 }
 
-/// The order of simultaneous events has room for so many stations.
+/// The order of simultaneous events has room for so many interfaces.
 fn check_count(spec: &Spec) -> Result<(), BuildError> {
-    let radios: usize = spec.nodes.iter().map(|node| node.radios.len()).sum();
-    let found = radios.max(spec.nodes.len());
+    let further = spec.nodes.iter().map(|node| node.radios.len().saturating_sub(1)).sum::<usize>();
+    let found = spec.nodes.len() + further + 2 * (spec.wires.len() + spec.tunnels.len());
     if found > Rank::OBJECTS as usize { Err(BuildError::TooMany { found }) } else { Ok(()) }
 }
 

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What every room of the model may know besides itself: headers, parameters, the context of a handler.
-const COMMON: &[&str] = &["address", "packet", "params", "context", "registry"];
+const COMMON: &[&str] = &["address", "packet", "params", "context", "order", "registry"];
 
 /// The rooms of the model, from the bottom up, with what each may know besides [`COMMON`].
 const ROOMS: &[(&str, &[&str])] = &[
     ("address", &[]),
     ("packet", &[]),
     ("params", &[]),
+    ("order", &[]),
     ("context", &[]),
     ("analysis", &[]),
     ("frame", &[]),

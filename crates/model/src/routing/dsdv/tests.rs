@@ -58,8 +58,8 @@ fn three_nodes_learn_of_each_other() {
 0 0>* full 0:0/4 ttl 1 40 B
 0 1>* full 1:0/4 ttl 1 40 B
 0 2>* full 2:0/4 ttl 1 40 B
-1000 1>* news 0:1/4 2:1/4 ttl 1 52 B
 1000 0>* news 1:1/4 ttl 1 40 B
+1000 1>* news 0:1/4 2:1/4 ttl 1 52 B
 1000 2>* news 1:1/4 ttl 1 40 B
 2000 0>* news 2:2/4 ttl 1 40 B
 2000 2>* news 0:2/4 ttl 1 40 B";
