@@ -5,12 +5,17 @@
 //! computed.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Time};
 
-use super::table::{INFINITY, State};
-use super::{Aodv, AodvMessage, RepairTimer, Reply, Request, RouteError};
-use crate::address::Address;
+use super::message::{AodvMessage, Reply, Request, RouteError};
+use super::params::{Params, RepairTimer};
+use super::router::Procedures;
+use super::search::Searches;
+use super::state::State;
+use super::table::{INFINITY, RouteState};
+use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
 
@@ -22,113 +27,103 @@ fn tick_from(at: Time, interval: Span) -> Time {
     Time::from_nanos(at.nanos().div_ceil(interval.nanos()).saturating_mul(interval.nanos()))
 }
 
-impl Aodv {
-    /// A data packet has no valid route.
-    pub(super) fn ns2_route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
+/// How many discoveries the mean time per hop is taken of.
+const LATENCIES: usize = 3;
+
+/// A destination that is or was looked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Search {
+    /// Floods of the whole network so far.
+    floods: u8,
+    /// When the next request may be sent.
+    retry_at: Time,
+    /// How long the last discoveries took for each hop; zero where there was none.
+    latencies: [Span; LATENCIES],
+    /// Where the next one is noted.
+    next_latency: u8,
+}
+
+/// The procedures of ns-2.35.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Ns2 {
+    state: State,
+    searches: Searches<Search>,
+    /// When the next search must be looked at.
+    next_search: Time,
+    /// Repairs: when each is given up, and of which destination.
+    repairs: BinaryHeap<Reverse<(Time, Address)>>,
+}
+
+impl Procedures for Ns2 {
+    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+        Self {
+            // ns-2 starts at two and keeps its own number even.
+            state: State::new(params, node, rng, 2),
+            searches: Searches::default(),
+            next_search: Time::NEVER,
+            repairs: BinaryHeap::new(),
+        }
+    }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn start(&mut self, cx: &mut Context) {
+        if self.state.params.by_hello() {
+            self.state.hello_at = cx.now;
+        }
+    }
+
+    /// Requests of this node, and those heard before, are ignored.
+    #[inline]
+    fn ignores(&mut self, request: &Request, now: Time) -> bool {
+        let state = &mut self.state;
+        request.originator == state.address
+            || !state.heard.note(request.originator, request.id, now, now + state.memory)
+    }
+
+    #[inline]
+    fn extend(&mut self, _source: Address, destination: Address, _next_hop: Address, until: Time) {
+        if let Some(route) = self.state.table.get_mut(destination) {
+            route.expires = until;
+        }
+        self.state.table.expires(until);
+    }
+
+    fn route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination) = (it.source, it.destination);
-        let route = self.table.entry(destination);
+        let route = self.state.table.entry(destination);
         let (state, sequence) = (route.state, route.sequence);
-        if source == self.address {
-            self.buffer.push(packet, cx);
-            self.ns2_send_request(destination, cx);
-        } else if state == State::InRepair {
-            self.buffer.push(packet, cx);
-            self.ns2_find_next_search();
+        if source == self.state.address {
+            self.state.buffer.push(packet, cx);
+            self.send_request(destination, cx);
+        } else if state == RouteState::InRepair {
+            self.state.buffer.push(packet, cx);
+            self.find_next_search();
         } else {
-            cx.unreachable(self.node, packet);
-            self.ns2_send_error(vec![(destination, sequence)], Span::ZERO, cx);
-            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+            cx.unreachable(self.state.node, packet);
+            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
         }
     }
 
-    /// Sends a request, unless the wait after the last one is not over.
-    fn ns2_send_request(&mut self, destination: Address, cx: &mut Context) {
-        let (diameter, threshold, increment) =
-            (self.params.net_diameter, self.params.ttl_threshold, self.params.ttl_increment);
-        let route = *self.table.entry(destination);
-        let retries = self.params.rreq_retries;
-        let longest = self.params.max_request_wait();
-        let search = self.search_or_new(destination);
-        if route.state == State::Up || search.retry_at > cx.now {
-            self.ns2_find_next_search();
-            return;
-        }
-        if search.floods > retries {
-            search.retry_at = cx.now + longest;
-            search.floods = 0;
-            self.give_up(destination, cx);
-            self.ns2_find_next_search();
-            return;
-        }
-        // At first the last hop count is "infinite", so that the search begins with a flood of the network.
-        let last = route.last_ttl.max(route.last_hops);
-        let ttl = if last == 0 {
-            self.params.ttl_start()
-        } else if last < threshold {
-            last.saturating_add(increment)
-        } else {
-            self.search_or_new(destination).floods += 1;
-            diameter
-        };
-        let per_hop = self.ns2_time_per_hop(destination);
-        let search = self.search_or_new(destination);
-        let wait = per_hop * (2 * u64::from(ttl)) * u64::from(search.floods.max(1));
-        search.ttl = ttl;
-        search.retry_at = cx.now + wait.min(longest);
-        let route = self.table.entry(destination);
-        route.last_ttl = ttl;
-        route.expires = Time::ZERO;
-        self.request_id = self.request_id.wrapping_add(1);
-        self.sequence = self.sequence.wrapping_add(2);
-        let request = Request {
-            id: self.request_id,
-            hops: 1,
-            destination,
-            destination_sequence: route.sequence,
-            unknown_sequence: false,
-            gratuitous: false,
-            destination_only: false,
-            originator: self.address,
-            originator_sequence: self.sequence,
-            sent: cx.now,
-        };
-        self.send(AodvMessage::Request(request), Address::BROADCAST, ttl, Span::ZERO, cx);
-        self.ns2_find_next_search();
-    }
-
-    /// The mean time per hop of the last discoveries.
-    fn ns2_time_per_hop(&mut self, destination: Address) -> Span {
-        let known = self.search_or_new(destination).latencies;
-        let count = known.iter().filter(|latency| !latency.is_zero()).count() as u64;
-        if count == 0 {
-            return self.params.node_traversal_time;
-        }
-        known.iter().fold(Span::ZERO, |sum, &latency| sum + latency) / count
-    }
-
-    /// Finds when a search must next be checked: at the first tick at which a request may be sent for a destination
-    /// that has packets waiting.
-    fn ns2_find_next_search(&mut self) {
-        self.next_search = self
-            .searches
-            .iter()
-            .filter(|search| self.buffer.has(search.destination))
-            .map(|search| tick_from(search.retry_at, self.params.purge_interval))
-            .min()
-            .unwrap_or(Time::NEVER);
-    }
-
-    pub(super) fn ns2_on_message(&mut self, packet: PacketId, message: &AodvMessage, from: Address, cx: &mut Context) {
+    fn on_message(&mut self, packet: PacketId, message: &AodvMessage, from: Address, cx: &mut Context) {
         match message {
-            AodvMessage::Request(request) => self.ns2_on_request(packet, *request, from, cx),
-            AodvMessage::Reply(reply) => self.ns2_on_reply(packet, *reply, from, cx),
+            AodvMessage::Request(request) => self.on_request(packet, *request, from, cx),
+            AodvMessage::Reply(reply) => self.on_reply(packet, *reply, from, cx),
             AodvMessage::Error(error) => {
-                self.ns2_on_error(error, from, cx);
+                self.on_error(error, from, cx);
                 cx.deliver(packet);
             }
             AodvMessage::Hello { .. } => {
-                self.ns2_on_hello(from, cx);
+                self.on_hello(from, cx);
                 cx.deliver(packet);
             }
             AodvMessage::ReplyAck => {
@@ -137,57 +132,196 @@ impl Aodv {
         }
     }
 
-    /// Whether a request is another's, and is heard for the first time.
-    #[inline]
-    pub(super) fn ns2_is_new(&mut self, request: &Request, now: Time) -> bool {
-        request.originator != self.address && self.heard.note(request.originator, request.id, now, now + self.memory)
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let (destination, hops) = (it.destination, it.hops);
+        let Some(route) = self.state.table.get_mut(destination).filter(|_| !it.is_routing()) else {
+            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            return;
+        };
+        let remaining = if route.state == RouteState::Down { INFINITY } else { route.hops };
+        if self.state.params.local_repair && hops > remaining {
+            route.state = RouteState::InRepair;
+            self.state.buffer.push(packet, cx);
+            self.send_request(destination, cx);
+            let retry_at = self.searches.entry(destination).retry_at;
+            let give_up = match self.state.params.repair_timer {
+                RepairTimer::Literal => cx.now + retry_at.since(Time::ZERO),
+                RepairTimer::Intended => retry_at,
+            };
+            self.repairs.push(Reverse((give_up, destination)));
+            return;
+        }
+        cx.unreachable(self.state.node, packet);
+        cx.drop_packet(self.state.node, packet, cx.link_failure);
+        cx.act(Action::TakeBack { node: self.state.node, next_hop });
+        self.lose_neighbour(next_hop, cx);
     }
 
-    fn ns2_on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
+    fn on_taken_back(&mut self, packet: PacketId, cx: &mut Context) {
+        cx.unreachable(self.state.node, packet);
+        cx.drop_packet(self.state.node, packet, DropReason::BrokenLink);
+    }
+
+    fn on_timer(&mut self, cx: &mut Context) {
+        if self.state.hello_at <= cx.now {
+            let lifetime = self.state.params.hello_interval * (1 + u64::from(self.state.params.allowed_hello_loss));
+            let hello = AodvMessage::Hello { sequence: self.state.sequence, lifetime };
+            self.state.send(hello, Address::BROADCAST, 1, Span::ZERO, cx);
+            let jitter = self.state.params.hello_jitter.seconds();
+            let interval = self.state.params.hello_interval.seconds() + self.state.rng.uniform_in(-jitter, jitter);
+            self.state.hello_at = cx.now + Span::from_secs_f64(interval);
+        }
+        if tick_from(self.state.next_loss, self.state.params.hello_interval) <= cx.now {
+            for neighbour in self.state.lost_neighbours(cx.now) {
+                self.state.report_failures(neighbour, cx);
+                self.lose_neighbour(neighbour, cx);
+            }
+        }
+        while let Some(&Reverse((_, destination))) = self.repairs.peek().filter(|&&Reverse((at, _))| at <= cx.now) {
+            self.repairs.pop();
+            self.repair_failed(destination, cx);
+        }
+        self.purge(cx);
+    }
+
+    fn next_deadline(&self) -> Time {
+        let tick = self.state.params.purge_interval;
+        let next_expiry = match self.state.table.next_expiry() {
+            Time::NEVER => Time::NEVER,
+            // A route is found expired at the first tick after its expiry, not at the same instant.
+            expiry => tick_from(expiry + Span::from_nanos(1), tick),
+        };
+        let repair = self.repairs.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        let loss = tick_from(self.state.next_loss, self.state.params.hello_interval);
+        next_expiry.min(self.next_search).min(repair).min(loss).min(self.state.hello_at)
+    }
+}
+
+impl Ns2 {
+    /// Sends a request, unless the wait after the last one is not over.
+    fn send_request(&mut self, destination: Address, cx: &mut Context) {
+        let (diameter, threshold, increment) =
+            (self.state.params.net_diameter, self.state.params.ttl_threshold, self.state.params.ttl_increment);
+        let route = *self.state.table.entry(destination);
+        let retries = self.state.params.rreq_retries;
+        let longest = self.state.params.max_request_wait();
+        let search = self.searches.entry(destination);
+        if route.state == RouteState::Up || search.retry_at > cx.now {
+            self.find_next_search();
+            return;
+        }
+        if search.floods > retries {
+            search.retry_at = cx.now + longest;
+            search.floods = 0;
+            self.state.give_up(destination, cx);
+            self.find_next_search();
+            return;
+        }
+        // At first the last hop count is "infinite", so that the search begins with a flood of the network.
+        let last = route.last_ttl.max(route.last_hops);
+        let ttl = if last == 0 {
+            self.state.params.ttl_start()
+        } else if last < threshold {
+            last.saturating_add(increment)
+        } else {
+            self.searches.entry(destination).floods += 1;
+            diameter
+        };
+        let per_hop = self.time_per_hop(destination);
+        let search = self.searches.entry(destination);
+        let wait = per_hop * (2 * u64::from(ttl)) * u64::from(search.floods.max(1));
+        search.retry_at = cx.now + wait.min(longest);
+        let route = self.state.table.entry(destination);
+        route.last_ttl = ttl;
+        route.expires = Time::ZERO;
+        self.state.request_id = self.state.request_id.wrapping_add(1);
+        self.state.sequence = self.state.sequence.wrapping_add(2);
+        let request = Request {
+            id: self.state.request_id,
+            hops: 1,
+            destination,
+            destination_sequence: route.sequence,
+            unknown_sequence: false,
+            gratuitous: false,
+            destination_only: false,
+            originator: self.state.address,
+            originator_sequence: self.state.sequence,
+            sent: cx.now,
+        };
+        self.state.send(AodvMessage::Request(request), Address::BROADCAST, ttl, Span::ZERO, cx);
+        self.find_next_search();
+    }
+
+    /// The mean time per hop of the last discoveries.
+    fn time_per_hop(&mut self, destination: Address) -> Span {
+        let known = self.searches.entry(destination).latencies;
+        let count = known.iter().filter(|latency| !latency.is_zero()).count() as u64;
+        if count == 0 {
+            return self.state.params.node_traversal_time;
+        }
+        known.iter().fold(Span::ZERO, |sum, &latency| sum + latency) / count
+    }
+
+    /// Finds when a search must next be checked: at the first tick at which a request may be sent for a destination
+    /// that has packets waiting.
+    fn find_next_search(&mut self) {
+        self.next_search = self
+            .searches
+            .iter()
+            .filter(|&(destination, _)| self.state.buffer.has(destination))
+            .map(|(_, search)| tick_from(search.retry_at, self.state.params.purge_interval))
+            .min()
+            .unwrap_or(Time::NEVER);
+    }
+
+    fn on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
         // The reverse route comes first, whether or not it will be used.
-        let least = cx.now + self.params.reverse_route_life(request.hops);
-        let active = cx.now + self.params.active_route_timeout();
-        let back = self.table.entry(request.originator);
+        let least = cx.now + self.state.params.reverse_route_life(request.hops);
+        let active = cx.now + self.state.params.active_route_timeout();
+        let back = self.state.table.entry(request.originator);
         // An entry that is down has no lifetime of its own.
-        let mut expires = if back.state == State::Up { back.expires.max(least) } else { least };
+        let mut expires = if back.state == RouteState::Up { back.expires.max(least) } else { least };
         back.expires = expires;
-        let known_hops = if back.state == State::Down { INFINITY } else { back.hops };
+        let known_hops = if back.state == RouteState::Down { INFINITY } else { back.hops };
         if request.originator_sequence > back.sequence
             || request.originator_sequence == back.sequence && request.hops < known_hops
         {
             back.sequence = request.originator_sequence;
-            if let Some(search) = self.search(request.originator).filter(|search| search.retry_at > Time::ZERO) {
+            if let Some(search) =
+                self.searches.get_mut(request.originator).filter(|search| search.retry_at > Time::ZERO)
+            {
                 // This node was itself looking for the originator.
                 search.retry_at = Time::ZERO;
                 search.floods = 0;
                 expires = active;
-                self.table.entry(request.originator).last_ttl = request.hops;
+                self.state.table.entry(request.originator).last_ttl = request.hops;
             }
-            self.bring_up(request.originator, from, request.hops, expires, cx);
+            self.state.bring_up(request.originator, from, request.hops, expires, cx);
             self.flush(request.originator, Span::ZERO, cx);
-            self.ns2_find_next_search();
+            self.find_next_search();
         } else {
-            self.table.expires(expires);
+            self.state.table.expires(expires);
         }
-        let known = self.table.get(request.destination).copied();
-        if request.destination == self.address {
-            self.sequence = self.sequence.max(request.destination_sequence).wrapping_add(1);
-            self.sequence = self.sequence.wrapping_add(self.sequence % 2);
-            let lifetime = self.params.my_route_timeout();
-            self.ns2_send_reply(&request, 1, self.sequence, lifetime, cx);
+        let known = self.state.table.get(request.destination).copied();
+        if request.destination == self.state.address {
+            self.state.sequence = self.state.sequence.max(request.destination_sequence).wrapping_add(1);
+            self.state.sequence = self.state.sequence.wrapping_add(self.state.sequence % 2);
+            let lifetime = self.state.params.my_route_timeout();
+            self.send_reply(&request, 1, self.state.sequence, lifetime, cx);
             cx.deliver(packet);
         } else if let Some(route) = known.filter(|route| {
             // A route in repair has not lost its hop count and is offered all the same.
-            route.state != State::Down && route.sequence >= request.destination_sequence
+            route.state != RouteState::Down && route.sequence >= request.destination_sequence
         }) {
             // Whole seconds, and modulo 2^32 where the route should have expired already.
             let left = (route.expires.seconds() - cx.now.seconds()) as i64 as u32;
             let lifetime = Span::from_secs(u64::from(left));
-            self.ns2_send_reply(&request, route.hops.saturating_add(1), route.sequence, lifetime, cx);
-            if let Some(back) = self.table.get(request.originator) {
-                self.precursors.insert(request.destination, back.next_hop);
+            self.send_reply(&request, route.hops.saturating_add(1), route.sequence, lifetime, cx);
+            if let Some(back) = self.state.table.get(request.originator) {
+                self.state.precursors.insert(request.destination, back.next_hop);
             }
-            self.precursors.insert(request.originator, route.next_hop);
+            self.state.precursors.insert(request.originator, route.next_hop);
             cx.deliver(packet);
         } else {
             if let Some(route) = known {
@@ -196,16 +330,16 @@ impl Aodv {
             request.hops = request.hops.saturating_add(1);
             let ttl = cx.packets[packet].ttl.saturating_sub(1);
             if ttl == 0 {
-                cx.drop_packet(self.node, packet, DropReason::TtlExpired);
+                cx.drop_packet(self.state.node, packet, DropReason::TtlExpired);
                 return;
             }
-            let delay = self.jitter();
-            self.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
+            let delay = self.state.jitter();
+            self.state.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
         }
     }
 
-    fn ns2_send_reply(&mut self, request: &Request, hops: u8, sequence: u32, lifetime: Span, cx: &mut Context) {
-        let Some(next_hop) = self.table.get(request.originator).map(|back| back.next_hop) else { return };
+    fn send_reply(&mut self, request: &Request, hops: u8, sequence: u32, lifetime: Span, cx: &mut Context) {
+        let Some(next_hop) = self.state.table.get(request.originator).map(|back| back.next_hop) else { return };
         let reply = Reply {
             hops,
             destination: request.destination,
@@ -215,213 +349,157 @@ impl Aodv {
             ack_required: false,
             sent: request.sent,
         };
-        self.send(AodvMessage::Reply(reply), next_hop, self.params.net_diameter, Span::ZERO, cx);
+        self.state.send(AodvMessage::Reply(reply), next_hop, self.state.params.net_diameter, Span::ZERO, cx);
     }
 
-    fn ns2_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
-        let route = self.table.entry(reply.destination);
-        let known_hops = if route.state == State::Down { INFINITY } else { route.hops };
+    fn on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
+        let route = self.state.table.entry(reply.destination);
+        let known_hops = if route.state == RouteState::Down { INFINITY } else { route.hops };
         let news = route.sequence < reply.destination_sequence
             || route.sequence == reply.destination_sequence && known_hops > reply.hops;
         if news {
             route.sequence = reply.destination_sequence;
             route.last_ttl = reply.hops;
-            self.bring_up(reply.destination, from, reply.hops, cx.now + reply.lifetime, cx);
-            let mine = reply.originator == self.address;
+            self.state.bring_up(reply.destination, from, reply.hops, cx.now + reply.lifetime, cx);
+            let mine = reply.originator == self.state.address;
             if mine {
-                self.search_or_new(reply.destination);
+                self.searches.entry(reply.destination);
             }
-            if let Some(search) = self.search(reply.destination) {
+            if let Some(search) = self.searches.get_mut(reply.destination) {
                 search.floods = 0;
                 search.retry_at = Time::ZERO;
                 if mine {
                     let place = usize::from(search.next_latency);
                     search.latencies[place] = cx.now.since(reply.sent) / u64::from(reply.hops.max(1));
-                    search.next_latency = (search.next_latency + 1) % 3;
+                    search.next_latency = (search.next_latency + 1) % LATENCIES as u8;
                 }
             }
-            self.flush(reply.destination, self.params.buffer_spacing, cx);
-            self.ns2_find_next_search();
+            self.flush(reply.destination, self.state.params.buffer_spacing, cx);
+            self.find_next_search();
         }
-        if reply.originator == self.address || !news {
+        if reply.originator == self.state.address || !news {
             cx.deliver(packet);
             return;
         }
         let ttl = cx.packets[packet].ttl.saturating_sub(1);
-        let Some(back) = self.table.get_mut(reply.originator).filter(|back| back.state != State::Down) else {
-            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+        let Some(back) = self.state.table.get_mut(reply.originator).filter(|back| back.state != RouteState::Down)
+        else {
+            cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
             return;
         };
         if ttl == 0 {
-            cx.drop_packet(self.node, packet, DropReason::TtlExpired);
+            cx.drop_packet(self.state.node, packet, DropReason::TtlExpired);
             return;
         }
-        back.expires = cx.now + self.params.active_route_timeout();
+        back.expires = cx.now + self.state.params.active_route_timeout();
         let (next_hop, expires) = (back.next_hop, back.expires);
-        self.table.expires(expires);
+        self.state.table.expires(expires);
         reply.hops = reply.hops.saturating_add(1);
-        self.send_on(packet, AodvMessage::Reply(reply), next_hop, ttl, Span::ZERO, cx);
-        self.precursors.insert(reply.destination, next_hop);
+        self.state.send_on(packet, AodvMessage::Reply(reply), next_hop, ttl, Span::ZERO, cx);
+        self.state.precursors.insert(reply.destination, next_hop);
     }
 
-    fn ns2_on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
+    fn on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
         let mut unreachable = Vec::new();
         for &(destination, sequence) in &error.unreachable {
-            let Some(route) = self.table.get_mut(destination) else { continue };
-            if route.state == State::Down || route.next_hop != from || route.sequence > sequence {
+            let Some(route) = self.state.table.get_mut(destination) else { continue };
+            if route.state == RouteState::Down || route.next_hop != from || route.sequence > sequence {
                 continue;
             }
             route.sequence = sequence;
-            self.take_down(destination, true, Time::NEVER, cx);
-            cx.act(Action::TakeBack { node: self.node, next_hop: from });
-            if self.precursors.any(destination) {
+            self.state.take_down(destination, true, Time::NEVER, cx);
+            cx.act(Action::TakeBack { node: self.state.node, next_hop: from });
+            if self.state.precursors.any(destination) {
                 unreachable.push((destination, sequence));
-                self.precursors.clear(destination);
+                self.state.precursors.clear(destination);
             }
         }
         if !unreachable.is_empty() {
-            let delay = self.jitter();
-            self.ns2_send_error(unreachable, delay, cx);
+            let delay = self.state.jitter();
+            self.send_error(unreachable, delay, cx);
         }
     }
 
-    fn ns2_send_error(&mut self, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
+    fn send_error(&mut self, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
         let error = RouteError { no_delete: false, unreachable };
-        self.send(AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
-    }
-
-    pub(super) fn ns2_on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-        let it = &cx.packets[packet];
-        let (destination, hops) = (it.destination, it.hops);
-        let Some(route) = self.table.get_mut(destination).filter(|_| !it.is_routing()) else {
-            cx.drop_packet(self.node, packet, cx.link_failure);
-            return;
-        };
-        let remaining = if route.state == State::Down { INFINITY } else { route.hops };
-        if self.params.local_repair && hops > remaining {
-            route.state = State::InRepair;
-            self.buffer.push(packet, cx);
-            self.ns2_send_request(destination, cx);
-            let retry_at = self.search_or_new(destination).retry_at;
-            let give_up = match self.params.repair_timer {
-                RepairTimer::Literal => cx.now + retry_at.since(Time::ZERO),
-                RepairTimer::Intended => retry_at,
-            };
-            self.repairs.push(Reverse((give_up, destination)));
-            return;
-        }
-        cx.unreachable(self.node, packet);
-        cx.drop_packet(self.node, packet, cx.link_failure);
-        cx.act(Action::TakeBack { node: self.node, next_hop });
-        self.ns2_lose_neighbour(next_hop, cx);
+        self.state.send(AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
-    fn ns2_lose_neighbour(&mut self, lost: Address, cx: &mut Context) {
-        self.neighbours.retain(|&(neighbour, _)| neighbour != lost);
-        self.sequence = self.sequence.wrapping_add(2);
+    fn lose_neighbour(&mut self, lost: Address, cx: &mut Context) {
+        self.state.neighbours.retain(|&(neighbour, _)| neighbour != lost);
+        self.state.sequence = self.state.sequence.wrapping_add(2);
         let mut unreachable = Vec::new();
-        for route in self.table.iter_mut().filter(|route| route.state != State::Down && route.next_hop == lost) {
+        for route in
+            self.state.table.iter_mut().filter(|route| route.state != RouteState::Down && route.next_hop == lost)
+        {
             route.sequence = route.sequence.wrapping_add(1);
             unreachable.push((route.destination, route.sequence));
         }
         for &(destination, _) in &unreachable {
-            self.take_down(destination, true, Time::NEVER, cx);
+            self.state.take_down(destination, true, Time::NEVER, cx);
         }
-        self.precursors.remove_neighbour(lost);
+        self.state.precursors.remove_neighbour(lost);
         if !unreachable.is_empty() {
-            self.ns2_send_error(unreachable, Span::ZERO, cx);
+            self.send_error(unreachable, Span::ZERO, cx);
         }
     }
 
-    fn ns2_on_hello(&mut self, from: Address, cx: &Context) {
-        if self.meet_neighbour(from, cx.now + self.params.neighbour_expiry()) {
-            self.sequence = self.sequence.wrapping_add(2);
+    fn on_hello(&mut self, from: Address, cx: &Context) {
+        if self.state.meet_neighbour(from, cx.now + self.state.params.neighbour_expiry()) {
+            self.state.sequence = self.state.sequence.wrapping_add(2);
         }
     }
 
-    pub(super) fn ns2_deadline(&self) -> Time {
-        let tick = self.params.purge_interval;
-        let next_expiry = match self.table.next_expiry() {
-            Time::NEVER => Time::NEVER,
-            // A route is found expired at the first tick after its expiry, not at the same instant.
-            expiry => tick_from(expiry + Span::from_nanos(1), tick),
-        };
-        let repair = self.repairs.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
-        let loss = tick_from(self.next_loss, self.params.hello_interval);
-        next_expiry.min(self.next_search).min(repair).min(loss).min(self.hello_at)
-    }
-
-    pub(super) fn ns2_on_timer(&mut self, cx: &mut Context) {
-        if self.hello_at <= cx.now {
-            let lifetime = self.params.hello_interval * (1 + u64::from(self.params.allowed_hello_loss));
-            let hello = AodvMessage::Hello { sequence: self.sequence, lifetime };
-            self.send(hello, Address::BROADCAST, 1, Span::ZERO, cx);
-            let jitter = self.params.hello_jitter.seconds();
-            let interval = self.params.hello_interval.seconds() + self.rng.uniform_in(-jitter, jitter);
-            self.hello_at = cx.now + Span::from_secs_f64(interval);
-        }
-        if tick_from(self.next_loss, self.params.hello_interval) <= cx.now {
-            for neighbour in self.lost_neighbours(cx.now) {
-                self.report_failures(neighbour, cx);
-                self.ns2_lose_neighbour(neighbour, cx);
-            }
-        }
-        while let Some(&Reverse((_, destination))) = self.repairs.peek().filter(|&&Reverse((at, _))| at <= cx.now) {
-            self.repairs.pop();
-            self.ns2_repair_failed(destination, cx);
-        }
-        self.ns2_purge(cx);
-    }
-
-    fn ns2_repair_failed(&mut self, destination: Address, cx: &mut Context) {
-        let route = self.table.entry(destination);
-        if route.state != State::InRepair {
+    fn repair_failed(&mut self, destination: Address, cx: &mut Context) {
+        let route = self.state.table.entry(destination);
+        if route.state != RouteState::InRepair {
             return;
         }
         let sequence = route.sequence;
-        self.take_down(destination, true, Time::NEVER, cx);
-        if self.params.repair_timer == RepairTimer::Intended {
+        self.state.take_down(destination, true, Time::NEVER, cx);
+        if self.state.params.repair_timer == RepairTimer::Intended {
             // `give_up` tells the sources first.
-            self.give_up(destination, cx);
-            self.ns2_send_error(vec![(destination, sequence)], Span::ZERO, cx);
-            self.ns2_find_next_search();
+            self.state.give_up(destination, cx);
+            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            self.find_next_search();
         }
     }
 
     /// What ns-2 does every half second: expired routes become invalid, and requests are sent for destinations that
     /// have packets waiting.
-    fn ns2_purge(&mut self, cx: &mut Context) {
-        if self.table.next_expiry() < cx.now {
+    fn purge(&mut self, cx: &mut Context) {
+        if self.state.table.next_expiry() < cx.now {
             let expired: Vec<_> = self
+                .state
                 .table
                 .iter_mut()
-                .filter(|route| route.state == State::Up && route.expires < cx.now)
+                .filter(|route| route.state == RouteState::Up && route.expires < cx.now)
                 .map(|route| {
                     route.sequence = route.sequence.wrapping_add(1);
                     route.destination
                 })
                 .collect();
             for destination in expired {
-                self.take_down(destination, false, Time::NEVER, cx);
+                self.state.take_down(destination, false, Time::NEVER, cx);
             }
-            self.table.find_next_expiry(|route| route.state == State::Up);
+            self.state.table.find_next_expiry(|route| route.state == RouteState::Up);
         }
         if self.next_search <= cx.now {
             let due: Vec<_> = self
                 .searches
                 .iter()
-                .filter(|search| search.retry_at <= cx.now && self.buffer.has(search.destination))
-                .map(|search| search.destination)
+                .filter(|&(destination, search)| search.retry_at <= cx.now && self.state.buffer.has(destination))
+                .map(|(destination, _)| destination)
                 .collect();
             for destination in due {
-                if self.table.up(destination).is_some() {
-                    self.flush(destination, self.params.buffer_spacing, cx);
+                if self.state.table.up(destination).is_some() {
+                    self.flush(destination, self.state.params.buffer_spacing, cx);
                 } else {
-                    self.ns2_send_request(destination, cx);
+                    self.send_request(destination, cx);
                 }
             }
-            self.ns2_find_next_search();
+            self.find_next_search();
         }
     }
 }

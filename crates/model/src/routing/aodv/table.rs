@@ -9,7 +9,7 @@ pub const INFINITY: u8 = 255;
 
 /// Whether a route can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum RouteState {
     /// No.
     Down,
     /// Yes.
@@ -34,7 +34,7 @@ pub struct Entry {
     /// TTL of the last request, or the hop count that a reply has given since (ns-2).
     pub last_ttl: u8,
     /// Whether it can be used.
-    pub state: State,
+    pub state: RouteState,
     /// Whether a sequence number is known. Routes with an older number are then refused.
     pub known_sequence: bool,
     /// Whether the present route came with this number (RFC 3561: the valid sequence number flag). It is false for a
@@ -95,7 +95,7 @@ impl Table {
     #[inline]
     #[must_use]
     pub fn up(&self, destination: Address) -> Option<&Entry> {
-        self.get(destination).filter(|entry| entry.state == State::Up)
+        self.get(destination).filter(|entry| entry.state == RouteState::Up)
     }
 
     /// The entry of a destination, which is made if there is none.
@@ -108,7 +108,7 @@ impl Table {
                 hops: INFINITY,
                 last_hops: INFINITY,
                 last_ttl: 0,
-                state: State::Down,
+                state: RouteState::Down,
                 known_sequence: false,
                 own_sequence: false,
                 used: false,

@@ -2,30 +2,25 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::super::message::newer;
-use super::super::table::State;
-use super::super::{Aodv, AodvMessage, Reply, Request};
+use super::super::message::{AodvMessage, Reply, Request, newer};
+use super::super::table::RouteState;
+use super::Rfc3561;
 use crate::address::Address;
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
 
-impl Aodv {
-    pub(in super::super) fn rfc_on_message(
-        &mut self,
-        packet: PacketId,
-        message: &AodvMessage,
-        from: Address,
-        cx: &mut Context,
-    ) {
+impl Rfc3561 {
+    /// Handles a message.
+    pub(super) fn receive(&mut self, packet: PacketId, message: &AodvMessage, from: Address, cx: &mut Context) {
         match message {
-            AodvMessage::Request(request) => self.rfc_on_request(packet, *request, from, cx),
-            AodvMessage::Reply(reply) => self.rfc_on_reply(packet, *reply, from, cx),
+            AodvMessage::Request(request) => self.on_request(packet, *request, from, cx),
+            AodvMessage::Reply(reply) => self.on_reply(packet, *reply, from, cx),
             AodvMessage::Error(error) => {
-                self.rfc_on_error(error, from, cx);
+                self.on_error(error, from, cx);
                 cx.deliver(packet);
             }
             AodvMessage::Hello { sequence, .. } => {
-                self.rfc_on_hello(*sequence, from, cx);
+                self.on_hello(*sequence, from, cx);
                 cx.deliver(packet);
             }
             AodvMessage::ReplyAck => {
@@ -37,19 +32,19 @@ impl Aodv {
 
     /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence
     /// number.
-    fn rfc_meet(&mut self, neighbour: Address, cx: &mut Context) {
-        let least = cx.now + self.params.active_route_timeout();
-        let route = self.table.entry(neighbour);
-        let expires = if route.state == State::Up {
+    fn meet(&mut self, neighbour: Address, cx: &mut Context) {
+        let least = cx.now + self.state.params.active_route_timeout();
+        let route = self.state.table.entry(neighbour);
+        let expires = if route.state == RouteState::Up {
             route.expires.max(least)
         } else {
             route.own_sequence = false;
             least
         };
-        self.rfc_bring_up(neighbour, neighbour, 1, expires, cx);
+        self.bring_up(neighbour, neighbour, 1, expires, cx);
     }
 
-    fn rfc_on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
+    fn on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
         self.blacklist.retain(|&(_, until)| until > cx.now);
         // §6.8: the sender does not hear this node, so a route to it would not work.
         let ignored = self.blacklist.iter().any(|&(neighbour, _)| neighbour == from);
@@ -57,43 +52,43 @@ impl Aodv {
             cx.deliver(packet);
             return;
         }
-        self.rfc_meet(from, cx);
-        if request.originator == self.address {
+        self.meet(from, cx);
+        if request.originator == self.state.address {
             cx.deliver(packet);
             return;
         }
-        let forget = cx.now + self.params.path_discovery_time();
-        if !self.heard.note(request.originator, request.id, cx.now, forget) {
+        let forget = cx.now + self.state.params.path_discovery_time();
+        if !self.state.heard.note(request.originator, request.id, cx.now, forget) {
             cx.deliver(packet);
             return;
         }
         request.hops = request.hops.saturating_add(1);
-        let least = cx.now + self.params.reverse_route_life(request.hops);
-        let expires = self.table.up(request.originator).map_or(least, |back| back.expires.max(least));
-        if !self.rfc_learn(request.originator, from, request.hops, request.originator_sequence, expires, cx) {
-            self.rfc_keep(request.originator, least);
+        let least = cx.now + self.state.params.reverse_route_life(request.hops);
+        let expires = self.state.table.up(request.originator).map_or(least, |back| back.expires.max(least));
+        if !self.learn(request.originator, from, request.hops, request.originator_sequence, expires, cx) {
+            self.keep(request.originator, least);
         }
-        if request.destination == self.address {
+        if request.destination == self.state.address {
             // §6.1: at least what the originator knows; §6.6.1: one more where it asks for that.
-            if newer(request.destination_sequence, self.sequence) && !request.unknown_sequence {
-                self.sequence = request.destination_sequence;
+            if newer(request.destination_sequence, self.state.sequence) && !request.unknown_sequence {
+                self.state.sequence = request.destination_sequence;
             }
-            let lifetime = self.params.my_route_timeout();
-            self.rfc_reply(request.originator, request.destination, 0, self.sequence, lifetime, cx);
+            let lifetime = self.state.params.my_route_timeout();
+            self.reply(request.originator, request.destination, 0, self.state.sequence, lifetime, cx);
             cx.deliver(packet);
             return;
         }
-        let known = self.table.get(request.destination).filter(|route| route.known_sequence).copied();
+        let known = self.state.table.get(request.destination).filter(|route| route.known_sequence).copied();
         if let Some(route) = known.filter(|route| {
             let fresh = request.unknown_sequence || !newer(request.destination_sequence, route.sequence);
             // A route whose next hop is the sender of the request would be a loop of two nodes.
-            route.state == State::Up
+            route.state == RouteState::Up
                 && route.own_sequence
                 && fresh
                 && route.next_hop != from
                 && !request.destination_only
         }) {
-            self.rfc_reply_from_table(&request, route.next_hop, from, cx);
+            self.reply_from_table(&request, route.next_hop, from, cx);
             cx.deliver(packet);
             return;
         }
@@ -107,28 +102,28 @@ impl Aodv {
         {
             (request.destination_sequence, request.unknown_sequence) = (route.sequence, false);
         }
-        let delay = self.jitter();
-        self.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
+        let delay = self.state.jitter();
+        self.state.send_on(packet, AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
     }
 
     /// An intermediate node answers (§6.6.2), and tells the destination of the originator if that is asked for
     /// (§6.6.3).
-    fn rfc_reply_from_table(&mut self, request: &Request, onward: Address, from: Address, cx: &mut Context) {
+    fn reply_from_table(&mut self, request: &Request, onward: Address, from: Address, cx: &mut Context) {
         let (originator, destination) = (request.originator, request.destination);
-        let Some(route) = self.table.up(destination).copied() else { return };
-        self.precursors.insert(destination, from);
-        self.precursors.insert(originator, onward);
-        self.rfc_reply(originator, destination, route.hops, route.sequence, route.expires.since(cx.now), cx);
+        let Some(route) = self.state.table.up(destination).copied() else { return };
+        self.state.precursors.insert(destination, from);
+        self.state.precursors.insert(originator, onward);
+        self.reply(originator, destination, route.hops, route.sequence, route.expires.since(cx.now), cx);
         if request.gratuitous
-            && let Some(back) = self.table.up(originator).copied()
+            && let Some(back) = self.state.table.up(originator).copied()
         {
             let lifetime = back.expires.since(cx.now);
-            self.rfc_reply(destination, originator, back.hops, request.originator_sequence, lifetime, cx);
+            self.reply(destination, originator, back.hops, request.originator_sequence, lifetime, cx);
         }
     }
 
     /// Sends a reply to `originator` about `destination`.
-    fn rfc_reply(
+    fn reply(
         &mut self,
         originator: Address,
         destination: Address,
@@ -137,8 +132,8 @@ impl Aodv {
         lifetime: Span,
         cx: &mut Context,
     ) {
-        let Some(next_hop) = self.table.up(originator).map(|back| back.next_hop) else { return };
-        let ack_required = self.rfc_await_ack(next_hop, cx);
+        let Some(next_hop) = self.state.table.up(originator).map(|back| back.next_hop) else { return };
+        let ack_required = self.await_ack(next_hop, cx);
         let reply = Reply {
             hops,
             destination,
@@ -148,63 +143,63 @@ impl Aodv {
             ack_required,
             sent: Time::ZERO,
         };
-        self.send(AodvMessage::Reply(reply), next_hop, self.params.net_diameter, Span::ZERO, cx);
+        self.state.send(AodvMessage::Reply(reply), next_hop, self.state.params.net_diameter, Span::ZERO, cx);
     }
 
     /// Whether a reply to this neighbour asks for an acknowledgement, for which this node then waits (§6.8).
-    fn rfc_await_ack(&mut self, next_hop: Address, cx: &Context) -> bool {
-        let ask = self.params.request_rrep_ack;
+    fn await_ack(&mut self, next_hop: Address, cx: &Context) -> bool {
+        let ask = self.state.params.request_rrep_ack;
         if ask && !self.awaited_acks.iter().any(|&(neighbour, _)| neighbour == next_hop) {
-            self.awaited_acks.push((next_hop, cx.now + self.params.next_hop_wait()));
+            self.awaited_acks.push((next_hop, cx.now + self.state.params.next_hop_wait()));
         }
         ask
     }
 
     /// Requests from this neighbour are ignored for a while, since it does not hear this node (§6.8).
-    pub(super) fn rfc_ignore(&mut self, neighbour: Address, cx: &Context) {
+    pub(super) fn ignore(&mut self, neighbour: Address, cx: &Context) {
         self.blacklist.retain(|&(other, _)| other != neighbour);
-        self.blacklist.push((neighbour, cx.now + self.params.blacklist_timeout()));
+        self.blacklist.push((neighbour, cx.now + self.state.params.blacklist_timeout()));
     }
 
     /// A routing message could not be delivered to a neighbour.
-    pub(super) fn rfc_on_message_lost(&mut self, packet: PacketId, next_hop: Address, cx: &Context) {
+    pub(super) fn on_message_lost(&mut self, packet: PacketId, next_hop: Address, cx: &Context) {
         if let Body::Routing(message) = &cx.packets[packet].body
             && matches!(message.get(), Some(AodvMessage::Reply(_)))
         {
             self.awaited_acks.retain(|&(neighbour, _)| neighbour != next_hop);
-            self.rfc_ignore(next_hop, cx);
+            self.ignore(next_hop, cx);
         }
     }
 
-    fn rfc_on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
+    fn on_reply(&mut self, packet: PacketId, mut reply: Reply, from: Address, cx: &mut Context) {
         if reply.ack_required {
-            self.send(AodvMessage::ReplyAck, from, 1, Span::ZERO, cx);
+            self.state.send(AodvMessage::ReplyAck, from, 1, Span::ZERO, cx);
         }
         reply.hops = reply.hops.saturating_add(1);
         let expires = cx.now + reply.lifetime;
-        let news = reply.destination != self.address
-            && self.rfc_learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
+        let news = reply.destination != self.state.address
+            && self.learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
         // This comes after the route of the reply is learned. Otherwise a neighbour's reply about itself would find its
         // route valid, would change nothing, and would not be forwarded.
-        self.rfc_meet(from, cx);
+        self.meet(from, cx);
         // §6.7: only a reply that has made or changed a route is forwarded.
-        if !news || reply.originator == self.address {
+        if !news || reply.originator == self.state.address {
             cx.deliver(packet);
             return;
         }
-        let Some(back) = self.table.up(reply.originator).map(|back| back.next_hop) else {
-            cx.drop_packet(self.node, packet, DropReason::NoRoute);
+        let Some(back) = self.state.table.up(reply.originator).map(|back| back.next_hop) else {
+            cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
             return;
         };
         let ttl = cx.packets[packet].ttl.saturating_sub(1);
         if ttl == 0 {
-            cx.drop_packet(self.node, packet, DropReason::TtlExpired);
+            cx.drop_packet(self.state.node, packet, DropReason::TtlExpired);
             return;
         }
-        self.precursors.insert(reply.destination, back);
-        self.precursors.insert(from, back);
-        self.rfc_keep(reply.originator, cx.now + self.params.active_route_timeout());
-        reply.ack_required = self.rfc_await_ack(back, cx);
-        self.send_on(packet, AodvMessage::Reply(reply), back, ttl, Span::ZERO, cx);
+        self.state.precursors.insert(reply.destination, back);
+        self.state.precursors.insert(from, back);
+        self.keep(reply.originator, cx.now + self.state.params.active_route_timeout());
+        reply.ack_required = self.await_ack(back, cx);
+        self.state.send_on(packet, AodvMessage::Reply(reply), back, ttl, Span::ZERO, cx);
     }
 }

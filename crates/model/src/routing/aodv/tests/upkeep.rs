@@ -258,7 +258,7 @@ fn precursors_are_forgotten_with_the_route() {
     // The route to node 3 is repaired. That to node 2 is left until it is needed, which it never is.
     net.send(0, 3);
     let used = |net: &Network| match net.router(1) {
-        Model::Aodv(router) => router.precursors.any(Address(2)),
+        Model::Aodv(router) => router.state().precursors.any(Address(2)),
         _ => unreachable!("all routers are AODV's"),
     };
     net.run_until(1_200);
