@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 
 use bolero::check;
-use hopyard_wire::{WireError, aodv, arp, checksum, cooked, dsdv, icmp, ieee80211, ipv4, radiotap, tcp, udp};
+use hopyard_wire::{WireError, aodv, arp, checksum, cooked, dsdv, dsr, icmp, ieee80211, ipv4, radiotap, tcp, udp};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);
@@ -119,6 +119,7 @@ fn routing_formats() {
             out.extend_from_slice(rest);
             Ok(())
         });
+        check_again(bytes, dsr::Header::parse, |header, rest, out| header.emit(rest, out));
         check_again(
             bytes,
             |b| dsdv::Update::parse(b).map(|update| (update, &[][..])),

@@ -14,9 +14,7 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::losses::{Break, LossLog, Lost};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::packet::{
-    ArpMessage, Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage,
-};
+use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// Why a packet was lost. Every lost packet has one of these reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +172,18 @@ pub enum Action {
         packet: PacketId,
         /// The neighbour's interface that sent it.
         from: InterfaceId,
+    },
+    /// A frame with a packet was decoded that is for another station, at a node that asked for such frames
+    /// (promiscuous mode). The packet is a copy, which the world ends.
+    Overheard {
+        /// Where.
+        interface: InterfaceId,
+        /// What.
+        packet: PacketId,
+        /// The interface that sent it.
+        from: InterfaceId,
+        /// The interface that it is for.
+        to: InterfaceId,
     },
     /// Address resolution or the MAC could not deliver a packet to a neighbour, and gives it back.
     LinkFailed {
@@ -366,7 +376,7 @@ impl Context {
             size: packet.size + IP_HEADER,
             ttl,
             hops: 0,
-            body: Body::Arp(ArpMessage::Reply),
+            body: Body::Empty,
         };
         let inner = std::mem::replace(packet, outer);
         packet.body = Body::Tunnelled(Box::new(inner));
@@ -377,7 +387,7 @@ impl Context {
     pub fn decapsulate(&mut self, id: PacketId) -> bool {
         let packet = &mut self.packets[id];
         let hops = packet.hops;
-        match std::mem::replace(&mut packet.body, Body::Arp(ArpMessage::Reply)) {
+        match std::mem::replace(&mut packet.body, Body::Empty) {
             Body::Tunnelled(inner) => {
                 *packet = *inner;
                 packet.hops = packet.hops.saturating_add(hops);
@@ -416,7 +426,8 @@ impl Context {
         self.packets.remove(id)
     }
 
-    /// Removes the sender's copy of a packet that the next hop has received, or that was broadcast.
+    /// Removes the sender's copy of a packet that the next hop has received, or that was broadcast; or a copy that was
+    /// only overheard.
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
         self.packets.remove(id);

@@ -4,6 +4,8 @@
 //! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
 //! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
+mod extension;
+
 use std::any::Any;
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::WireError;
 
+pub use self::extension::{DsrOption, Extended, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
 use crate::address::Address;
 
 /// The number of a flow, counted from zero.
@@ -87,6 +90,10 @@ pub enum Body {
     Tunnelled(Box<Packet>),
     /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
     Icmp(Quote),
+    /// Options of DSR, and what IP carries behind them (RFC 4728). Counters see what IP carries.
+    Extended(Arc<Extended>),
+    /// Nothing: the packet has options only.
+    Empty,
 }
 
 /// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence
@@ -301,32 +308,60 @@ impl fmt::Debug for RoutingMessage {
 }
 
 impl Packet {
-    /// Whether this is a routing protocol's packet.
+    /// What the packet carries within tunnels and behind options.
+    #[inline]
     #[must_use]
-    pub const fn is_routing(&self) -> bool {
-        matches!(self.body, Body::Routing(_))
+    pub fn carried(&self) -> &Body {
+        match &self.body {
+            Body::Tunnelled(inner) => inner.carried(),
+            Body::Extended(it) => match it.body() {
+                Body::Tunnelled(inner) => inner.carried(),
+                body => body,
+            },
+            body => body,
+        }
+    }
+
+    /// Whether this is a routing protocol's packet.
+    #[inline]
+    #[must_use]
+    pub fn is_routing(&self) -> bool {
+        match &self.body {
+            Body::Routing(_) => true,
+            Body::Extended(it) => matches!(it.body(), Body::Empty),
+            _ => false,
+        }
     }
 
     /// Whether this is an ICMP error. Its loss causes no further error (RFC 1122 §3.2.2), and routing does not search
     /// for a route for it.
     #[must_use]
-    pub const fn is_error(&self) -> bool {
-        matches!(self.body, Body::Icmp(_))
+    pub fn is_error(&self) -> bool {
+        match &self.body {
+            Body::Icmp(_) => true,
+            Body::Extended(it) => matches!(it.body(), Body::Icmp(_)),
+            _ => false,
+        }
     }
 
     /// What an ICMP error about this packet quotes; `None` unless this is a TCP segment with payload.
     #[must_use]
-    pub const fn quote(&self) -> Option<Quote> {
-        match &self.body {
-            Body::Tcp(header) if header.len > 0 => Some(Quote {
-                flow: self.flow,
-                source: self.source,
-                destination: self.destination,
-                seq: header.seq,
-                // Parameters keep a segment within an IP packet.
-                length: header.length() as u16,
-                ttl: self.ttl,
-            }),
+    pub fn quote(&self) -> Option<Quote> {
+        let quote = |packet: &Self, header: &TcpHeader| Quote {
+            flow: packet.flow,
+            source: packet.source,
+            destination: packet.destination,
+            seq: header.seq,
+            // Parameters keep a segment within an IP packet.
+            length: header.length() as u16,
+            ttl: packet.ttl,
+        };
+        let body = match &self.body {
+            Body::Extended(it) => it.body(),
+            body => body,
+        };
+        match body {
+            Body::Tcp(header) if header.len > 0 => Some(quote(self, header)),
             Body::Tunnelled(inner) => inner.quote(),
             _ => None,
         }
@@ -335,15 +370,22 @@ impl Packet {
     /// What kind of packet this is, for counters and traces.
     #[must_use]
     pub fn kind(&self) -> PacketKind {
-        match &self.body {
-            Body::Tcp(header) if header.len > 0 || header.flags.syn && !header.flags.ack => PacketKind::Data,
-            Body::Tcp(_) => PacketKind::Ack,
-            Body::Udp(_) => PacketKind::Data,
-            Body::Arp(_) => PacketKind::Arp,
-            Body::Routing(_) => PacketKind::Routing,
-            Body::Control { .. } => PacketKind::Control,
-            Body::Tunnelled(inner) => inner.kind(),
-            Body::Icmp(_) => PacketKind::Icmp,
+        self.body.kind()
+    }
+}
+
+impl Body {
+    fn kind(&self) -> PacketKind {
+        match self {
+            Self::Tcp(header) if header.len > 0 || header.flags.syn && !header.flags.ack => PacketKind::Data,
+            Self::Tcp(_) => PacketKind::Ack,
+            Self::Udp(_) => PacketKind::Data,
+            Self::Arp(_) => PacketKind::Arp,
+            Self::Routing(_) | Self::Empty => PacketKind::Routing,
+            Self::Control { .. } => PacketKind::Control,
+            Self::Tunnelled(inner) => inner.kind(),
+            Self::Icmp(_) => PacketKind::Icmp,
+            Self::Extended(it) => it.body().kind(),
         }
     }
 }

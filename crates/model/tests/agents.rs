@@ -2,12 +2,14 @@
 
 mod common;
 
-use common::{add_tcp, network, run, with_ranges};
+use common::{add_cbr, add_tcp, network, run, with_ranges};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
-use hopyard_model::agent::{self, Model};
+use hopyard_model::agent::{self, Model, neighbours};
+use hopyard_model::mac;
 use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, Watch, World};
 
 /// Nine nodes on a grid of 200 m. Those beside each other hear each other, those across a square do not.
@@ -74,4 +76,38 @@ fn agents_and_flows_share_the_medium() {
     let [a, b] = [&with, &without].map(|it| it.flows[0].goodput_kbps);
     assert!(a < b && a > 0.8 * b, "{a} kbit/s with agents, {b} without");
     assert_eq!(run(&grid()).digest, run(&grid()).digest);
+}
+
+/// A node between two others hears what they send to each other, under every MAC: it knows them as long as they send,
+/// although they have no agent. One that does not ask hears nothing of it.
+#[test]
+fn frames_for_others_are_overheard_under_every_mac() {
+    for mac in mac::MODELS.iter().map(|model| model.name) {
+        let heard = |overhear: bool, at: u64| {
+            let mut spec = network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (100.0, 50.0), (320.0, 0.0)]);
+            with_ranges(&mut spec, 250.0, 550.0);
+            spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
+            let params = neighbours::Params { overhear, ..neighbours::Params::of_profile("rfc") };
+            for listener in [2, 3] {
+                spec.nodes[listener].agents = vec![agent::Config::Neighbours(params.clone())];
+            }
+            add_cbr(&mut spec, 0, 1, 200, Span::from_millis(100));
+            spec.flows[0].stop = Time::ZERO + Span::from_secs(10);
+            let mut world = World::new(&spec).expect("a world");
+            world.advance(Time::ZERO + Span::from_secs(at), &Watch::default());
+            let lists = [2, 3].map(|node| {
+                let [Model::Neighbours(agent)] = world.agents(NodeId(node)) else { panic!("one agent") };
+                let others = agent.heard(world.now()).into_iter().map(|address| address.0);
+                others.filter(|&other| other < 2).collect::<Vec<_>>()
+            });
+            world.advance(Time::NEVER, &Watch::default());
+            world.finish().expect("packets add up");
+            lists
+        };
+        let nobody: [Vec<u32>; 2] = Default::default();
+        assert_eq!(heard(true, 5), [vec![0, 1], vec![1]], "{mac}: node 1 has answered an ARP request");
+        assert_eq!(heard(true, 15), [vec![0], vec![]], "{mac}: node 0 was heard last at 10 s");
+        assert_eq!(heard(true, 17), nobody, "{mac}");
+        assert_eq!(heard(false, 5), nobody, "{mac}");
+    }
 }

@@ -19,6 +19,10 @@ impl Protocol {
     pub const TCP: Self = Self(6);
     /// UDP (RFC 768).
     pub const UDP: Self = Self(17);
+    /// The options header of DSR (RFC 4728).
+    pub const DSR: Self = Self(48);
+    /// Nothing follows (RFC 8200 §4.7).
+    pub const NO_NEXT_HEADER: Self = Self(59);
     /// For experiments (RFC 3692).
     pub const EXPERIMENT: Self = Self(253);
 }

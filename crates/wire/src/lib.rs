@@ -15,6 +15,7 @@ pub mod arp;
 pub mod checksum;
 pub mod cooked;
 pub mod dsdv;
+pub mod dsr;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;

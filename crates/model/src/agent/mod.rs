@@ -57,6 +57,14 @@ macro_rules! agents {
                 match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
             }
 
+            pub(crate) fn overhears(&self) -> bool {
+                match self { $(Self::$variant(it) => it.overhears(),)+ }
+            }
+
+            pub(crate) fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
+            }
+
             pub(crate) fn on_timer(&mut self, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
             }

@@ -35,11 +35,14 @@ pub struct Params {
     pub jitter: Span,
     /// How long a neighbour counts as heard after its last HELLO.
     pub hold: Span,
+    /// Whether a frame that a neighbour sends to another node counts as heard too (promiscuous mode). What a HELLO says
+    /// is known from HELLOs only.
+    pub overhear: bool,
 }
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
-        Self { interval: Span::from_secs(2), jitter: Span::from_millis(500), hold: Span::from_secs(6) }
+        Self { interval: Span::from_secs(2), jitter: Span::from_millis(500), hold: Span::from_secs(6), overhear: false }
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -126,8 +129,15 @@ impl Neighbours {
     /// Neighbour discovery at `node`.
     #[must_use]
     pub const fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
-        let Params { interval, jitter, hold } = *params;
-        Self { node, params: Params { interval, jitter, hold }, rng, neighbours: Vec::new(), next: Time::NEVER }
+        let Params { interval, jitter, hold, overhear } = *params;
+        let params = Params { interval, jitter, hold, overhear };
+        Self { node, params, rng, neighbours: Vec::new(), next: Time::NEVER }
+    }
+
+    /// The neighbours that are heard at a time, whether or not they hear this node; sorted.
+    #[must_use]
+    pub fn heard(&self, now: Time) -> Vec<Address> {
+        self.neighbours.iter().filter(|it| it.until > now).map(|it| it.address).collect()
     }
 
     /// The symmetric neighbours at a time, sorted.
@@ -194,6 +204,21 @@ impl Agent for Neighbours {
         cx.deliver(packet);
     }
 
+    fn overhears(&self) -> bool {
+        self.params.overhear
+    }
+
+    fn on_overheard(&mut self, _packet: PacketId, from: Address, _to: Address, cx: &mut Context) {
+        let until = cx.now + self.params.hold;
+        match self.neighbours.binary_search_by_key(&from, |it| it.address) {
+            Ok(place) => self.neighbours[place].until = until,
+            Err(place) => {
+                let neighbour = Neighbour { address: from, until, symmetric: false, beyond: Vec::new() };
+                self.neighbours.insert(place, neighbour);
+            }
+        }
+    }
+
     fn on_timer(&mut self, cx: &mut Context) {
         self.send(cx);
     }
@@ -258,6 +283,34 @@ mod tests {
         assert_eq!(packet.size, 28 + bytes.len() as u32);
         let next = agent.deadline().since(cx.now);
         assert!(next > Span::from_millis(1500) && next <= Span::from_secs(2), "{next}");
+    }
+
+    #[test]
+    fn an_overheard_frame_tells_that_its_sender_is_heard_and_no_more() {
+        let (mut agent, mut cx) = (agent(0), Context::default());
+        assert!(!agent.overhears());
+        agent.params.overhear = true;
+        assert!(agent.overhears());
+        hear(&mut agent, &mut cx, 1, &[(0, true), (3, true)]);
+        cx.now = Time::ZERO + Span::from_secs(5);
+        let packet = cx.originate(Packet {
+            created: cx.now,
+            source: Address(7),
+            destination: Address(9),
+            flow: FlowId::NONE,
+            size: 40,
+            ttl: 1,
+            hops: 1,
+            body: Body::Arp(crate::packet::ArpMessage::Reply),
+        });
+        agent.on_overheard(packet, Address(1), Address(9), &mut cx);
+        agent.on_overheard(packet, Address(2), Address(9), &mut cx);
+        cx.now = Time::ZERO + Span::from_secs(10);
+        assert_eq!(agent.heard(cx.now), [Address(1), Address(2)], "the senders of the frames, not of the packet");
+        assert_eq!((agent.one_hop(cx.now), agent.two_hop(cx.now)), (vec![Address(1)], vec![Address(3)]));
+        cx.now = Time::ZERO + Span::from_secs(11);
+        assert_eq!(agent.heard(cx.now), []);
+        assert_eq!(cx.ledger.outstanding(), 1, "the packet is on loan");
     }
 
     #[test]

@@ -18,6 +18,16 @@ pub trait Agent {
     /// `Context::drop_packet`) or send it on.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 
+    /// Whether the agent wants the packets in frames that the node's radios decode and that are for other nodes
+    /// (promiscuous mode). It is asked once, before `start`.
+    fn overhears(&self) -> bool {
+        false
+    }
+
+    /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
+    /// agent reads it, and leaves it where it is. Only agents that ask for it are called ([`Self::overhears`]).
+    fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
+
     /// The deadline is reached.
     fn on_timer(&mut self, cx: &mut Context);
 

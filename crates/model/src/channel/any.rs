@@ -81,6 +81,11 @@ impl AnyChannel {
         each!(self, channel => channel.next_edge(id))
     }
 
+    /// See [`Channel::listen`].
+    pub fn listen(&mut self, station: usize) {
+        each!(self, channel => channel.listen(station));
+    }
+
     /// See [`Channel::set_leg`].
     pub fn set_leg(&mut self, station: usize, leg: Leg) {
         each!(self, channel => channel.set_leg(station, leg));

@@ -108,6 +108,8 @@ pub struct Channel<M: Mac> {
     interfaces: Vec<InterfaceId>,
     nodes: Vec<NodeId>,
     shared: M::Shared,
+    /// Which stations pass up frames for others (promiscuous mode); empty if none does.
+    listening: Vec<bool>,
     /// Edges of the transmissions that have ended.
     edges: u64,
 }
@@ -136,7 +138,7 @@ impl<M: Mac> Channel<M> {
             number => streams.stream(&format!("channel/{number}/shadowing")),
         };
         let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
-        Self { id, medium, macs, interfaces, nodes, shared, edges: 0 }
+        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0 }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one.
@@ -221,6 +223,7 @@ impl<M: Mac> Channel<M> {
             macs: &mut self.macs,
             interfaces: &self.interfaces,
             shared: &self.shared,
+            listening: &self.listening,
             received: false,
         };
         let walk = self.medium.walk(id, exact, &mut listener);
@@ -242,6 +245,12 @@ impl<M: Mac> Channel<M> {
     #[must_use]
     pub fn next_edge(&self, id: TransmissionId) -> (Time, Rank) {
         self.medium.next_edge(id)
+    }
+
+    /// From now on a station passes up the packets in frames for others that it decodes.
+    pub fn listen(&mut self, station: usize) {
+        self.listening.resize(self.macs.len(), false);
+        self.listening[station] = true;
     }
 
     /// A station begins its next leg.
@@ -309,6 +318,7 @@ struct Macs<'a, M: Mac, E, P> {
     macs: &'a mut [M],
     interfaces: &'a [InterfaceId],
     shared: &'a M::Shared,
+    listening: &'a [bool],
     received: bool,
 }
 
@@ -386,7 +396,12 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
                 self.received = true;
                 mac.on_frame(frame, self.shared, self.cx);
             }
-            Verdict::Decoded => mac.on_other_frame(frame, self.shared, now),
+            Verdict::Decoded => {
+                mac.on_other_frame(frame, self.shared, now);
+                if !self.listening.is_empty() {
+                    overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
+                }
+            }
             Verdict::Error => mac.on_error(self.shared, now),
             Verdict::Missed => {}
         }
@@ -402,6 +417,24 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
     #[inline]
     fn take_received(&mut self) -> bool {
         self.received
+    }
+}
+
+/// A frame for another station was decoded. The station passes up its packet if it listens to such frames.
+#[cold]
+#[inline(never)]
+fn overhear<M: Mac>(
+    mac: &M,
+    listens: bool,
+    interface: InterfaceId,
+    frame: &Frame<M::Control>,
+    now: Time,
+    cx: &mut Context,
+) {
+    if listens && let Some(packet) = mac.overheard(frame) {
+        cx.now = now;
+        let packet = cx.copy(packet);
+        cx.act(Action::Overheard { interface, packet, from: frame.transmitter, to: frame.receiver });
     }
 }
 

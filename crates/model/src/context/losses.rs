@@ -94,7 +94,7 @@ impl LossLog {
     /// A packet was dropped.
     pub(super) fn on_drop(&mut self, packet: &Packet, node: NodeId, reason: DropReason, now: Time) {
         let flow = packet.flow.index();
-        let Body::Tcp(header) = &packet.body else { return };
+        let Body::Tcp(header) = packet.carried() else { return };
         if !matches!(self.flows.get(flow), Some(Some(_))) {
             return;
         }

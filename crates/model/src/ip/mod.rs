@@ -46,6 +46,8 @@ pub enum Arrival {
     Local,
     /// It is a routing message.
     Routing,
+    /// It has options, which the routing protocol must see first.
+    Options,
     /// It is for the agent with this port.
     Agent(u16),
     /// It is forwarded. Its TTL has been lowered.
@@ -59,8 +61,17 @@ pub enum Arrival {
 #[inline]
 pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
     packet.hops = packet.hops.saturating_add(1);
-    if matches!(packet.body, Body::Routing(_)) {
-        return Arrival::Routing;
+    arrive_again(packet, is_local)
+}
+
+/// As [`arrive`], for a packet whose hop has been counted: one that came out of a tunnel, which is one hop for the time
+/// to live (RFC 2003 §3.1) and has counted its own; or one whose options have been taken off.
+#[inline]
+pub fn arrive_again(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
+    match packet.body {
+        Body::Routing(_) => return Arrival::Routing,
+        Body::Extended(_) => return Arrival::Options,
+        _ => {}
     }
     if is_local(packet.destination) || packet.destination.is_broadcast() {
         return match packet.body {
@@ -68,21 +79,17 @@ pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arriva
             _ => Arrival::Local,
         };
     }
+    forward(packet)
+}
+
+/// Lowers the time to live of a packet that is to be forwarded, if it has not run out.
+#[inline]
+pub const fn forward(packet: &mut Packet) -> Arrival {
     if packet.ttl <= 1 {
         return Arrival::Expired;
     }
     packet.ttl -= 1;
     Arrival::Forward
-}
-
-/// What to do with a packet that came out of a tunnel. The tunnel is one hop for its time to live (RFC 2003 §3.1), and
-/// its own hops are counted already.
-#[inline]
-pub fn arrive_inner(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
-    let hops = packet.hops;
-    let arrival = arrive(packet, is_local);
-    packet.hops = hops;
-    arrival
 }
 
 #[cfg(test)]

@@ -260,7 +260,7 @@ impl Losses {
     /// Whether the packet with this number is lost. Removes the entry of a segment that is lost.
     fn take(&mut self, number: u64, packet: &Packet) -> bool {
         let by_number = self.packets.contains(&number);
-        let segment = match packet.body {
+        let segment = match packet.carried() {
             Body::Tcp(header) => header.seq.checked_div(u64::from(header.len)),
             _ => None,
         };

@@ -144,6 +144,12 @@ pub trait Mac: Debug + Sized {
     /// A frame for another station was decoded.
     fn on_other_frame(&mut self, _frame: &Frame<Self::Control>, _shared: &Self::Shared, _now: Time) {}
 
+    /// The packet in a frame for another station that this station passes up, if its node asked for such frames
+    /// (promiscuous mode). A frame that is sent again is passed up again.
+    fn overheard(&self, frame: &Frame<Self::Control>) -> Option<PacketId> {
+        frame.packet
+    }
+
     /// The deadline is reached. A frame returned goes on the air now.
     fn on_timer(&mut self, shared: &Self::Shared, cx: &mut Context) -> Option<Frame<Self::Control>>;
 

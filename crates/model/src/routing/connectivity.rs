@@ -61,6 +61,12 @@ impl Connectivity {
         self.starts.len().saturating_sub(1)
     }
 
+    /// The node that has an address.
+    #[must_use]
+    pub fn owner(&self, address: Address) -> NodeId {
+        self.owners.of(address)
+    }
+
     /// The addresses of a node's neighbours, sorted by node. Empty for a node that does not exist.
     #[must_use]
     pub fn neighbours(&self, node: NodeId) -> &[Address] {

@@ -10,6 +10,7 @@ pub mod aodv;
 pub mod connectivity;
 pub mod dsdv;
 pub mod oracle;
+pub mod source_routes;
 pub mod static_routes;
 
 use std::sync::Arc;
@@ -42,8 +43,24 @@ pub trait Routing {
     /// it.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 
+    /// A packet with options arrived from neighbour `from`, for this node or for another one. Its TTL is as it was
+    /// sent. The protocol says what becomes of the packet; if it takes it, it owns it.
+    fn on_options(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) -> AfterOptions {
+        AfterOptions::Unknown
+    }
+
     /// A packet of any kind arrived from neighbour `from`. Protocols that extend the lifetime of used routes need this.
     fn on_heard(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) {}
+
+    /// Whether the protocol wants the packets in frames that the node's radios decode and that are for other nodes
+    /// (promiscuous mode). It is asked once, before `start`.
+    fn overhears(&self) -> bool {
+        false
+    }
+
+    /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
+    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called ([`Self::overhears`]).
+    fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
 
     /// Reads the data that a packet which arrives soon will need, so that they are in the processor's cache. The value
     /// has no meaning.
@@ -78,6 +95,20 @@ pub trait Routing {
 
     /// The true connectivity from now on. All nodes may share one object.
     fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
+}
+
+/// What becomes of a packet with options (RFC 4728).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterOptions {
+    /// The packet is at its destination. IP removes the options and passes up what is behind them, if anything.
+    Deliver,
+    /// IP forwards the packet to this neighbour, if its time to live has not run out.
+    Forward(Address),
+    /// The protocol owns the packet: it keeps it, has sent it on, or has ended it.
+    Taken,
+    /// The protocol does not know the options. IP forwards the packet as one without options, and drops it at its
+    /// destination.
+    Unknown,
 }
 
 /// Makes the registry, the enum of protocols, and the forwarding of [`Routing`] to each.
@@ -125,9 +156,18 @@ macro_rules! protocols {
             fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
             }
+            fn on_options(&mut self, packet: PacketId, from: Address, cx: &mut Context) -> AfterOptions {
+                match self { $(Self::$variant(it) => it.on_options(packet, from, cx),)+ }
+            }
             #[inline]
             fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
+            }
+            fn overhears(&self) -> bool {
+                match self { $(Self::$variant(it) => it.overhears(),)+ }
+            }
+            fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
             }
             #[inline]
             fn prefetch(&self, packet: &Packet) -> u32 {
@@ -170,6 +210,8 @@ protocols! {
     "oracle" => oracle::Oracle,
         "Shortest paths over the true connectivity without routing packets: the best possible routing";
     "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561, or as in ns-2)";
+    "source_routes" => source_routes::SourceRoutes,
+        "Paths known without messages, which the source writes into each packet (the Source Route option, RFC 4728)";
     "dsdv" => dsdv::Dsdv,
         "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994, or as in ns-2)";
 }

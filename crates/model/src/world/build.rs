@@ -11,6 +11,7 @@ use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId};
+use crate::agent;
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners};
 use crate::ip::{Table, Way};
@@ -171,6 +172,15 @@ impl<P: Probe> World<P> {
                 search: spec.medium.search,
             };
             channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
+        }
+        for interface in &interfaces {
+            let node = &nodes[interface.node.index()];
+            if let Attachment::Radio { channel, station, .. } = &interface.attachment
+                && (node.routing.overhears() || node.agents.iter().any(agent::Model::overhears))
+            {
+                let channel: &mut AnyChannel = &mut channels[channel.index()];
+                channel.listen(*station as usize);
+            }
         }
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {

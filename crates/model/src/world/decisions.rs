@@ -106,7 +106,7 @@ impl<P: Probe> World<P> {
                 let packet = &self.cx.packets[packet];
                 packet.flow.index() == flow
                     && packet.kind() == kind
-                    && matches!(&packet.body, Body::Tcp(header) if arrived || header.seq == judged.seq)
+                    && matches!(packet.carried(), Body::Tcp(header) if arrived || header.seq == judged.seq)
             });
             if waits {
                 let broken = self.cx.losses.last_break(flow, NodeId(number as u32), self.cx.now);

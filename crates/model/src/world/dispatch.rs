@@ -19,7 +19,7 @@ use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
-use crate::routing::{Connectivity, Routing};
+use crate::routing::{AfterOptions, Connectivity, Routing};
 
 impl<P: Probe> World<P> {
     /// Starts all protocols and traffic at time zero.
@@ -135,6 +135,9 @@ impl<P: Probe> World<P> {
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::Arrived { interface, packet, from } => self.arrived(interface, packet, from),
                 Action::Receive { interface, packet, from } => self.receive(interface, packet, from),
+                Action::Overheard { interface, packet, from, to } => {
+                    self.overheard(interface, packet, from.into(), to.into());
+                }
                 Action::LinkFailed { interface, packet, to, reason } => {
                     self.cx.link_failure = reason;
                     self.on_link_failed(interface, packet, to.into());
@@ -401,21 +404,18 @@ impl<P: Probe> World<P> {
         let Context { packets, owners, .. } = &mut self.cx;
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
+        self.pass(node, packet, from, arrival);
+        self.arm_routing(n);
+    }
+
+    /// Passes a packet on as IP says.
+    fn pass(&mut self, node: NodeId, packet: PacketId, from: Address, arrival: Arrival) {
+        let n = node.index();
         match arrival {
-            Arrival::Local if self.leaves_tunnel(node, packet) => {
-                // The inner packet is for this node, or it is forwarded.
-                let Context { packets, owners, .. } = &mut self.cx;
-                match ip::arrive_inner(&mut packets[packet], |address| owners.of(address) == node) {
-                    Arrival::Forward => {
-                        self.nodes[n].forwarded += 1;
-                        self.route(node, packet);
-                    }
-                    Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
-                    _ => self.deliver(node, packet),
-                }
-            }
+            Arrival::Local if self.leaves_tunnel(node, packet) => self.pass_inner(node, packet, from),
             Arrival::Local => self.deliver(node, packet),
             Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
+            Arrival::Options => self.on_options(node, packet, from),
             Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
                 Some(agent) => {
                     agent.on_message(packet, from, &mut self.cx);
@@ -429,7 +429,60 @@ impl<P: Probe> World<P> {
             }
             Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
         }
+    }
+
+    /// Passes on what came out of a tunnel, or was behind options: it is for this node, or it is forwarded.
+    fn pass_inner(&mut self, node: NodeId, packet: PacketId, from: Address) {
+        let Context { packets, owners, .. } = &mut self.cx;
+        let arrival = ip::arrive_again(&mut packets[packet], |address| owners.of(address) == node);
+        self.pass(node, packet, from, arrival);
+    }
+
+    /// A packet with options arrived. The routing protocol says what becomes of it.
+    fn on_options(&mut self, node: NodeId, packet: PacketId, from: Address) {
+        let n = node.index();
+        let answer = self.nodes[n].routing.on_options(packet, from, &mut self.cx);
+        let it = match answer {
+            AfterOptions::Taken => return,
+            _ => &mut self.cx.packets[packet],
+        };
+        match answer {
+            AfterOptions::Deliver => {
+                it.strip_options();
+                if matches!(it.body, Body::Empty) {
+                    self.cx.deliver(packet);
+                } else {
+                    self.pass_inner(node, packet, from);
+                }
+            }
+            AfterOptions::Unknown if it.destination.is_broadcast() || self.cx.owners.of(it.destination) == node => {
+                self.cx.drop_packet(node, packet, DropReason::NoListener);
+            }
+            _ if ip::forward(it) == Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
+            AfterOptions::Forward(next_hop) => {
+                self.nodes[n].forwarded += 1;
+                self.cx.act(Action::Send { node, packet, next_hop });
+            }
+            AfterOptions::Unknown | AfterOptions::Taken => {
+                self.nodes[n].forwarded += 1;
+                self.route(node, packet);
+            }
+        }
+    }
+
+    /// The MAC of an interface passed up a packet for another node. Those read it that asked for such packets.
+    fn overheard(&mut self, interface: InterfaceId, packet: PacketId, from: Address, to: Address) {
+        let n = self.interfaces[interface.index()].node.index();
+        let node = &mut self.nodes[n];
+        if node.routing.overhears() {
+            node.routing.on_overheard(packet, from, to, &mut self.cx);
+        }
+        for agent in node.agents.iter_mut().filter(|agent| agent.overhears()) {
+            agent.on_overheard(packet, from, to, &mut self.cx);
+        }
+        self.cx.hand_over(packet);
         self.arm_routing(n);
+        self.arm_agents(n);
     }
 
     /// Takes a packet out of a tunnel that ends at a node. Returns whether it came through one.

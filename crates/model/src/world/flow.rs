@@ -217,7 +217,10 @@ impl<P: Probe> World<P> {
     /// A packet has reached the node it was for.
     pub(super) fn deliver(&mut self, node: NodeId, packet: PacketId) {
         let flow = self.cx.packets[packet].flow.index();
-        let it = self.flows.get(flow).filter(|_| !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)));
+        let it = self
+            .flows
+            .get(flow)
+            .filter(|_| !matches!(self.cx.packets[packet].body, Body::Tunnelled(_) | Body::Extended(_) | Body::Empty));
         let Some(it) = it else {
             self.cx.drop_packet(node, packet, DropReason::NoListener);
             return;
@@ -233,7 +236,9 @@ impl<P: Probe> World<P> {
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
-            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::Tunnelled(_) => {}
+            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) => {}
+            // These end before.
+            Body::Tunnelled(_) | Body::Extended(_) | Body::Empty => {}
         }
     }
 

@@ -31,7 +31,7 @@ use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::encapsulate;
 use hopyard_wire::pcapng::{Direction, LinkType, Record, Writer};
 
-use samples::{Sample, connection, others, routing};
+use samples::{Sample, connection, options, others, routing};
 use tshark::{WARNING, assert_fields, assert_sound, capture_file, fields, objections, tshark};
 
 fn create(file: &Path) -> Writer<BufWriter<File>> {
@@ -92,6 +92,22 @@ fn packets_on_wires() {
         assert!(good(&status[0]) && (is_error || transports == 1), "{status:?}");
         assert!(is_error || status[1..].iter().all(|text| text.is_empty() || good(text)), "{status:?}");
     }
+}
+
+#[test]
+fn packets_with_options() {
+    let file = capture_file("options");
+    let samples = options();
+    let mut writer = create(&file);
+    let wire = writer.add_interface("wire 0", LinkType::RAW).expect("room");
+    for (time, sample) in (0..).zip(&samples) {
+        let (_, bytes) = bytes_of(&sample.packet);
+        assert_eq!(bytes.len(), sample.packet.size as usize, "{:?}", sample.packet);
+        writer.packet(wire, time * 1_000_000, &bytes, &[]).expect("room");
+    }
+    writer.finish().expect("room");
+    assert_sound(&file);
+    assert_fields(&file, samples.iter().map(|it| it.expected));
 }
 
 #[test]

@@ -97,6 +97,7 @@ fn kind(it: &Packet) -> &'static str {
         Body::Routing(message) | Body::Control { message, .. } => message.kind(),
         Body::Icmp(_) => "error",
         Body::Tunnelled(_) => "tunnel",
+        Body::Extended(_) | Body::Empty => "options",
     }
 }
 

@@ -3,7 +3,8 @@
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::Address;
 use hopyard_model::packet::{
-    ArpMessage, Body, FlowId, Packet, RoutingMessage, SackBlocks, TcpFlags, TcpHeader, UNREACHABLE, UdpHeader,
+    ArpMessage, Body, DsrOption, FlowId, IP_HEADER, Packet, RouteError, RoutingMessage, SackBlocks, SourceRoute,
+    TcpFlags, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use hopyard_model::params::{Params as _, RFC};
 use hopyard_model::routing::{aodv, dsdv};
@@ -263,5 +264,77 @@ pub fn routing() -> Vec<Sample> {
                 ("data.data", "0a00000100000002000000000a00000200000002000100000a0000030000000200020000"),
             ],
         )),
+    ]
+}
+
+fn with(mut it: Sample, options: Vec<DsrOption>) -> Sample {
+    it.packet.change_options(|all| all.extend(options));
+    it
+}
+
+/// Packets with options of DSR: a datagram on a source route, and packets of options alone.
+pub fn options() -> Vec<Sample> {
+    let [a, b, c] = [1, 2, 3].map(Address);
+    let mut route = SourceRoute::new(vec![b, c]).expect("it fits");
+    route.visit();
+    route.salvage = 2;
+    let datagram = Body::Udp(UdpHeader { sequence: 1, len: 100 });
+    let alone = |expected| sample(IP_HEADER, Body::Empty, expected);
+    vec![
+        with(
+            sample(
+                128,
+                datagram,
+                &[
+                    ("ip.len", "148"),
+                    ("ip.proto", "48"),
+                    ("dsr.nexthdr", "0x11"),
+                    ("dsr.len", "16"),
+                    ("dsr.option.type", "96,160"),
+                    ("dsr.option.srcrt.salvage", "0x02"),
+                    ("dsr.option.srcrt.segsleft", "1"),
+                    ("dsr.option.ackreq.id", "0x0009"),
+                    ("udp.length", "108"),
+                ],
+            ),
+            vec![DsrOption::SourceRoute(route), DsrOption::AckRequest { identification: 9 }],
+        ),
+        with(
+            broadcast(alone(&[
+                ("ip.len", "40"),
+                ("dsr.nexthdr", "0x3b"),
+                ("dsr.option.type", "1"),
+                ("dsr.option.rreq.id", "0x0007"),
+                ("dsr.option.rreq.targetaddress", "10.0.0.4"),
+                ("dsr.option.rreq.address", "10.0.0.2,10.0.0.3"),
+            ])),
+            vec![DsrOption::RouteRequest { identification: 7, target: c, addresses: vec![a, b] }],
+        ),
+        with(
+            alone(&[
+                ("ip.len", "35"),
+                ("dsr.option.type", "2"),
+                ("dsr.option.rrep.lasthopex", "1"),
+                ("dsr.option.rrep.address", "10.0.0.2,10.0.0.4"),
+            ]),
+            vec![DsrOption::RouteReply { last_hop_external: true, addresses: vec![a, c] }],
+        ),
+        with(
+            alone(&[
+                ("ip.len", "52"),
+                ("dsr.option.type", "3,32"),
+                ("dsr.option.err.type", "1"),
+                ("dsr.option.err.salvage", "0x01"),
+                ("dsr.option.err.src", "10.0.0.3"),
+                ("dsr.option.err.dest", "10.0.0.2"),
+                ("dsr.option.err.unreachablenode", "10.0.0.4"),
+                ("dsr.option.ack.id", "0x0009"),
+                ("dsr.option.ack.source", "10.0.0.3"),
+            ]),
+            vec![
+                DsrOption::RouteError { error: RouteError::NodeUnreachable(c), salvage: 1, source: b, destination: a },
+                DsrOption::Ack { identification: 9, source: b, destination: a },
+            ],
+        ),
     ]
 }

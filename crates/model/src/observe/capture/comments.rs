@@ -51,18 +51,19 @@ const fn name_of(state: &SenderState) -> &'static str {
 /// Why and where a packet was dropped, and what it was.
 pub fn of_drop(node: NodeId, packet: &Packet, reason: DropReason) -> String {
     let text = format!("dropped: {} at node {node}", reason.name());
-    described(text, packet)
+    described(text, packet, &packet.body)
 }
 
 /// A text with what a packet is behind it.
-fn described(mut text: String, packet: &Packet) -> String {
-    let _ = match &packet.body {
+fn described(mut text: String, packet: &Packet, body: &Body) -> String {
+    let _ = match body {
         Body::Tcp(header) => {
             let (seq, len, ack) = (header.seq, header.len, header.ack);
             write!(text, ", flow {} seq {seq} len {len} ack {ack}", packet.flow.0)
         }
         Body::Routing(message) | Body::Control { message, .. } => write!(text, ", {}", message.kind()),
-        Body::Tunnelled(inner) => return described(text + ", in a tunnel", inner),
+        Body::Tunnelled(inner) => return described(text + ", in a tunnel", inner, &inner.body),
+        Body::Extended(it) => return described(text + ", with options", packet, it.body()),
         _ if packet.flow != FlowId::NONE => write!(text, ", flow {}", packet.flow.0),
         _ => Ok(()),
     };

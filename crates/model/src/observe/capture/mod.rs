@@ -28,7 +28,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::{self, Protocol};
-use hopyard_wire::{HardwareAddress, WireError, arp, icmp, tcp, udp};
+use hopyard_wire::{HardwareAddress, WireError, arp, dsr, icmp, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
 pub use hopyard_wire::pcapng::CaptureError;
@@ -36,7 +36,9 @@ pub use options::{Kind, Options};
 pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
-use crate::packet::{ArpMessage, Body, Carrier, FlowId, Packet, Place, Quote, TcpHeader, UdpHeader};
+use crate::packet::{
+    ArpMessage, Body, Carrier, DsrOption, FlowId, Packet, Place, Quote, RouteError, TcpHeader, UdpHeader,
+};
 use crate::transport::tcp as tcp_model;
 
 /// By which names the interfaces and flows are known in a capture.
@@ -109,46 +111,63 @@ pub const fn port_of(flow: FlowId) -> u16 {
 /// If the packet is too long for its format.
 pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<EtherType, WireError> {
     let (source, destination) = (names.ip(packet.source), names.ip(packet.destination));
+    if let Body::Arp(message) = &packet.body {
+        names.arp(packet, *message).emit(out);
+        return Ok(EtherType::ARP);
+    }
     let mut body = Vec::new();
-    let protocol = match &packet.body {
-        Body::Arp(message) => {
-            names.arp(packet, *message).emit(out);
-            return Ok(EtherType::ARP);
-        }
+    let protocol = carried(&packet.body, packet, names, &mut body)?;
+    if protocol == Protocol::IP_IN_IP {
+        ipv4::encapsulate(&body, source, destination, packet.ttl, out)?;
+    } else {
+        ip(protocol, source, destination, packet.ttl).emit(&body, out)?;
+    }
+    Ok(EtherType::IPV4)
+}
+
+/// Appends what IP carries in a packet, and returns its protocol.
+fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<Protocol, WireError> {
+    let (source, destination) = (names.ip(packet.source), names.ip(packet.destination));
+    match body {
         Body::Tcp(header) => {
             let payload = vec![0; header.len as usize];
-            segment(header, &(names.flow)(packet.flow)).emit(&payload, source, destination, &mut body)?;
-            Protocol::TCP
+            segment(header, &(names.flow)(packet.flow)).emit(&payload, source, destination, out)?;
+            Ok(Protocol::TCP)
         }
         Body::Udp(header) => {
             let port = (names.flow)(packet.flow).port;
-            datagram(port, &numbered(header), source, destination, &mut body)?
+            datagram(port, &numbered(header), source, destination, out)
         }
         Body::Routing(message) | Body::Control { message, .. } => {
             let mut bytes = Vec::new();
             let place = Place { source: packet.source, address: &|node| names.ip(node) };
             match message.encode(&place, &mut bytes)? {
-                Carrier::Udp(port) => datagram(port, &bytes, source, destination, &mut body)?,
+                Carrier::Udp(port) => datagram(port, &bytes, source, destination, out),
                 Carrier::Ip(number) => {
-                    body = bytes;
-                    Protocol(number)
+                    out.extend_from_slice(&bytes);
+                    Ok(Protocol(number))
                 }
             }
         }
         Body::Tunnelled(inner) => {
-            let mut bytes = Vec::new();
-            self::packet(inner, names, &mut bytes)?;
-            ipv4::encapsulate(&bytes, source, destination, packet.ttl, out)?;
-            return Ok(EtherType::IPV4);
+            self::packet(inner, names, out)?;
+            Ok(Protocol::IP_IN_IP)
         }
         Body::Icmp(quote) => {
             let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
-            message.emit(&names.quoted(quote)?, &mut body);
-            Protocol::ICMP
+            message.emit(&names.quoted(quote)?, out);
+            Ok(Protocol::ICMP)
         }
-    };
-    ip(protocol, source, destination, packet.ttl).emit(&body, out)?;
-    Ok(EtherType::IPV4)
+        Body::Extended(it) => {
+            let mut payload = Vec::new();
+            let next = carried(it.body(), packet, names, &mut payload)?;
+            let options = packet.options().iter().map(|option| names.option(option)).collect();
+            dsr::Header { next, options }.emit(&payload, out)?;
+            Ok(Protocol::DSR)
+        }
+        // Messages of address resolution are not in IP.
+        Body::Arp(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
+    }
 }
 
 /// A comment for a packet or frame that has more or fewer bytes in a capture than the simulator counts for it, if so.
@@ -225,6 +244,43 @@ impl Names<'_> {
             sender: self.ip(packet.source),
             target_hardware,
             target: self.ip(target),
+        }
+    }
+
+    /// An option of DSR with the addresses that the user knows.
+    fn option(&self, option: &DsrOption) -> dsr::DsrOption {
+        let all = |addresses: &[Address]| addresses.iter().map(|&address| self.ip(address)).collect();
+        match option {
+            DsrOption::RouteRequest { identification, target, addresses } => dsr::DsrOption::RouteRequest {
+                identification: *identification,
+                target: self.ip(*target),
+                addresses: all(addresses),
+            },
+            DsrOption::RouteReply { last_hop_external, addresses } => {
+                dsr::DsrOption::RouteReply { last_hop_external: *last_hop_external, addresses: all(addresses) }
+            }
+            DsrOption::RouteError { error, salvage, source, destination } => dsr::DsrOption::RouteError {
+                error: match *error {
+                    RouteError::NodeUnreachable(address) => dsr::RouteError::NodeUnreachable(self.ip(address)),
+                    RouteError::OptionNotSupported(kind) => dsr::RouteError::OptionNotSupported(kind),
+                },
+                salvage: *salvage,
+                source: self.ip(*source),
+                destination: self.ip(*destination),
+            },
+            DsrOption::AckRequest { identification } => dsr::DsrOption::AckRequest { identification: *identification },
+            DsrOption::Ack { identification, source, destination } => dsr::DsrOption::Ack {
+                identification: *identification,
+                source: self.ip(*source),
+                destination: self.ip(*destination),
+            },
+            DsrOption::SourceRoute(route) => dsr::DsrOption::SourceRoute {
+                first_hop_external: route.first_hop_external,
+                last_hop_external: route.last_hop_external,
+                salvage: route.salvage,
+                segments_left: route.segments_left(),
+                addresses: all(route.addresses()),
+            },
         }
     }
 

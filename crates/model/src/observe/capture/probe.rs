@@ -388,11 +388,16 @@ impl<W: io::Write> Probe for Capture<W> {
     }
 }
 
-/// The TCP header of a packet, also of one in a tunnel, and the bytes of the IP headers in front of it.
+/// The TCP header of a packet, also of one in a tunnel or behind options, and the bytes of the headers in front of it.
 fn segment(packet: &Packet) -> Option<(&TcpHeader, usize)> {
-    match &packet.body {
-        Body::Tcp(header) => Some((header, IP_HEADER as usize)),
-        Body::Tunnelled(inner) => segment(inner).map(|(header, bytes)| (header, bytes + IP_HEADER as usize)),
+    behind(&packet.body).map(|(header, bytes)| (header, bytes + IP_HEADER as usize))
+}
+
+fn behind(body: &Body) -> Option<(&TcpHeader, usize)> {
+    match body {
+        Body::Tcp(header) => Some((header, 0)),
+        Body::Tunnelled(inner) => segment(inner),
+        Body::Extended(it) => behind(it.body()).map(|(header, bytes)| (header, bytes + it.header_bytes() as usize)),
         _ => None,
     }
 }

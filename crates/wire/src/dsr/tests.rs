@@ -1,0 +1,132 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{address, bytes, hex};
+
+/// The formats of §6.1 to §6.8, written out by hand.
+#[test]
+fn the_layout_of_the_options() {
+    let [a, b, c] = [[10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]].map(Ipv4Addr::from);
+    let cases = [
+        (
+            DsrOption::RouteRequest { identification: 0x0102, target: c, addresses: vec![a, b] },
+            "01 0e 0102 0a000003 0a000001 0a000002",
+        ),
+        (
+            DsrOption::RouteReply { last_hop_external: true, addresses: vec![a, b, c] },
+            "02 0d 80 0a000001 0a000002 0a000003",
+        ),
+        (
+            DsrOption::RouteError { error: RouteError::NodeUnreachable(c), salvage: 3, source: b, destination: a },
+            "03 0e 01 03 0a000002 0a000001 0a000003",
+        ),
+        (
+            DsrOption::RouteError { error: RouteError::OptionNotSupported(160), salvage: 0, source: b, destination: a },
+            "03 0b 03 00 0a000002 0a000001 a0",
+        ),
+        (DsrOption::AckRequest { identification: 7 }, "a0 02 0007"),
+        (DsrOption::Ack { identification: 7, source: b, destination: a }, "20 0a 0007 0a000002 0a000001"),
+        (
+            DsrOption::SourceRoute {
+                first_hop_external: false,
+                last_hop_external: true,
+                salvage: 15,
+                segments_left: 1,
+                addresses: vec![a, b],
+            },
+            "60 0a 43c1 0a000001 0a000002",
+        ),
+    ];
+    for (option, text) in cases {
+        let mut emitted = Vec::new();
+        let header = Header { next: Protocol::UDP, options: vec![option.clone()] };
+        header.emit(b"payload", &mut emitted).expect("it has an encoding");
+        let expected = hex(text);
+        assert_eq!(emitted[4..4 + expected.len()], expected, "{option:?}");
+        assert_eq!(emitted[..4], [17, 0, 0, expected.len() as u8]);
+        assert_eq!((option.len(), header.len()), (expected.len(), 4 + expected.len()));
+        assert_eq!(Header::parse(&emitted), Ok((header, &b"payload"[..])));
+    }
+}
+
+#[test]
+fn padding_is_passed_over() {
+    let bytes = hex("3b 00 000a  e0 a0020007 e0 00020000 2a");
+    let (header, rest) = Header::parse(&bytes).expect("sound");
+    assert_eq!(header.next, Protocol::NO_NEXT_HEADER);
+    assert_eq!((header.options, rest), (vec![DsrOption::AckRequest { identification: 7 }], &[0x2a][..]));
+}
+
+#[test]
+fn wrong_headers_are_refused() {
+    for (bytes, words) in [
+        ("11 80 0000", "flow state"),
+        ("11 00 0002 05 00", "type 1, 2, 3, 32, 96 or 160, found 5"),
+        ("11 00 0005 a003000700", "no bytes after"),
+        ("11 00 0004 60020001", "segments left"),
+        ("11 00 0008 6006 0000 0a0000", "expected 12 bytes"),
+        ("11 00 0010 030e 02 00 0a000002 0a000001 0a000003", "type 1 or 3, found 2"),
+    ] {
+        let error = Header::parse(&hex(bytes)).expect_err("it is wrong").to_string();
+        assert!(error.contains(words), "{bytes}: {error}");
+    }
+    let long = DsrOption::RouteRequest { identification: 0, target: Ipv4Addr::LOCALHOST, addresses: vec![] };
+    let long = match long {
+        DsrOption::RouteRequest { identification, target, .. } => {
+            DsrOption::RouteRequest { identification, target, addresses: vec![target; 63] }
+        }
+        other => other,
+    };
+    let header = Header { next: Protocol::UDP, options: vec![long] };
+    let error = header.emit(&[], &mut Vec::new()).expect_err("258 bytes").to_string();
+    assert!(error.contains("at most 257 bytes of an option, found 260"), "{error}");
+}
+
+fn option() -> impl Strategy<Value = DsrOption> {
+    let addresses = || prop::collection::vec(address(), 0..20);
+    prop_oneof![
+        (any::<u16>(), address(), addresses()).prop_map(|(identification, target, addresses)| {
+            DsrOption::RouteRequest { identification, target, addresses }
+        }),
+        (any::<bool>(), addresses())
+            .prop_map(|(last_hop_external, addresses)| DsrOption::RouteReply { last_hop_external, addresses }),
+        (any::<Option<u8>>(), 0..16_u8, address(), address(), address()).prop_map(
+            |(kind, salvage, source, destination, node)| {
+                let error = kind.map_or(RouteError::NodeUnreachable(node), RouteError::OptionNotSupported);
+                DsrOption::RouteError { error, salvage, source, destination }
+            }
+        ),
+        any::<u16>().prop_map(|identification| DsrOption::AckRequest { identification }),
+        (any::<u16>(), address(), address()).prop_map(|(identification, source, destination)| DsrOption::Ack {
+            identification,
+            source,
+            destination
+        }),
+        (any::<[bool; 2]>(), 0..16_u8, any::<prop::sample::Index>(), addresses()).prop_map(
+            |([first_hop_external, last_hop_external], salvage, left, addresses)| {
+                let segments_left = left.index(addresses.len() + 1) as u8;
+                DsrOption::SourceRoute { first_hop_external, last_hop_external, salvage, segments_left, addresses }
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_emitted_is_parsed(
+        next in any::<u8>(),
+        options in prop::collection::vec(option(), 0..5),
+        rest in bytes(50),
+    ) {
+        let header = Header { next: Protocol(next), options };
+        let mut bytes = Vec::new();
+        header.emit(&rest, &mut bytes).expect("it has an encoding");
+        prop_assert_eq!(bytes.len(), header.len() + rest.len());
+        prop_assert_eq!(Header::parse(&bytes), Ok((header, &rest[..])));
+    }
+
+    #[test]
+    fn no_bytes_upset_the_parser(bytes in bytes(100)) {
+        let _ = Header::parse(&bytes);
+    }
+}
