@@ -98,8 +98,8 @@ macro_rules! procedures {
             fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
             }
-            fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
+            fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_taken_back(packet, cx),)+ }
             }
             fn on_timer(&mut self, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_timer(cx),)+ }

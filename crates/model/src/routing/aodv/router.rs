@@ -9,7 +9,6 @@ use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Body, Packet, PacketId};
-use crate::routing::Routing;
 
 /// A set of procedures over the common state: what a node does with packets, messages, broken links and time.
 pub trait Procedures: Sized {
@@ -116,14 +115,15 @@ impl<P: Procedures> Router<P> {
     }
 }
 
-impl<P: Procedures> Routing for Router<P> {
-    fn start(&mut self, cx: &mut Context) {
+/// What a routing protocol is asked for.
+impl<P: Procedures> Router<P> {
+    pub fn start(&mut self, cx: &mut Context) {
         self.0.start(cx);
         self.find_deadline();
     }
 
     #[inline]
-    fn route(&mut self, packet: PacketId, cx: &mut Context) {
+    pub fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let state = self.0.state();
         let it = &mut cx.packets[packet];
         let is_own = it.source == state.address;
@@ -146,7 +146,7 @@ impl<P: Procedures> Routing for Router<P> {
         self.find_deadline();
     }
 
-    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
+    pub fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         let Body::Routing(message) = &cx.packets[packet].body else {
             cx.drop_packet(self.0.state().node, packet, DropReason::NoListener);
             return;
@@ -166,14 +166,14 @@ impl<P: Procedures> Routing for Router<P> {
     }
 
     #[inline]
-    fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
+    pub fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
         if self.0.on_heard(packet, from, cx) {
             self.find_deadline();
         }
     }
 
     #[inline]
-    fn prefetch(&self, packet: &Packet) -> u32 {
+    pub fn prefetch(&self, packet: &Packet) -> u32 {
         let state = self.0.state();
         match &packet.body {
             Body::Routing(message) => match message.get::<AodvMessage>() {
@@ -184,7 +184,7 @@ impl<P: Procedures> Routing for Router<P> {
         }
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    pub fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let state = self.0.state_mut();
         if state.params.by_link_layer() {
             self.0.on_link_failure(packet, next_hop, cx);
@@ -195,28 +195,28 @@ impl<P: Procedures> Routing for Router<P> {
         self.find_deadline();
     }
 
-    fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
+    pub fn on_taken_back(&mut self, packet: PacketId, cx: &mut Context) {
         self.0.on_taken_back(packet, cx);
         self.find_deadline();
     }
 
-    fn on_timer(&mut self, cx: &mut Context) {
+    pub fn on_timer(&mut self, cx: &mut Context) {
         self.0.on_timer(cx);
         self.find_deadline();
     }
 
     #[inline]
-    fn deadline(&self) -> Time {
+    pub fn deadline(&self) -> Time {
         let state = self.0.state();
         debug_assert_eq!(state.deadline, self.0.next_deadline(), "found anew after whatever changed it");
         state.deadline
     }
 
-    fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
+    pub fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.0.state().table.up(destination).map(|route| (route.next_hop, route.hops))
     }
 
-    fn held(&self) -> Vec<PacketId> {
+    pub fn held(&self) -> Vec<PacketId> {
         self.0.state().buffer.iter().collect()
     }
 }
