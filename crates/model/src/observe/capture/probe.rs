@@ -2,8 +2,8 @@
 //!
 //! Each place where something can be captured is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3
 //! tunnel to 5", "node 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins, one that
-//! it receives the time at which it ends; a packet has the time at which it enters or leaves the wire, or passes between
-//! IP and transport. Records are in the order of their times, and memory does not grow with their number.
+//! it receives the time at which it ends; a packet has the time at which it enters or leaves the wire, or passes
+//! between IP and transport. Records are in the order of their times, and memory does not grow with their number.
 //!
 //! Drops have an interface of their own, because Wireshark would take a dropped segment for a retransmission. Of a
 //! segment there, only the IP header and eight bytes are captured, as an ICMP error quotes them: the analysis of TCP
