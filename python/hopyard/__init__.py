@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
     from hopyard.stats import Estimate
+    from hopyard.stepping import Simulation, start
 
 __all__ = [
     "CaptureError",
@@ -29,10 +30,12 @@ __all__ = [
     "Results",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "SimulationError",
     "__version__",
     "load",
     "run",
+    "start",
 ]
 
 # Where the public names are: imported when first used, so that the command starts at once.
@@ -45,10 +48,12 @@ _HOMES = {
     "Results": "results",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "Simulation": "stepping",
     "SimulationError": "errors",
     "__version__": "_core",
     "load": "scenario",
     "run": "running",
+    "start": "stepping",
 }
 
 

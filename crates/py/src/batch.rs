@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
+use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -144,32 +144,46 @@ impl Batch {
 }
 
 /// Flows, nodes, drops, series, decisions.
-type Tables = (Table, Table, Table, Table, Table);
-type Defect = Box<dyn std::error::Error + Send + Sync>;
+pub type Tables = (Table, Table, Table, Table, Table);
+/// A table could not be made.
+pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
 /// Whether a flow's congestion control is written in Python.
-fn has_rules(spec: &Spec) -> bool {
+pub fn has_rules(spec: &Spec) -> bool {
     spec.flows.iter().any(|flow| match &flow.transport {
         Transport::Tcp { config, .. } => matches!(config.congestion, congestion::Config::External(_)),
         Transport::Udp => false,
     })
 }
 
+/// The tables of runs: the case, the number and the outcome of each.
+pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Result<Tables, Defect> {
+    let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
+    let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
+    let mut decisions = Rows::of::<DecisionRow>()?;
+    for (case, run, outcome) in runs {
+        flows.extend(case, run, &outcome.flows)?;
+        nodes.extend(case, run, &outcome.nodes)?;
+        drops.extend(case, run, &outcome.drops)?;
+        series.extend(case, run, &outcome.series)?;
+        decisions.extend(case, run, &outcome.decisions)?;
+    }
+    Ok((flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?, decisions.finish()?))
+}
+
+impl Run {
+    /// A run that has ended well in the calling thread.
+    pub const fn done(case: u32, run: u32, digest: String, seconds: f64) -> Self {
+        Self { case, run, digest: Some(digest), error: None, capture_error: None, wall_s: seconds, cpu_s: seconds }
+    }
+}
+
 impl Batch {
     fn gather(&self, ended: &[Ended]) -> Result<Tables, Defect> {
-        let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
-        let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
-        let mut decisions = Rows::of::<DecisionRow>()?;
-        for run in ended {
-            let Ok(outcome) = &run.outcome else { continue };
-            let (case, run) = self.plan[run.number];
-            flows.extend(case, run, &outcome.flows)?;
-            nodes.extend(case, run, &outcome.nodes)?;
-            drops.extend(case, run, &outcome.drops)?;
-            series.extend(case, run, &outcome.series)?;
-            decisions.extend(case, run, &outcome.decisions)?;
-        }
-        Ok((flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?, decisions.finish()?))
+        tables(ended.iter().filter_map(|ended| {
+            let (case, run) = self.plan[ended.number];
+            Some((case, run, &**ended.outcome.as_ref().ok()?))
+        }))
     }
 
     fn record(&self, ended: Ended) -> Run {

@@ -7,6 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 import_exception!(hopyard.errors, ScenarioError);
+import_exception!(hopyard.errors, SimulationError);
 
 /// A scenario's problems as `hopyard.ScenarioError`.
 pub fn scenario_error(py: Python<'_>, problems: &Problems) -> PyErr {

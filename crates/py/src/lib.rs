@@ -7,6 +7,7 @@ mod congestion;
 mod errors;
 mod pool;
 mod scenario;
+mod simulation;
 mod table;
 
 /// The Python module of Hopyard's core.
@@ -25,6 +26,8 @@ mod _core {
     use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
     #[pymodule_export]
     use crate::scenario::{Scenario, key_parts, parse_set};
+    #[pymodule_export]
+    use crate::simulation::{Simulation, parse_time};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -58,12 +58,24 @@ impl Rows {
     /// # Errors
     /// If two columns have the same name or the arrays do not match; this is a defect of Hopyard.
     pub fn finish(mut self) -> Result<Table, ArrowError> {
-        let rows = self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+        let rows = self.batch()?;
         let number = |name: &str| Arc::new(Field::new(name, DataType::UInt32, false));
         let fields: Vec<FieldRef> = [number("case"), number("run")].into_iter().chain(self.fields).collect();
         let numbers: [ArrayRef; 2] = [Arc::new(UInt32Array::from(self.case)), Arc::new(UInt32Array::from(self.run))];
         let arrays = numbers.into_iter().chain(rows.columns().iter().cloned()).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map(|batch| Table { batch })
+    }
+
+    /// The table of the rows' own columns.
+    ///
+    /// # Errors
+    /// If the arrays do not match; this is a defect of Hopyard.
+    pub fn alone(mut self) -> Result<Table, ArrowError> {
+        self.batch().map(|batch| Table { batch })
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))
     }
 }
 

@@ -177,6 +177,12 @@ impl Wired {
         self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
     }
 
+    /// How many packets wait to be sent in a direction.
+    #[must_use]
+    pub fn waiting(&self, direction: Direction, now: Time) -> usize {
+        self.directions[direction as usize].packets.iter().rev().take_while(|transit| transit.starts > now).count()
+    }
+
     /// Mean and maximum of a direction's queue from the start of the run to `now`.
     #[must_use]
     pub fn statistics(&self, direction: Direction, now: Time) -> LengthStatistics {

@@ -7,8 +7,10 @@ mod flow;
 mod network;
 mod probe;
 mod results;
+mod state;
 
 pub use flow::FlowMeter;
 pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
 pub use probe::{FrameView, Probe, Reception};
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};
+pub use state::{PositionRow, QueueRow, RouteRow, Totals};

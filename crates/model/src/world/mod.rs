@@ -12,6 +12,7 @@ mod dispatch;
 mod flow;
 mod report;
 mod spec;
+mod state;
 mod view;
 mod wired_routes;
 
@@ -233,7 +234,8 @@ impl<P: Probe> World<P> {
     }
 
     /// Carries out all events up to and including those at `until`. The time is `until` afterwards, or the end of the
-    /// run if that is earlier. The digest of a run does not depend on the steps in which it is made.
+    /// run if that is earlier. The digest of a run does not depend on the steps in which it is made. If the watch asks
+    /// to stop, the time is that of the last event, and a later call goes on from there.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> Advanced {
         if !self.started {
             self.started = true;
@@ -241,6 +243,7 @@ impl<P: Probe> World<P> {
             self.tell_drops();
         }
         self.horizon = until.min(self.end);
+        self.cancelled = false;
         let mut look = self.events + WATCH_EVERY;
         while let Some((time, next)) = self.queue.pop(self.horizon) {
             self.cx.now = time;
@@ -262,6 +265,12 @@ impl<P: Probe> World<P> {
         self.cx.now = self.cx.now.max(self.horizon);
         watch.simulated.store(self.cx.now.nanos(), Ordering::Relaxed);
         if self.horizon < self.end { Advanced::Reached } else { Advanced::Ended }
+    }
+
+    /// The time at which the run ends.
+    #[must_use]
+    pub const fn end(&self) -> Time {
+        self.end
     }
 
     /// The simulated time.
@@ -286,6 +295,12 @@ impl<P: Probe> World<P> {
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.cx.digest.value()
+    }
+
+    /// Why a user's congestion control failed, which ended the run.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&RuleFailure> {
+        self.failure.as_ref()
     }
 
     /// Ends the run at the time that it has reached, and returns the results and the probe.

@@ -1,4 +1,4 @@
-//! The tables of a run that has ended.
+//! The tables of a run, at its end and before.
 
 use hopyard_engine::Time;
 
@@ -21,6 +21,36 @@ struct Left {
 
 impl<P: Probe> World<P> {
     pub(super) fn report(mut self, cancelled: bool) -> (Outcome, P) {
+        let outcome = Outcome {
+            digest: self.cx.digest.value(),
+            events: self.events_so_far(),
+            frames: self.channels.iter().map(AnyChannel::frames).sum(),
+            receptions: self.edges() / 2,
+            packets: self.cx.ledger.originated,
+            simulated: self.cx.now.seconds(),
+            cancelled,
+            flows: self.flows(),
+            nodes: self.nodes(),
+            drops: self.drops(),
+            series: std::mem::take(&mut self.series),
+            decisions: std::mem::take(&mut self.decisions),
+        };
+        (outcome, self.probe)
+    }
+
+    /// Edges of transmissions at radios.
+    fn edges(&self) -> u64 {
+        self.channels.iter().map(AnyChannel::edges).sum()
+    }
+
+    /// The number of events so far, as [`Outcome::events`] counts them.
+    pub(super) fn events_so_far(&self) -> u64 {
+        self.events - self.queued_edges + self.edges()
+    }
+
+    /// A row for each flow, as of now.
+    #[must_use]
+    pub fn flows(&self) -> Vec<FlowRow> {
         let mut left = vec![Left::default(); self.flows.len()];
         let mut count = |packet: &Packet, field: fn(&mut Left) -> &mut u64| {
             if packet.kind() == PacketKind::Data
@@ -35,22 +65,13 @@ impl<P: Probe> World<P> {
         for (packet, _) in self.links().flat_map(|link| link.queue().iter()) {
             count(&self.cx.packets[packet], |left| &mut left.queued);
         }
-        let edges: u64 = self.channels.iter().map(AnyChannel::edges).sum();
-        let outcome = Outcome {
-            digest: self.cx.digest.value(),
-            events: self.events - self.queued_edges + edges,
-            frames: self.channels.iter().map(AnyChannel::frames).sum(),
-            receptions: edges / 2,
-            packets: self.cx.ledger.originated,
-            simulated: self.cx.now.seconds(),
-            cancelled,
-            flows: (0..self.flows.len()).map(|flow| self.flow_row(flow, left[flow])).collect(),
-            nodes: (0..self.nodes.len()).map(|node| self.node_row(node)).collect(),
-            drops: self.drop_rows(),
-            series: std::mem::take(&mut self.series),
-            decisions: std::mem::take(&mut self.decisions),
-        };
-        (outcome, self.probe)
+        left.into_iter().enumerate().map(|(flow, left)| self.flow_row(flow, left)).collect()
+    }
+
+    /// A row for each node, as of now.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeRow> {
+        (0..self.nodes.len()).map(|node| self.node_row(node)).collect()
     }
 
     fn flow_row(&self, number: usize, left: Left) -> FlowRow {
@@ -161,7 +182,9 @@ impl<P: Probe> World<P> {
         }
     }
 
-    fn drop_rows(&self) -> Vec<DropRow> {
+    /// A row for each node, kind of packet and reason with a drop so far.
+    #[must_use]
+    pub fn drops(&self) -> Vec<DropRow> {
         let mut rows = Vec::new();
         for node in 0..self.nodes.len() as u32 {
             for kind in PacketKind::ALL {

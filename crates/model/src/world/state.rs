@@ -1,0 +1,118 @@
+//! What can be seen of a world between two steps. Looking changes nothing.
+
+use super::{Attachment, World};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::channel::AnyChannel;
+use crate::ip::Way;
+use crate::observe::{DecisionRow, PositionRow, Probe, QueueRow, RouteRow, SeriesRow, Totals};
+use crate::packet::PacketKind;
+use crate::routing::Routing;
+
+impl<P: Probe> World<P> {
+    /// How many nodes there are.
+    #[must_use]
+    pub const fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Where the nodes with a radio are.
+    #[must_use]
+    pub fn positions(&self) -> Vec<PositionRow> {
+        let position = |node: u32| {
+            let at = self.interfaces_of(NodeId(node)).find_map(|it| match self.interfaces[it.index()].attachment {
+                Attachment::Radio { channel, station, .. } => {
+                    Some(self.channels[channel.index()].position(station as usize, self.cx.now))
+                }
+                _ => None,
+            })?;
+            Some(PositionRow { node, x_m: at.x, y_m: at.y, z_m: at.z })
+        };
+        (0..self.nodes.len() as u32).filter_map(position).collect()
+    }
+
+    /// The queues of all interfaces with a radio or a wire, in the order of nodes and of their interfaces.
+    #[must_use]
+    pub fn queues(&self) -> Vec<QueueRow> {
+        let now = self.cx.now;
+        let row = |interface: InterfaceId| {
+            let it = &self.interfaces[interface.index()];
+            let (attached, packets, statistics) = match &it.attachment {
+                Attachment::Radio { link, .. } => ("radio", link.queue().len(), link.queue().statistics(now)),
+                Attachment::Wire { wire, direction } => {
+                    let wire = &self.wires[*wire].wire;
+                    ("wire", wire.waiting(*direction, now), wire.statistics(*direction, now))
+                }
+                Attachment::Tunnel { .. } | Attachment::Nothing => return None,
+            };
+            Some(QueueRow {
+                node: it.node.0,
+                interface: self.cx.owners.name(interface.into()).to_string(),
+                attached,
+                packets: packets as u64,
+                mean: statistics.mean,
+                max: statistics.max as u64,
+            })
+        };
+        let nodes = (0..self.nodes.len() as u32).map(NodeId);
+        nodes.flat_map(|node| self.interfaces_of(node)).filter_map(row).collect()
+    }
+
+    /// The ways that a node has to the addresses of other nodes. A route that the routing protocol would first search
+    /// for, or compute, is no way yet.
+    #[must_use]
+    pub fn routes(&self, node: NodeId) -> Vec<RouteRow> {
+        let way = |to: InterfaceId| {
+            let destination = Address::from(to);
+            let (next_hop, hops) = match self.way(node, destination)? {
+                Way::Protocol => {
+                    let (next_hop, hops) = self.nodes[node.index()].routing.lookup(destination)?;
+                    (next_hop, Some(hops))
+                }
+                Way::Direct => (destination, None),
+                Way::Via(next_hop) => (next_hop, None),
+                Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
+                    Attachment::Tunnel { to } => (to, None),
+                    _ => return None,
+                },
+            };
+            Some(RouteRow {
+                destination: self.interfaces[to.index()].node.0,
+                address: self.cx.owners.name(destination).to_string(),
+                next_hop: self.cx.owners.of(next_hop).0,
+                next_address: self.cx.owners.name(next_hop).to_string(),
+                hops,
+            })
+        };
+        let all = (0..self.interfaces.len() as u32).map(InterfaceId);
+        all.filter(|it| self.interfaces[it.index()].node != node).filter_map(way).collect()
+    }
+
+    /// The samples of series that were taken so far.
+    #[must_use]
+    pub fn series(&self) -> &[SeriesRow] {
+        &self.series
+    }
+
+    /// The losses whose causes senders have judged so far.
+    #[must_use]
+    pub fn decisions(&self) -> &[DecisionRow] {
+        &self.decisions
+    }
+
+    /// Counters of packets.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let ledger = &self.cx.ledger;
+        let kinds = PacketKind::ALL.iter();
+        Totals {
+            events: self.events_so_far(),
+            frames: self.channels.iter().map(AnyChannel::frames).sum(),
+            originated: kinds.map(|&kind| (kind.name(), ledger.originated_by_kind[kind as usize])).collect(),
+            copied: ledger.copied,
+            delivered: ledger.delivered,
+            handed_over: ledger.handed_over,
+            dropped: ledger.dropped,
+            existing: self.cx.packets.len() as u64,
+        }
+    }
+}

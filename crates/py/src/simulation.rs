@@ -1,0 +1,238 @@
+//! A run that is made in steps.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::observe::{
+    DecisionRow, DropRow, FlowRow, NodeRow, PositionRow, QueueRow, RouteRow, SeriesRow, Totals,
+};
+use hopyard_model::world::{Advanced, Watch, World};
+use hopyard_scenario as core;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Run, Tables, has_rules, tables};
+use crate::errors::SimulationError;
+use crate::scenario::Scenario;
+use crate::table::{Rows, Table, defect};
+
+/// How often a step looks for signals, such as Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A run that goes on in steps, and whose network can be seen between them.
+#[pyclass(frozen, module = "hopyard._core")]
+pub struct Simulation {
+    state: Mutex<State>,
+    scenario: Arc<core::Scenario>,
+    run: u32,
+    /// Whether a congestion control is written in Python.
+    has_rules: bool,
+}
+
+/// The world, until the run is finished or failed; and the time that was spent on it.
+struct State {
+    world: Option<Box<World>>,
+    spent: Duration,
+}
+
+#[pymethods]
+impl Simulation {
+    /// Builds the network of a run, at time zero.
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario, run: u32) -> PyResult<Self> {
+        let scenario = scenario.inner();
+        let began = Instant::now();
+        let (world, has_rules) = py
+            .detach(|| {
+                let spec = scenario.spec(u64::from(run));
+                World::new(&spec).map(|world| (world, has_rules(&spec)))
+            })
+            .map_err(|error| SimulationError::new_err(error.to_string()))?;
+        let state = Mutex::new(State { world: Some(Box::new(world)), spent: began.elapsed() });
+        Ok(Self { state, scenario, run, has_rules })
+    }
+
+    /// Carries out all events up to and including a time, in nanoseconds, or to the end of the run. Returns whether
+    /// more follows. Other Python threads go on meanwhile. A signal stops it between two events.
+    fn advance(&self, py: Python<'_>, until: u64) -> PyResult<bool> {
+        let mut state = self.state()?;
+        let State { world, spent } = &mut *state;
+        let it = world.as_mut().ok_or_else(over)?;
+        let (began, watch, caller) = (Instant::now(), Watch::default(), thread::current());
+        let mut signal = Ok(());
+        let advanced = py.detach(|| {
+            thread::scope(|scope| {
+                let step = || {
+                    let mut advance = || it.advance(Time::from_nanos(until), &watch);
+                    // A thread that is registered with Python acquires the interpreter much faster.
+                    let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
+                    caller.unpark();
+                    advanced
+                };
+                let worker = scope.spawn(step);
+                while !worker.is_finished() {
+                    thread::park_timeout(LOOK);
+                    if !worker.is_finished() && signal.is_ok() {
+                        signal = Python::attach(|py| py.check_signals());
+                        if signal.is_err() {
+                            watch.cancel();
+                        }
+                    }
+                }
+                worker.join()
+            })
+        });
+        *spent += began.elapsed();
+        let Ok(advanced) = advanced else {
+            // The world may be in no order.
+            *world = None;
+            return Err(SimulationError::new_err(format!("run {} failed: an internal check did not hold", self.run)));
+        };
+        signal?;
+        let failure = world.as_ref().and_then(|world| world.failure()).map(ToString::to_string);
+        if let Some(failure) = failure {
+            *world = None;
+            return Err(SimulationError::new_err(format!("run {} failed: {failure}", self.run)));
+        }
+        Ok(advanced == Advanced::Reached)
+    }
+
+    /// Ends the run at the time that it has reached: what is known of it, and its tables.
+    fn finish(&self, py: Python<'_>) -> PyResult<(Run, Tables)> {
+        let mut state = self.state()?;
+        let world = state.world.take().ok_or_else(over)?;
+        let began = Instant::now();
+        let (outcome, ()) = py
+            .detach(|| world.finish())
+            .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
+        let spent = (state.spent + began.elapsed()).as_secs_f64();
+        let digest = format!("{:016x}", outcome.digest);
+        let made = tables([(0, self.run, &outcome)]).map_err(|error| defect(error))?;
+        Ok((Run::done(0, self.run, digest, spent), made))
+    }
+
+    /// Lets the network go.
+    fn close(&self) -> PyResult<()> {
+        self.state()?.world = None;
+        Ok(())
+    }
+
+    /// Whether the run can go on: it is neither finished nor closed, and has not failed.
+    #[getter]
+    fn is_open(&self) -> PyResult<bool> {
+        Ok(self.state()?.world.is_some())
+    }
+
+    /// The simulated time, in nanoseconds.
+    #[getter]
+    fn now(&self) -> PyResult<u64> {
+        self.look(|world| Ok(world.now().nanos()))
+    }
+
+    /// The simulated time at which the run ends, in nanoseconds.
+    #[getter]
+    fn end(&self) -> u64 {
+        self.scenario.duration().nanos()
+    }
+
+    /// The digest of all that has happened.
+    #[getter]
+    fn digest(&self) -> PyResult<String> {
+        self.look(|world| Ok(format!("{:016x}", world.digest())))
+    }
+
+    /// The rows of a table, as of now.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        self.look(|world| match name {
+            "flows" => rows::<FlowRow>(&world.flows()),
+            "nodes" => rows::<NodeRow>(&world.nodes()),
+            "drops" => rows::<DropRow>(&world.drops()),
+            "series" => rows::<SeriesRow>(world.series()),
+            "decisions" => rows::<DecisionRow>(world.decisions()),
+            "positions" => rows::<PositionRow>(&world.positions()),
+            "queues" => rows::<QueueRow>(&world.queues()),
+            _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
+        })
+    }
+
+    /// The ways that a node has to other nodes.
+    fn routes(&self, node: u32) -> PyResult<Table> {
+        self.look(|world| rows::<RouteRow>(&world.routes(known(world, node)?)))
+    }
+
+    /// The IPv4 addresses of a node's interfaces.
+    fn addresses(&self, node: u32) -> PyResult<Vec<String>> {
+        self.look(|world| Ok(world.addresses(known(world, node)?).iter().map(ToString::to_string).collect()))
+    }
+
+    /// Counters of packets from the start of the run.
+    #[getter]
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Totals { events, frames, originated, copied, delivered, handed_over, dropped, existing } =
+            self.look(|world| Ok(world.totals()))?;
+        let found = PyDict::new(py);
+        let kinds = PyDict::new(py);
+        for (kind, count) in originated {
+            kinds.set_item(kind, count)?;
+        }
+        found.set_item("events", events)?;
+        found.set_item("frames", frames)?;
+        found.set_item("originated", kinds)?;
+        for (name, count) in [
+            ("copied", copied),
+            ("delivered", delivered),
+            ("handed_over", handed_over),
+            ("dropped", dropped),
+            ("existing", existing),
+        ] {
+            found.set_item(name, count)?;
+        }
+        Ok(found)
+    }
+}
+
+impl Simulation {
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            // A table could not be made; the world was only read.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(PyRuntimeError::new_err("the simulation is used by another thread: expected one at a time"))
+            }
+        }
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
+        look(self.state()?.world.as_ref().ok_or_else(over)?)
+    }
+}
+
+/// A time or a duration, in nanoseconds.
+#[pyfunction]
+pub fn parse_time(text: &str) -> PyResult<u64> {
+    text.parse::<Span>().map(Span::nanos).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn over() -> PyErr {
+    PyValueError::new_err("the simulation is over: it was finished or closed, or it failed")
+}
+
+fn known(world: &World, node: u32) -> PyResult<NodeId> {
+    let nodes = world.node_count();
+    if (node as usize) < nodes {
+        return Ok(NodeId(node));
+    }
+    Err(PyValueError::new_err(format!("expected a node from 0 to {}, found {node}", nodes - 1)))
+}
+
+fn rows<R: Serialize + Deserialize<'static>>(rows: &[R]) -> PyResult<Table> {
+    let mut table = Rows::of::<R>().map_err(defect)?;
+    table.extend(0, 0, rows).map_err(defect)?;
+    table.alone().map_err(defect)
+}
