@@ -209,7 +209,7 @@ fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watc
 }
 
 /// The time of a clock, to measure the cost of runs. Models do not see it.
-fn clock(id: ClockId) -> Duration {
+pub fn clock(id: ClockId) -> Duration {
     let time = clock_gettime(id);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs().try_into().unwrap_or(0))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -14,10 +14,12 @@ use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Run, Tables, has_rules, tables};
 use crate::errors::SimulationError;
+use crate::pool::clock;
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
 
@@ -46,14 +48,15 @@ impl Simulation {
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario, run: u32) -> PyResult<Self> {
         let scenario = scenario.inner();
-        let began = Instant::now();
+        let began = clock(ClockId::Monotonic);
         let (world, has_rules) = py
             .detach(|| {
                 let spec = scenario.spec(u64::from(run));
                 World::new(&spec).map(|world| (world, has_rules(&spec)))
             })
             .map_err(|error| SimulationError::new_err(error.to_string()))?;
-        let state = Mutex::new(State { world: Some(Box::new(world)), spent: began.elapsed() });
+        let state =
+            Mutex::new(State { world: Some(Box::new(world)), spent: clock(ClockId::Monotonic).saturating_sub(began) });
         Ok(Self { state, scenario, run, has_rules })
     }
 
@@ -63,7 +66,7 @@ impl Simulation {
         let mut state = self.state()?;
         let State { world, spent } = &mut *state;
         let it = world.as_mut().ok_or_else(over)?;
-        let (began, watch, caller) = (Instant::now(), Watch::default(), thread::current());
+        let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
         let mut signal = Ok(());
         let advanced = py.detach(|| {
             thread::scope(|scope| {
@@ -87,7 +90,7 @@ impl Simulation {
                 worker.join()
             })
         });
-        *spent += began.elapsed();
+        *spent += clock(ClockId::Monotonic).saturating_sub(began);
         let Ok(advanced) = advanced else {
             // The world may be in no order.
             *world = None;
@@ -106,13 +109,13 @@ impl Simulation {
     fn finish(&self, py: Python<'_>) -> PyResult<(Run, Tables)> {
         let mut state = self.state()?;
         let world = state.world.take().ok_or_else(over)?;
-        let began = Instant::now();
+        let began = clock(ClockId::Monotonic);
         let (outcome, ()) = py
             .detach(|| world.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
-        let spent = (state.spent + began.elapsed()).as_secs_f64();
+        let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
         let digest = format!("{:016x}", outcome.digest);
-        let made = tables([(0, self.run, &outcome)]).map_err(|error| defect(error))?;
+        let made = tables([(0, self.run, &outcome)]).map_err(defect)?;
         Ok((Run::done(0, self.run, digest, spent), made))
     }
 
