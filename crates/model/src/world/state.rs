@@ -39,7 +39,7 @@ impl<P: Probe> World<P> {
             let (attached, packets, statistics) = match &it.attachment {
                 Attachment::Radio { link, .. } => ("radio", link.queue().len(), link.queue().statistics(now)),
                 Attachment::Wire { wire, direction } => {
-                    let wire = &self.wires[*wire].wire;
+                    let wire = &self.wires[*wire];
                     ("wire", wire.waiting(*direction, now), wire.statistics(*direction, now))
                 }
                 Attachment::Tunnel { .. } | Attachment::Nothing => return None,
