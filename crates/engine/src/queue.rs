@@ -171,6 +171,13 @@ impl<E: Copy> Queue<E> {
         Some((time_of(first), taken))
     }
 
+    /// The time before which nothing is pending.
+    #[inline]
+    #[must_use]
+    pub fn undisturbed_until(&self) -> Time {
+        self.near.first().map_or(Time::NEVER, time_of).min(self.timers.first())
+    }
+
     /// Whether an event at (`at`, `rank`) would leave the queue before all others.
     #[inline]
     #[must_use]
@@ -183,8 +190,7 @@ impl<E: Copy> Queue<E> {
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
         let due = Some(self.timers.first()).filter(|&due| due < Time::NEVER);
-        let first = self.near.first().map(time_of);
-        first.into_iter().chain(due).min()
+        self.near.first().map(time_of).into_iter().chain(due).min()
     }
 
     /// The number of pending events, timers not counted.

@@ -355,6 +355,11 @@ impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
 
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<'_, M, E, P> {
     #[inline]
+    fn undisturbed_until(&self) -> Time {
+        self.queue.undisturbed_until().min(self.end)
+    }
+
+    #[inline]
     fn comes_first(&self, at: Time, rank: Rank) -> bool {
         at <= self.end && self.queue.comes_first(at, rank)
     }

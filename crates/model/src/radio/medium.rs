@@ -39,6 +39,14 @@ struct Hearer {
     power: f64,
 }
 
+impl Hearer {
+    /// Its place among the hearers: by delay, and by station where that is the same.
+    #[inline]
+    const fn order(&self) -> u64 {
+        (self.delay as u64) << 32 | self.station as u64
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Transmission<C> {
     frame: Frame<C>,
@@ -60,6 +68,9 @@ struct StaticHearers {
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C> {
+    /// Until when, exclusively, no other event comes.
+    fn undisturbed_until(&self) -> Time;
+
     /// Whether an edge at this time and rank comes before every other event.
     fn comes_first(&self, at: Time, rank: Rank) -> bool;
 
@@ -204,13 +215,13 @@ impl<C: Copy> Medium<C> {
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<usize> {
         let (channel, power) = (self.channel, self.transmit_power);
         let threshold = self.receiver.threshold();
-        let mut stations: Vec<usize> = self
-            .neighbours
-            .within_reach(station, now)
-            .iter()
-            .filter(|neighbour| power * channel.gain(neighbour.squared) >= threshold)
-            .map(|neighbour| neighbour.station as usize)
-            .collect();
+        let mut stations = Vec::new();
+        self.neighbours.within_reach(station, now, |neighbour| {
+            if power * channel.gain(neighbour.squared) >= threshold {
+                stations.push(neighbour.station as usize);
+            }
+            false
+        });
         stations.sort_unstable();
         stations
     }
@@ -257,28 +268,35 @@ impl<C: Copy> Medium<C> {
         // The draw depends on the transmission and the hearer only, not on which other stations are examined or send.
         let key = self.shadowing
             ^ (u64::from(self.names[station]) << 40 | self.sent[station]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        for neighbour in self.neighbours.within_reach(station, now) {
+        let names = &self.names;
+        let fresh = self.neighbours.within_reach(station, now, |neighbour| {
             let mut received = power * channel.gain(neighbour.squared);
             if !deterministic {
-                let hearer = u64::from(self.names[neighbour.station as usize]);
+                let hearer = u64::from(names[neighbour.station as usize]);
                 received *= channel.shadowing(key ^ (hearer << 32 | hearer));
             }
-            if received >= floor {
+            let heard = received >= floor;
+            if heard {
                 let delay = delay_nanos(neighbour.squared);
                 hearers.push(Hearer { station: neighbour.station, delay, power: received });
             }
-        }
-        // Edges at one instant are in order of stations. Neighbours are in order of exact distances, which differ also
-        // where the delays, in whole nanoseconds, do not.
-        for i in 1..hearers.len() {
-            let moving = hearers[i];
-            let mut at = i;
-            while at > 0 && hearers[at - 1].delay == moving.delay && hearers[at - 1].station > moving.station {
-                hearers[at] = hearers[at - 1];
-                at -= 1;
+            heard
+        });
+        if fresh {
+            hearers.sort_unstable_by_key(Hearer::order);
+        } else {
+            // They were in order at the station's last transmission, so this takes about one comparison for each.
+            for i in 1..hearers.len() {
+                let moving = hearers[i];
+                let mut at = i;
+                while at > 0 && moving.order() < hearers[at - 1].order() {
+                    hearers[at] = hearers[at - 1];
+                    at -= 1;
+                }
+                hearers[at] = moving;
             }
-            hearers[at] = moving;
         }
+        self.neighbours.keep_order(station, hearers.iter().map(|hearer| hearer.station));
         if constant {
             self.still[station].epoch = epoch;
             self.still[station].hearers.clone_from(hearers);
@@ -329,6 +347,8 @@ impl<C: Copy> Medium<C> {
         let n = hearers.len();
         let transmitter = frame.transmitter.0;
         let mut first = true;
+        // Most edges come long before the next event, which changes only when a MAC is told of an edge.
+        let mut undisturbed = if exact { Time::ZERO } else { listener.undisturbed_until() };
         if radios.len() > CACHED && (*next == 0 || *next == n) {
             // With thousands of stations, little of their state is in the processor's cache. If each edge read its
             // station's state, every read would have to wait for the memory. Here all are read at once, before any is
@@ -341,9 +361,11 @@ impl<C: Copy> Medium<C> {
         }
         for hearer in hearers.get(*next..).unwrap_or_default() {
             let at = *start + Span::from_nanos(u64::from(hearer.delay));
-            let rank = order::begin(hearer.station, transmitter);
-            if !first && (exact || !listener.comes_first(at, rank)) {
-                return Walk::Next(at, rank);
+            if at >= undisturbed && !first {
+                let rank = order::begin(hearer.station, transmitter);
+                if exact || !listener.comes_first(at, rank) {
+                    return Walk::Next(at, rank);
+                }
             }
             first = false;
             *next += 1;
@@ -351,23 +373,31 @@ impl<C: Copy> Medium<C> {
             let begin = radios[hearer.station as usize].begin(id.0, hearer.power, at, end, receiver, frame);
             if begin != Begin::Nothing {
                 listener.on_begin(hearer.station as usize, begin, at);
+                if !exact {
+                    undisturbed = listener.undisturbed_until();
+                }
             }
         }
         let ends = *start + frame.airtime;
         for hearer in hearers.get(*next - n..).unwrap_or_default() {
             let at = ends + Span::from_nanos(u64::from(hearer.delay));
-            let rank = order::end(hearer.station, transmitter);
-            if !first && (exact || !listener.comes_first(at, rank)) {
-                return Walk::Next(at, rank);
+            if at >= undisturbed && !first {
+                let rank = order::end(hearer.station, transmitter);
+                if exact || !listener.comes_first(at, rank) {
+                    return Walk::Next(at, rank);
+                }
             }
             first = false;
             *next += 1;
             let rng = &mut reception[hearer.station as usize];
             let end = radios[hearer.station as usize].end(id.0, hearer.power, at, receiver, rng);
-            if (end.idle || end.verdict != Verdict::Missed)
-                && listener.on_end(hearer.station as usize, end, hearer.power, frame, at)
-            {
-                break;
+            if end.idle || end.verdict != Verdict::Missed {
+                if listener.on_end(hearer.station as usize, end, hearer.power, frame, at) {
+                    break;
+                }
+                if !exact {
+                    undisturbed = listener.undisturbed_until();
+                }
             }
         }
         *received |= listener.take_received();
@@ -408,8 +438,12 @@ impl<C: Copy> Medium<C> {
 /// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
 /// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
 /// delay over the whole distance, and a station could sense another one that begins in the same slot.
+#[inline]
 fn delay_nanos(distance_squared: f64) -> u32 {
-    libm::ceil(libm::sqrt(distance_squared) * 1e9 / SPEED_OF_LIGHT) as u32
+    let exact = libm::sqrt(distance_squared) * 1e9 / SPEED_OF_LIGHT;
+    // A conversion cuts the fraction off. `ceil` would be a call on processors without SSE 4.1.
+    let whole = exact as i32;
+    (whole + i32::from(f64::from(whole) < exact)) as u32
 }
 
 #[cfg(test)]

@@ -6,8 +6,6 @@
 //! plain array of all stations when these are few, from a grid when they are many. The kind of search and the order
 //! within a list change no result, because the exact distance decides.
 
-use std::cmp::Ordering;
-
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,8 +37,8 @@ const MARGIN: f64 = 0.15;
 pub struct Neighbours {
     paths: Paths,
     lists: Vec<List>,
-    /// The neighbours found last, with their distances.
-    found: Vec<Neighbour>,
+    /// The stations of the last list searched that were not taken.
+    rest: Vec<u32>,
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -57,16 +55,6 @@ pub struct Neighbour {
     pub squared: f64,
     /// The station's number.
     pub station: u32,
-}
-
-impl Neighbour {
-    fn order(&self, other: &Self) -> Ordering {
-        self.squared.total_cmp(&other.squared).then(self.station.cmp(&other.station))
-    }
-
-    fn before(&self, other: &Self) -> bool {
-        self.squared < other.squared || self.squared == other.squared && self.station < other.station
-    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -91,7 +79,7 @@ impl Neighbours {
         let margin = reach * MARGIN;
         Self {
             lists: vec![List::default(); legs.len()],
-            found: Vec::new(),
+            rest: Vec::new(),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -135,30 +123,33 @@ impl Neighbours {
         }
     }
 
-    /// The stations, other than `station`, within reach at `now`: nearest first, at equal distance the lower number
-    /// first.
+    /// Calls `take` with every station, other than `station`, that is within reach at `now`, in the order that
+    /// [`Neighbours::keep_order`] was told, as far as it is known. `take` says whether it takes the station. Returns
+    /// whether the order is unknown, because the list has just been made.
     #[inline]
-    pub fn within_reach(&mut self, station: usize, now: Time) -> &[Neighbour] {
-        let is_new = self.lists[station].good_until <= now;
-        if is_new {
+    pub fn within_reach(&mut self, station: usize, now: Time, mut take: impl FnMut(Neighbour) -> bool) -> bool {
+        let fresh = self.lists[station].good_until <= now;
+        if fresh {
             self.refresh(station, now);
         }
-        let stations = &mut self.lists[station].stations;
-        self.found.clear();
-        self.paths.squares(station, stations, now, &mut self.found, |station, squared| Neighbour { squared, station });
-        let neighbours = self.found.as_mut_slice();
-        if is_new {
-            // A new list is in no order.
-            neighbours.sort_unstable_by(Neighbour::order);
-        } else {
-            sort_again(neighbours);
-        }
-        for (station, neighbour) in stations.iter_mut().zip(neighbours.iter()) {
-            *station = neighbour.station;
-        }
         let reach_squared = self.reach * self.reach;
-        let within = neighbours.partition_point(|neighbour| neighbour.squared <= reach_squared);
-        &neighbours[..within]
+        let rest = &mut self.rest;
+        rest.clear();
+        self.paths.squares(station, &self.lists[station].stations, now, |station, squared| {
+            if !(squared <= reach_squared && take(Neighbour { squared, station })) {
+                rest.push(station);
+            }
+        });
+        fresh
+    }
+
+    /// The order of the stations that were taken in the last search: the next search begins with them.
+    #[inline]
+    pub fn keep_order(&mut self, station: usize, taken: impl Iterator<Item = u32>) {
+        let stations = &mut self.lists[station].stations;
+        for (place, station) in stations.iter_mut().zip(taken.chain(self.rest.iter().copied())) {
+            *place = station;
+        }
     }
 
     /// How long the margin lasts when both stations move towards each other at the top speed.
@@ -193,21 +184,6 @@ impl Neighbours {
             (0..paths.len() as u32).for_each(&mut add);
         }
         self.lists[station].good_until = now + holds;
-    }
-}
-
-/// Sorts neighbours that are in the order of the last search. They are almost sorted, so that this takes about one
-/// comparison for each.
-#[inline]
-fn sort_again(neighbours: &mut [Neighbour]) {
-    for i in 1..neighbours.len() {
-        let moving = neighbours[i];
-        let mut at = i;
-        while at > 0 && moving.before(&neighbours[at - 1]) {
-            neighbours[at] = neighbours[at - 1];
-            at -= 1;
-        }
-        neighbours[at] = moving;
     }
 }
 
@@ -289,9 +265,15 @@ mod tests {
     use super::*;
 
     fn found(neighbours: &mut Neighbours, station: usize, now: Time) -> Vec<u32> {
-        let within = neighbours.within_reach(station, now);
-        assert!(within.is_sorted_by(|a, b| a.before(b)));
-        let mut stations: Vec<u32> = within.iter().map(|neighbour| neighbour.station).collect();
+        let mut within = Vec::new();
+        neighbours.within_reach(station, now, |neighbour| {
+            let taken = neighbour.station % 5 != 0;
+            within.push((neighbour.station, taken));
+            taken
+        });
+        // An order that is kept, of those that were taken, loses none of the others.
+        neighbours.keep_order(station, within.iter().rev().filter(|it| it.1).map(|it| it.0));
+        let mut stations: Vec<u32> = within.iter().map(|it| it.0).collect();
         stations.sort_unstable();
         stations
     }

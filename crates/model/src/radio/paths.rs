@@ -108,32 +108,23 @@ impl Paths {
         Position { x, y, z }
     }
 
-    /// Adds to `found` what `make` makes of each of `stations` and the square of its distance from `station`.
+    /// Calls `each` with each of `stations` and the square of its distance from `station`.
     #[inline]
-    pub fn squares<T>(
-        &self,
-        station: usize,
-        stations: &[u32],
-        now: Time,
-        found: &mut Vec<T>,
-        make: impl Fn(u32, f64) -> T,
-    ) {
+    pub fn squares(&self, station: usize, stations: &[u32], now: Time, mut each: impl FnMut(u32, f64)) {
         match &self.heights {
             Heights::Same(_) => {
                 let here = self.lines[station].at(now);
-                found.extend(stations.iter().map(|&station| {
+                for &station in stations {
                     let there = self.lines[station as usize].at(now);
                     let (dx, dy) = (there.0 - here.0, there.1 - here.1);
-                    make(station, dx * dx + dy * dy)
-                }));
+                    each(station, dx * dx + dy * dy);
+                }
             }
             Heights::Each(_) => {
                 let here = self.position(station, now);
-                found.extend(
-                    stations
-                        .iter()
-                        .map(|&station| make(station, here.distance_squared(self.position(station as usize, now)))),
-                );
+                for &station in stations {
+                    each(station, here.distance_squared(self.position(station as usize, now)));
+                }
             }
         }
     }
@@ -149,7 +140,7 @@ mod tests {
     fn squares(paths: &Paths, now: Time) -> Vec<u64> {
         let stations: Vec<u32> = (0..paths.len() as u32).collect();
         let mut found = Vec::new();
-        paths.squares(0, &stations, now, &mut found, |_, squared: f64| squared.to_bits());
+        paths.squares(0, &stations, now, |_, squared| found.push(squared.to_bits()));
         found
     }
 

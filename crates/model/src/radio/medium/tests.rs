@@ -48,6 +48,10 @@ struct Recorder {
 }
 
 impl Listener<()> for Recorder {
+    fn undisturbed_until(&self) -> Time {
+        Time::ZERO
+    }
+
     fn comes_first(&self, _: Time, _: Rank) -> bool {
         self.goes_on
     }
