@@ -26,23 +26,39 @@ impl Group {
     }
 }
 
+/// The number of the group above all others, which is not there.
+const NONE: u32 = u32::MAX;
+
 /// Timers, numbered from zero.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// The slots, then the earliest deadline of each group of the level before.
-    levels: Vec<Vec<Group>>,
+    /// The groups of slots, then the groups with the earliest deadline of each of these, and so on up to one group.
+    groups: Vec<Group>,
+    /// For each group, the slot above it that has its earliest deadline. Slots are counted over all groups.
+    above: Vec<u32>,
+    /// The first group of each level, beginning with that of the slots.
+    starts: Vec<u32>,
     first: Time,
 }
 
 impl Timers {
     /// This many timers without a deadline.
+    ///
+    /// # Panics
+    /// If there are 2^31 timers.
     #[must_use]
     pub fn new(count: usize) -> Self {
-        let mut levels = vec![vec![EMPTY; count.div_ceil(WIDTH).max(1)]];
-        while let Some(groups) = levels.last().map(Vec::len).filter(|&groups| groups > 1) {
-            levels.push(vec![EMPTY; groups.div_ceil(WIDTH)]);
+        assert!(count < 1 << 31, "there can be 2^31 timers");
+        let (mut above, mut starts) = (Vec::new(), vec![0]);
+        let mut level = count.div_ceil(WIDTH).max(1);
+        while level > 1 {
+            let next = above.len() + level;
+            above.extend((0..level).map(|group| (next * WIDTH + group) as u32));
+            starts.push(next as u32);
+            level = level.div_ceil(WIDTH);
         }
-        Self { levels, first: Time::NEVER }
+        above.push(NONE);
+        Self { groups: vec![EMPTY; above.len()], above, starts, first: Time::NEVER }
     }
 
     /// The earliest deadline, or [`Time::NEVER`].
@@ -59,7 +75,7 @@ impl Timers {
     #[inline]
     #[must_use]
     pub fn get(&self, timer: u32) -> Time {
-        self.levels[0][timer as usize / WIDTH].0[timer as usize % WIDTH]
+        self.groups[timer as usize / WIDTH].0[timer as usize % WIDTH]
     }
 
     /// Sets the deadline of a timer. [`Time::NEVER`] stops it.
@@ -68,32 +84,39 @@ impl Timers {
     /// If there is no such timer.
     #[inline]
     pub fn set(&mut self, timer: u32, deadline: Time) {
-        let mut place = timer as usize;
-        let mut new = deadline;
-        let mut old = std::mem::replace(&mut self.levels[0][place / WIDTH].0[place % WIDTH], new);
-        if old == new {
-            return;
+        let group = timer as usize / WIDTH;
+        let old = std::mem::replace(&mut self.groups[group].0[timer as usize % WIDTH], deadline);
+        if old != deadline {
+            let above = self.above[group];
+            let known = if above == NONE { self.first } else { self.get(above) };
+            if deadline < known || old == known {
+                self.update(group, deadline, known);
+            }
         }
-        for level in 0..self.levels.len() {
-            place /= WIDTH;
-            let known = match self.levels.get(level + 1) {
-                Some(above) => above[place / WIDTH].0[place % WIDTH],
-                None => self.first,
-            };
+    }
+
+    /// One deadline of a group is new. Before, the earliest one was `known`.
+    fn update(&mut self, mut group: usize, mut new: Time, mut known: Time) {
+        loop {
+            // Otherwise the new one is the earliest.
             if new >= known {
-                if old != known {
-                    return;
-                }
-                // It was the earliest of its group, perhaps with others.
-                new = self.levels[level][place].earliest();
+                new = self.groups[group].earliest();
                 if new == known {
                     return;
                 }
             }
-            old = known;
-            match self.levels.get_mut(level + 1) {
-                Some(above) => above[place / WIDTH].0[place % WIDTH] = new,
-                None => self.first = new,
+            let slot = self.above[group];
+            if slot == NONE {
+                self.first = new;
+                return;
+            }
+            let old = known;
+            group = slot as usize / WIDTH;
+            self.groups[group].0[slot as usize % WIDTH] = new;
+            let above = self.above[group];
+            known = if above == NONE { self.first } else { self.get(above) };
+            if new >= known && old != known {
+                return;
             }
         }
     }
@@ -107,8 +130,8 @@ impl Timers {
     pub fn earliest(&self) -> u32 {
         assert!(self.first != Time::NEVER, "a timer is asked for while there is one");
         let mut place = 0;
-        for level in self.levels.iter().rev() {
-            let group = &level[place].0;
+        for &start in self.starts.iter().rev() {
+            let group = &self.groups[start as usize + place].0;
             let within = group.iter().position(|&deadline| deadline == self.first);
             place = place * WIDTH + within.expect("every level knows the earliest deadline");
         }

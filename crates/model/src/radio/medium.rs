@@ -11,8 +11,9 @@
 use hopyard_engine::{Rank, Rng, Span, Time};
 
 use super::Params;
+use super::hearers::{Hearer, Hearers};
 use super::neighbours::{Neighbours, Search};
-use super::propagation::{Channel, SPEED_OF_LIGHT};
+use super::propagation::Channel;
 use super::reception::{Begin, End, Radio, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
@@ -30,23 +31,6 @@ pub const CACHED: usize = 500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransmissionId(u32);
 
-#[derive(Clone, Copy, Debug)]
-struct Hearer {
-    station: u32,
-    /// Propagation delay in nanoseconds.
-    delay: u32,
-    /// Received power in watts.
-    power: f64,
-}
-
-impl Hearer {
-    /// Its place among the hearers: by delay, and by station where that is the same.
-    #[inline]
-    const fn order(&self) -> u64 {
-        (self.delay as u64) << 32 | self.station as u64
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Transmission<C> {
     frame: Frame<C>,
@@ -57,13 +41,6 @@ struct Transmission<C> {
     next: usize,
     /// Whether the receiver has decoded the frame.
     received: bool,
-}
-
-/// The hearers of a station, kept for as long as no station moves.
-#[derive(Clone, Debug, Default)]
-struct StaticHearers {
-    epoch: u64,
-    hearers: Vec<Hearer>,
 }
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
@@ -131,30 +108,23 @@ pub struct Places {
 /// The medium that all radios of a channel share. `C` is what frames have for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
-    channel: Channel,
-    transmit_power: f64,
-    /// The weakest signal that is taken into account, in watts.
-    floor: f64,
     receiver: Receiver,
     radios: Vec<Radio>,
     reception: Vec<Rng>,
-    names: Vec<u32>,
-    neighbours: Neighbours,
-    still: Vec<StaticHearers>,
+    hearers: Hearers,
     transmissions: Vec<Transmission<C>>,
     free: Vec<u32>,
     in_air: usize,
     /// The number of transmissions so far: of each station, and of all stations together.
     sent: Vec<u64>,
     count: u64,
-    shadowing: u64,
 }
 
 impl<C: Copy> Medium<C> {
     /// A silent medium with a station at each of these places. `preamble` is the time that preamble and PLCP header
     /// take. `shadowing` is the stream from which the key of all draws of shadowing comes.
     #[must_use]
-    pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, mut shadowing: Rng) -> Self {
+    pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, shadowing: Rng) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = Receiver::new(params, &channel, preamble);
         let transmit_power = params.transmit_power.watts();
@@ -162,34 +132,29 @@ impl<C: Copy> Medium<C> {
         let Places { legs, names, search, reception } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
+        let neighbours = Neighbours::new(&legs, reach, search);
         Self {
-            channel,
-            transmit_power,
-            floor,
             receiver,
             radios: vec![Radio::default(); stations],
             reception,
-            names,
-            neighbours: Neighbours::new(&legs, reach, search),
-            still: vec![StaticHearers::default(); stations],
+            hearers: Hearers::new(channel, (transmit_power, floor), neighbours, names, shadowing),
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
             sent: vec![0; stations],
             count: 0,
-            shadowing: shadowing.next_u64(),
         }
     }
 
     /// A station begins its next leg.
     pub fn set_leg(&mut self, station: usize, leg: Leg) {
-        self.neighbours.set_leg(station, leg);
+        self.hearers.set_leg(station, leg);
     }
 
     /// Where a station is.
     #[must_use]
     pub fn position(&self, station: usize, now: Time) -> Position {
-        self.neighbours.position(station, now)
+        self.hearers.position(station, now)
     }
 
     /// Every station's radio.
@@ -207,23 +172,12 @@ impl<C: Copy> Medium<C> {
     /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        let (here, there) = (self.position(a, now), self.position(b, now));
-        self.transmit_power * self.channel.gain(here.distance_squared(there)) >= self.receiver.threshold()
+        self.hearers.power(a, b, now) >= self.receiver.threshold()
     }
 
     /// The stations that can decode a frame of `station` when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<usize> {
-        let (channel, power) = (self.channel, self.transmit_power);
-        let threshold = self.receiver.threshold();
-        let mut stations = Vec::new();
-        self.neighbours.within_reach(station, now, |neighbour| {
-            if power * channel.gain(neighbour.squared) >= threshold {
-                stations.push(neighbour.station as usize);
-            }
-            false
-        });
-        stations.sort_unstable();
-        stations
+        self.hearers.in_range(station, self.receiver.threshold(), now)
     }
 
     /// A station puts a frame on the air. Nothing is returned when nobody can sense it.
@@ -243,8 +197,7 @@ impl<C: Copy> Medium<C> {
             (self.transmissions.len() - 1) as u32
         });
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
-        hearers.clear();
-        self.find_hearers(station, now, &mut hearers);
+        self.hearers.find(station, self.sent[station], now, &mut hearers);
         let silent = hearers.is_empty();
         self.transmissions[id as usize] =
             Transmission { frame, station: station as u32, start: now, hearers, next: 0, received: false };
@@ -254,53 +207,6 @@ impl<C: Copy> Medium<C> {
         }
         self.in_air += 1;
         Some(TransmissionId(id))
-    }
-
-    fn find_hearers(&mut self, station: usize, now: Time, hearers: &mut Vec<Hearer>) {
-        let epoch = self.neighbours.still_epoch();
-        let constant = epoch != 0 && self.channel.is_deterministic();
-        if constant && self.still[station].epoch == epoch {
-            hearers.extend_from_slice(&self.still[station].hearers);
-            return;
-        }
-        let (channel, power, floor) = (self.channel, self.transmit_power, self.floor);
-        let deterministic = channel.is_deterministic();
-        // The draw depends on the transmission and the hearer only, not on which other stations are examined or send.
-        let key = self.shadowing
-            ^ (u64::from(self.names[station]) << 40 | self.sent[station]).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let names = &self.names;
-        let fresh = self.neighbours.within_reach(station, now, |neighbour| {
-            let mut received = power * channel.gain(neighbour.squared);
-            if !deterministic {
-                let hearer = u64::from(names[neighbour.station as usize]);
-                received *= channel.shadowing(key ^ (hearer << 32 | hearer));
-            }
-            let heard = received >= floor;
-            if heard {
-                let delay = delay_nanos(neighbour.squared);
-                hearers.push(Hearer { station: neighbour.station, delay, power: received });
-            }
-            heard
-        });
-        if fresh {
-            hearers.sort_unstable_by_key(Hearer::order);
-        } else {
-            // They were in order at the station's last transmission, so this takes about one comparison for each.
-            for i in 1..hearers.len() {
-                let moving = hearers[i];
-                let mut at = i;
-                while at > 0 && moving.order() < hearers[at - 1].order() {
-                    hearers[at] = hearers[at - 1];
-                    at -= 1;
-                }
-                hearers[at] = moving;
-            }
-        }
-        self.neighbours.keep_order(station, hearers.iter().map(|hearer| hearer.station));
-        if constant {
-            self.still[station].epoch = epoch;
-            self.still[station].hearers.clone_from(hearers);
-        }
     }
 
     /// The frame of a transmission.
@@ -433,17 +339,6 @@ impl<C: Copy> Medium<C> {
             .filter_map(|(_, t)| t.frame.packet)
             .collect()
     }
-}
-
-/// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
-/// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
-/// delay over the whole distance, and a station could sense another one that begins in the same slot.
-#[inline]
-fn delay_nanos(distance_squared: f64) -> u32 {
-    let exact = libm::sqrt(distance_squared) * 1e9 / SPEED_OF_LIGHT;
-    // A conversion cuts the fraction off. `ceil` would be a call on processors without SSE 4.1.
-    let whole = exact as i32;
-    (whole + i32::from(f64::from(whole) < exact)) as u32
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The radio: which nodes receive a signal, with what power, and which frames they can decode.
 
 pub mod error_rate;
+pub mod hearers;
 pub mod medium;
 pub mod neighbours;
 mod paths;

@@ -37,8 +37,8 @@ const MARGIN: f64 = 0.15;
 pub struct Neighbours {
     paths: Paths,
     lists: Vec<List>,
-    /// The stations of the last list searched that were not taken.
-    rest: Vec<u32>,
+    /// The squares of the distances found last.
+    squares: Vec<f64>,
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -48,13 +48,17 @@ pub struct Neighbours {
     grid: Grid,
 }
 
-/// A station near another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbour {
-    /// The square of the distance, in square metres.
-    pub squared: f64,
-    /// The station's number.
-    pub station: u32,
+/// The stations near another.
+#[derive(Clone, Copy, Debug)]
+pub struct Near<'a> {
+    /// Their numbers.
+    pub stations: &'a [u32],
+    /// The squares of their distances, in square metres.
+    pub squares: &'a [f64],
+    /// The square of the reach. Stations beyond it are not within reach.
+    pub reach_squared: f64,
+    /// Whether the stations are in no order yet, because the list has just been made.
+    pub is_new: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -79,7 +83,7 @@ impl Neighbours {
         let margin = reach * MARGIN;
         Self {
             lists: vec![List::default(); legs.len()],
-            rest: Vec::new(),
+            squares: Vec::new(),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -123,33 +127,25 @@ impl Neighbours {
         }
     }
 
-    /// Calls `take` with every station, other than `station`, that is within reach at `now`, in the order that
-    /// [`Neighbours::keep_order`] was told, as far as it is known. `take` says whether it takes the station. Returns
-    /// whether the order is unknown, because the list has just been made.
+    /// All stations, other than `station`, that may be within reach at `now`, with their distances.
     #[inline]
-    pub fn within_reach(&mut self, station: usize, now: Time, mut take: impl FnMut(Neighbour) -> bool) -> bool {
-        let fresh = self.lists[station].good_until <= now;
-        if fresh {
+    pub fn near(&mut self, station: usize, now: Time) -> Near<'_> {
+        let is_new = self.lists[station].good_until <= now;
+        if is_new {
             self.refresh(station, now);
         }
-        let reach_squared = self.reach * self.reach;
-        let rest = &mut self.rest;
-        rest.clear();
-        self.paths.squares(station, &self.lists[station].stations, now, |station, squared| {
-            if !(squared <= reach_squared && take(Neighbour { squared, station })) {
-                rest.push(station);
-            }
-        });
-        fresh
+        let stations = &self.lists[station].stations;
+        self.paths.squares(station, stations, now, &mut self.squares);
+        Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, is_new }
     }
 
-    /// The order of the stations that were taken in the last search: the next search begins with them.
+    /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: first `first`, then `others`.
     #[inline]
-    pub fn keep_order(&mut self, station: usize, taken: impl Iterator<Item = u32>) {
+    pub fn keep_order(&mut self, station: usize, first: impl Iterator<Item = u32>, others: &[u32]) {
         let stations = &mut self.lists[station].stations;
-        for (place, station) in stations.iter_mut().zip(taken.chain(self.rest.iter().copied())) {
-            *place = station;
-        }
+        stations.clear();
+        stations.extend(first);
+        stations.extend_from_slice(others);
     }
 
     /// How long the margin lasts when both stations move towards each other at the top speed.
@@ -265,15 +261,14 @@ mod tests {
     use super::*;
 
     fn found(neighbours: &mut Neighbours, station: usize, now: Time) -> Vec<u32> {
-        let mut within = Vec::new();
-        neighbours.within_reach(station, now, |neighbour| {
-            let taken = neighbour.station % 5 != 0;
-            within.push((neighbour.station, taken));
-            taken
-        });
-        // An order that is kept, of those that were taken, loses none of the others.
-        neighbours.keep_order(station, within.iter().rev().filter(|it| it.1).map(|it| it.0));
-        let mut stations: Vec<u32> = within.iter().map(|it| it.0).collect();
+        let near = neighbours.near(station, now);
+        let mut order = near.stations.to_vec();
+        let within = near.stations.iter().zip(near.squares).filter(|it| *it.1 <= near.reach_squared);
+        let mut stations: Vec<u32> = within.map(|it| *it.0).collect();
+        // An order that is kept loses no station.
+        order.reverse();
+        let (first, others) = order.split_at(order.len() / 3);
+        neighbours.keep_order(station, first.iter().copied(), others);
         stations.sort_unstable();
         stations
     }

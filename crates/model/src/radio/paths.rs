@@ -108,23 +108,23 @@ impl Paths {
         Position { x, y, z }
     }
 
-    /// Calls `each` with each of `stations` and the square of its distance from `station`.
+    /// The squares of the distances from `station` to each of `stations`, in place of what is in `squares`.
     #[inline]
-    pub fn squares(&self, station: usize, stations: &[u32], now: Time, mut each: impl FnMut(u32, f64)) {
+    pub fn squares(&self, station: usize, stations: &[u32], now: Time, squares: &mut Vec<f64>) {
+        squares.clear();
         match &self.heights {
             Heights::Same(_) => {
                 let here = self.lines[station].at(now);
-                for &station in stations {
+                squares.extend(stations.iter().map(|&station| {
                     let there = self.lines[station as usize].at(now);
                     let (dx, dy) = (there.0 - here.0, there.1 - here.1);
-                    each(station, dx * dx + dy * dy);
-                }
+                    dx * dx + dy * dy
+                }));
             }
             Heights::Each(_) => {
                 let here = self.position(station, now);
-                for &station in stations {
-                    each(station, here.distance_squared(self.position(station as usize, now)));
-                }
+                let squared = |&station: &u32| here.distance_squared(self.position(station as usize, now));
+                squares.extend(stations.iter().map(squared));
             }
         }
     }
@@ -140,8 +140,8 @@ mod tests {
     fn squares(paths: &Paths, now: Time) -> Vec<u64> {
         let stations: Vec<u32> = (0..paths.len() as u32).collect();
         let mut found = Vec::new();
-        paths.squares(0, &stations, now, |_, squared| found.push(squared.to_bits()));
-        found
+        paths.squares(0, &stations, now, &mut found);
+        found.into_iter().map(f64::to_bits).collect()
     }
 
     fn leg(numbers: &[f64], flat: Option<f64>) -> Leg {

@@ -3,6 +3,7 @@
 use hopyard_engine::Streams;
 use hopyard_engine::units::Distance;
 
+use super::super::hearers::delay_nanos;
 use super::*;
 use crate::address::{Address, InterfaceId};
 use crate::params::{Params as _, RFC};

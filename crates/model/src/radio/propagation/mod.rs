@@ -30,6 +30,12 @@ pub trait PathLoss {
     /// See [`Channel::gain`].
     fn gain(&self, distance_squared: f64) -> f64;
 
+    /// See [`Channel::gains`].
+    fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
+        gains.clear();
+        gains.extend(squares.iter().map(|&squared| self.gain(squared)));
+    }
+
     /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.
     fn reach(&self, gain: f64) -> f64;
 
@@ -88,6 +94,11 @@ macro_rules! models {
             #[must_use]
             pub fn gain(&self, distance_squared: f64) -> f64 {
                 match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
+            }
+
+            /// The gains at each of these distances squared, in place of what is in `gains`.
+            pub fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
+                match self { $(Self::$variant(model) => model.gains(squares, gains),)+ }
             }
 
             /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing.

@@ -80,11 +80,11 @@ impl PathLoss for TwoRayGround {
     /// Friis's formula does not hold for distances below λ/4π. There, all of the power arrives.
     #[inline]
     fn gain(&self, distance_squared: f64) -> f64 {
-        if distance_squared < self.crossover_squared {
-            (self.near / distance_squared).min(1.0)
-        } else {
-            (self.far / (distance_squared * distance_squared)).min(1.0)
-        }
+        // One division and no branch, so that several distances can be computed at once.
+        let is_near = distance_squared < self.crossover_squared;
+        let (gain, power) =
+            if is_near { (self.near, distance_squared) } else { (self.far, distance_squared * distance_squared) };
+        (gain / power).min(1.0)
     }
 
     fn reach(&self, gain: f64) -> f64 {

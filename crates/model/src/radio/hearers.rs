@@ -1,0 +1,229 @@
+//! Who can sense a transmission, after which delay and with what power.
+//!
+//! A transmission examines all stations of its sender's list of neighbours. Distances, gains and delays are computed
+//! for whole lists, array by array, which processors do several at a time.
+
+use hopyard_engine::{Rng, Time};
+
+use super::neighbours::Neighbours;
+use super::propagation::{Channel, SPEED_OF_LIGHT};
+use crate::mobility::{Leg, Position};
+
+/// A radio that can sense a transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Hearer {
+    /// Its station.
+    pub station: u32,
+    /// Propagation delay in nanoseconds.
+    pub delay: u32,
+    /// Received power in watts.
+    pub power: f64,
+}
+
+impl Hearer {
+    /// Its place among the hearers: by delay, and by station where that is the same.
+    #[inline]
+    const fn order(&self) -> u64 {
+        (self.delay as u64) << 32 | self.station as u64
+    }
+}
+
+/// What signals have in common, and how their hearers are found.
+#[derive(Clone, Debug)]
+pub struct Hearers {
+    channel: Channel,
+    transmit_power: f64,
+    /// The weakest signal that is taken into account, in watts.
+    floor: f64,
+    neighbours: Neighbours,
+    still: Vec<Still>,
+    /// The number of each station's interface, on which its draws of shadowing depend.
+    names: Vec<u32>,
+    shadowing: u64,
+    gains: Vec<f64>,
+    /// The stations of the last list examined that cannot sense the transmission.
+    others: Vec<u32>,
+}
+
+/// The hearers of a station, kept for as long as no station moves.
+#[derive(Clone, Debug, Default)]
+struct Still {
+    epoch: u64,
+    hearers: Box<[Hearer]>,
+}
+
+impl Hearers {
+    /// The search among stations with these neighbours and interfaces. `floor` is the weakest signal, in watts, that is
+    /// taken into account. `shadowing` is the stream from which the key of all draws of shadowing comes.
+    #[must_use]
+    pub fn new(
+        channel: Channel,
+        (transmit_power, floor): (f64, f64),
+        neighbours: Neighbours,
+        names: Vec<u32>,
+        mut shadowing: Rng,
+    ) -> Self {
+        Self {
+            channel,
+            transmit_power,
+            floor,
+            neighbours,
+            still: Vec::new(),
+            names,
+            shadowing: shadowing.next_u64(),
+            gains: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// A station begins its next leg.
+    pub fn set_leg(&mut self, station: usize, leg: Leg) {
+        self.neighbours.set_leg(station, leg);
+    }
+
+    /// Where a station is.
+    #[must_use]
+    pub fn position(&self, station: usize, now: Time) -> Position {
+        self.neighbours.position(station, now)
+    }
+
+    /// The power, in watts, that `b` receives of a signal of `a`, shadowing aside.
+    #[must_use]
+    pub fn power(&self, a: usize, b: usize, now: Time) -> f64 {
+        let squared = self.position(a, now).distance_squared(self.position(b, now));
+        self.transmit_power * self.channel.gain(squared)
+    }
+
+    /// The stations that receive a signal of `station` with at least this power, in watts, shadowing aside.
+    pub fn in_range(&mut self, station: usize, threshold: f64, now: Time) -> Vec<usize> {
+        let near = self.neighbours.near(station, now);
+        let mut stations: Vec<usize> = near
+            .stations
+            .iter()
+            .zip(near.squares)
+            .filter(|&(_, &squared)| self.transmit_power * self.channel.gain(squared) >= threshold)
+            .map(|(&station, _)| station as usize)
+            .collect();
+        stations.sort_unstable();
+        stations
+    }
+
+    /// The hearers of a station's transmission, the first to be reached first. `count` is the number of transmissions
+    /// of the station so far.
+    pub fn find(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
+        hearers.clear();
+        let epoch = self.neighbours.still_epoch();
+        let constant = epoch != 0 && self.channel.is_deterministic();
+        if constant && let Some(still) = self.still.get(station).filter(|still| still.epoch == epoch) {
+            return hearers.extend_from_slice(&still.hearers);
+        }
+        self.search(station, count, now, hearers);
+        if constant {
+            if self.still.is_empty() {
+                self.still.resize(self.names.len(), Still::default());
+            }
+            self.still[station] = Still { epoch, hearers: hearers.as_slice().into() };
+        }
+    }
+
+    fn search(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
+        let Self { channel, transmit_power, floor, neighbours, names, gains, others, .. } = self;
+        let near = neighbours.near(station, now);
+        channel.gains(near.squares, gains);
+        if !channel.is_deterministic() {
+            // The draw depends on the transmission and the hearer only, not on which other stations are examined or
+            // send.
+            let key = self.shadowing ^ (u64::from(names[station]) << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            for (gain, &station) in gains.iter_mut().zip(near.stations) {
+                let hearer = u64::from(names[station as usize]);
+                *gain *= channel.shadowing(key ^ (hearer << 32 | hearer));
+            }
+        }
+        others.clear();
+        for ((&station, &squared), &gain) in near.stations.iter().zip(near.squares).zip(gains.iter()) {
+            let power = *transmit_power * gain;
+            if power >= *floor && squared <= near.reach_squared {
+                hearers.push(Hearer { station, delay: delay_nanos(squared), power });
+            } else {
+                others.push(station);
+            }
+        }
+        let moved = if near.is_new {
+            hearers.sort_unstable_by_key(Hearer::order);
+            hearers.len()
+        } else {
+            sort_again(hearers)
+        };
+        // An order that is somewhat old costs less than a new one.
+        if moved > hearers.len() / 2 {
+            neighbours.keep_order(station, hearers.iter().map(|hearer| hearer.station), others);
+        }
+    }
+}
+
+/// Sorts hearers that were in order at an earlier transmission of the same station. They are almost sorted, so that
+/// this takes about one comparison for each. Returns by how many places hearers were moved, all together.
+#[inline]
+fn sort_again(hearers: &mut [Hearer]) -> usize {
+    let mut moved = 0;
+    for i in 1..hearers.len() {
+        let moving = hearers[i];
+        let place =
+            hearers[..i].iter().rposition(|other| other.order() < moving.order()).map_or(0, |before| before + 1);
+        if place < i {
+            hearers.copy_within(place..i, place + 1);
+            hearers[place] = moving;
+            moved += i - place;
+        }
+    }
+    moved
+}
+
+/// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
+/// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
+/// delay over the whole distance, and a station could sense another one that begins in the same slot.
+#[inline]
+pub(super) fn delay_nanos(distance_squared: f64) -> u32 {
+    /// Numbers of this size have no fraction, so that adding it rounds, and the lowest bits of the sum are the integer.
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    // IEEE 754 defines the root to the last bit, so it is the same on every platform.
+    let exact = distance_squared.sqrt() * 1e9 / SPEED_OF_LIGHT;
+    let nearest = (exact + WHOLE) - WHOLE;
+    let up = if nearest < exact { nearest + 1.0 } else { nearest };
+    (up + WHOLE).to_bits() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn delays_are_rounded_up(distance in 0.0..25_000.0_f64) {
+            let squared = distance * distance;
+            let expected = libm::ceil(libm::sqrt(squared) * 1e9 / SPEED_OF_LIGHT);
+            prop_assert_eq!(f64::from(delay_nanos(squared)), expected);
+        }
+
+        #[test]
+        fn sorting_again_is_sorting(delays in prop::collection::vec((0_u32..9, 0_u32..9), 0..40)) {
+            let hearer = |&(delay, station): &(u32, u32)| Hearer { station, delay, power: 0.0 };
+            let mut hearers: Vec<Hearer> = delays.iter().map(hearer).collect();
+            let moved = sort_again(&mut hearers);
+            prop_assert!(hearers.is_sorted_by_key(Hearer::order));
+            prop_assert_eq!(moved > 0, !delays.is_sorted());
+        }
+    }
+
+    #[test]
+    fn whole_delays_stay() {
+        for nanos in [0_u32, 1, 2, 3, 500, 83_333] {
+            let distance = f64::from(nanos) * SPEED_OF_LIGHT / 1e9;
+            let delay = delay_nanos(distance * distance);
+            assert!(delay == nanos || delay == nanos + 1, "{nanos} ns: {delay}");
+        }
+        assert_eq!((delay_nanos(0.0), delay_nanos(90.0 * 90.0), delay_nanos(300.0 * 300.0)), (0, 300, 1000));
+    }
+}
