@@ -4,6 +4,7 @@
 //! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
+mod drop_reason;
 mod losses;
 
 use std::collections::VecDeque;
@@ -12,88 +13,10 @@ use std::sync::Arc;
 
 use hopyard_engine::{Digest, Time};
 
+pub use self::drop_reason::DropReason;
 pub use self::losses::{Break, LossLog, Lost};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
-
-/// Why a packet was lost. Every lost packet has one of these reasons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// The interface queue, or the queue of a wired link, was full.
-    QueueFull,
-    /// The MAC gave up after its retry limit, and routing did not keep the packet.
-    #[default]
-    RetryLimit,
-    /// The packet was queued for a next hop when routing found the link to that next hop broken.
-    BrokenLink,
-    /// There was no route, and routing does not look for one.
-    NoRoute,
-    /// Routing looked for a route and found none.
-    DiscoveryFailed,
-    /// The packet waited too long for a route.
-    RouteTimeout,
-    /// The buffer of packets that wait for a route was full.
-    RouteBufferFull,
-    /// The time to live ran out.
-    TtlExpired,
-    /// The packet came back to its source.
-    RoutingLoop,
-    /// The link address of the next hop could not be resolved, and routing did not keep the packet.
-    ArpFailed,
-    /// Too many packets waited for the link address of the next hop; a newer one took the place of this one.
-    ArpReplaced,
-    /// The scenario says that a wired link loses this packet, by its number or by chance.
-    ScriptedLoss,
-    /// The node does not run the protocol that the packet is for, such as another routing protocol.
-    NoListener,
-    /// The frame with the packet takes longer than the MAC may send at once.
-    TooLong,
-    /// The receiver did not decode the frame with the packet, and the MAC knows no acknowledgements.
-    NotReceived,
-}
-
-impl DropReason {
-    /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 15] = [
-        Self::QueueFull,
-        Self::RetryLimit,
-        Self::BrokenLink,
-        Self::NoRoute,
-        Self::DiscoveryFailed,
-        Self::RouteTimeout,
-        Self::RouteBufferFull,
-        Self::TtlExpired,
-        Self::RoutingLoop,
-        Self::ArpFailed,
-        Self::ArpReplaced,
-        Self::ScriptedLoss,
-        Self::NoListener,
-        Self::TooLong,
-        Self::NotReceived,
-    ];
-
-    /// The reason's name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::RetryLimit => "retry_limit",
-            Self::BrokenLink => "broken_link",
-            Self::NoRoute => "no_route",
-            Self::DiscoveryFailed => "discovery_failed",
-            Self::RouteTimeout => "route_timeout",
-            Self::RouteBufferFull => "route_buffer_full",
-            Self::TtlExpired => "ttl_expired",
-            Self::RoutingLoop => "routing_loop",
-            Self::ArpFailed => "arp_failed",
-            Self::ArpReplaced => "arp_replaced",
-            Self::ScriptedLoss => "scripted_loss",
-            Self::NoListener => "no_listener",
-            Self::TooLong => "too_long",
-            Self::NotReceived => "not_received",
-        }
-    }
-}
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

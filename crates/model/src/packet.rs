@@ -4,7 +4,9 @@
 //! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
 //! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
-mod extension;
+mod dsr;
+mod sizes;
+mod tcp_header;
 
 use std::any::Any;
 use std::fmt;
@@ -14,7 +16,9 @@ use std::sync::Arc;
 use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::WireError;
 
-pub use self::extension::{DsrOption, Extended, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
+pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
+pub use self::sizes::{IP_HEADER, TCP_HEADER, UDP_HEADER, UNREACHABLE};
+pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
 
 /// The number of a flow, counted from zero.
@@ -36,16 +40,6 @@ impl FlowId {
 /// A packet in the [`PacketPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(Handle);
-
-/// The bytes of an IPv4 header without options (RFC 791 §3.1).
-pub const IP_HEADER: u32 = 20;
-/// The bytes of a TCP header without options (RFC 9293 §3.1).
-pub const TCP_HEADER: u32 = 20;
-/// The bytes of a UDP header (RFC 768).
-pub const UDP_HEADER: u32 = 8;
-/// The bytes of a notice of unreachability: an IP header, ICMP's, and its quote, an IP header and eight bytes (RFC
-/// 792).
-pub const UNREACHABLE: u32 = IP_HEADER + 8 + IP_HEADER + 8;
 
 /// A packet of the network layer, or an address resolution message.
 #[derive(Clone, Debug)]
@@ -96,6 +90,33 @@ pub enum Body {
     Empty,
 }
 
+/// Options of DSR, and what IP carries behind their header. It is behind a shared pointer: packets without options do
+/// not grow, and the copies of a broadcast share it until one is changed. [`Packet::size`] contains the bytes of the
+/// header, on every hop those that it has there.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    options: Vec<DsrOption>,
+    body: Body,
+}
+
+impl Extended {
+    /// What IP carries behind the header.
+    #[must_use]
+    pub const fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The bytes of the header with its options.
+    #[must_use]
+    pub fn header_bytes(&self) -> u32 {
+        Self::bytes(&self.options)
+    }
+
+    fn bytes(options: &[DsrOption]) -> u32 {
+        if options.is_empty() { 0 } else { OPTIONS_HEADER + options.iter().map(DsrOption::bytes).sum::<u32>() }
+    }
+}
+
 /// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence
 /// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,108 +142,6 @@ pub struct UdpHeader {
     pub sequence: u64,
     /// Payload in bytes.
     pub len: u32,
-}
-
-/// The header of a TCP segment. Sequence numbers count bytes from zero and do not wrap; the wire format wraps them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TcpHeader {
-    /// The sequence number of the first byte.
-    pub seq: u64,
-    /// The next byte expected from the other side.
-    pub ack: u64,
-    /// Payload in bytes.
-    pub len: u32,
-    /// Bytes that the other side may send beyond `ack`.
-    pub window: u32,
-    /// Value of the timestamp option in milliseconds, and the value echoed (RFC 7323 §3).
-    pub timestamps: Option<(u32, u32)>,
-    /// Blocks received out of order (RFC 2018).
-    pub sack: SackBlocks,
-    /// SYN, ACK and FIN.
-    pub flags: TcpFlags,
-    /// Whether the payload was sent before: known to the simulator, not on the wire.
-    pub retransmission: bool,
-}
-
-impl TcpHeader {
-    /// The total length of the IP packet on the wire, in bytes, of a segment other than a SYN. Options fill whole
-    /// words: two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
-    #[must_use]
-    pub const fn length(&self) -> u32 {
-        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() as u32 };
-        IP_HEADER + TCP_HEADER + timestamps + sack + self.len
-    }
-}
-
-/// The control bits that the simulator uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TcpFlags {
-    /// Opens a connection.
-    pub syn: bool,
-    /// The acknowledgement number counts.
-    pub ack: bool,
-    /// No more data follows.
-    pub fin: bool,
-}
-
-/// Up to four blocks of bytes received out of order, the most recent first (RFC 2018 §3).
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct SackBlocks {
-    /// Where each block starts and ends, in bytes beyond `base`.
-    blocks: [(u32, u32); Self::MAX],
-    base: u64,
-    count: u8,
-}
-
-impl SackBlocks {
-    /// The blocks that a header has room for (RFC 2018 §3).
-    pub const MAX: usize = 4;
-
-    /// Blocks given as (first byte, byte after the last), most recent first; those past the fourth are left out.
-    /// `base` is a byte at or before all of them, normally the acknowledgement number.
-    ///
-    /// # Panics
-    /// When a block lies before `base` or more than 2^32 bytes beyond it: no window is that large.
-    #[must_use]
-    pub fn new(base: u64, blocks: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let mut sack = Self { base, ..Self::default() };
-        for (start, end) in blocks.into_iter().take(Self::MAX) {
-            let offset = |byte: u64| {
-                byte.checked_sub(base)
-                    .and_then(|o| u32::try_from(o).ok())
-                    .expect("a SACK block lies within a window of its base")
-            };
-            sack.blocks[usize::from(sack.count)] = (offset(start), offset(end));
-            sack.count += 1;
-        }
-        sack
-    }
-
-    /// The blocks as (first byte, byte after the last), most recent first.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.blocks[..usize::from(self.count)]
-            .iter()
-            .map(|&(start, end)| (self.base + u64::from(start), self.base + u64::from(end)))
-    }
-
-    /// How many blocks there are.
-    #[must_use]
-    pub const fn len(&self) -> usize {
-        self.count as usize
-    }
-
-    /// Whether there is no block.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-}
-
-impl fmt::Debug for SackBlocks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
 }
 
 /// An address resolution message.
@@ -374,6 +293,45 @@ impl Packet {
     }
 }
 
+impl Packet {
+    /// The options of the packet, in order; none without the header.
+    #[must_use]
+    pub fn options(&self) -> &[DsrOption] {
+        match &self.body {
+            Body::Extended(it) => &it.options,
+            _ => &[],
+        }
+    }
+
+    /// The packet's source route.
+    #[must_use]
+    pub fn source_route(&self) -> Option<&SourceRoute> {
+        self.options().iter().find_map(|option| match option {
+            DsrOption::SourceRoute(route) => Some(route),
+            _ => None,
+        })
+    }
+
+    /// Changes the options of the packet, and its size with them. The header is there as long as there is an option.
+    pub fn change_options<R>(&mut self, change: impl FnOnce(&mut Vec<DsrOption>) -> R) -> R {
+        let mut extended = match std::mem::replace(&mut self.body, Body::Empty) {
+            Body::Extended(it) => it,
+            body => Arc::new(Extended { options: Vec::new(), body }),
+        };
+        let it = Arc::make_mut(&mut extended);
+        let before = Extended::bytes(&it.options);
+        let result = change(&mut it.options);
+        self.size = self.size - before + Extended::bytes(&it.options);
+        self.body = if it.options.is_empty() { Arc::unwrap_or_clone(extended).body } else { Body::Extended(extended) };
+        result
+    }
+
+    /// Removes the header with all options.
+    pub fn strip_options(&mut self) -> Vec<DsrOption> {
+        self.change_options(std::mem::take)
+    }
+}
+
 impl Body {
     fn kind(&self) -> PacketKind {
         match self {
@@ -517,5 +475,49 @@ mod tests {
         let message = RoutingMessage::new(Hello(3));
         assert_eq!(message.get::<Hello>(), Some(&Hello(3)));
         assert!(message.get::<Other>().is_none());
+    }
+
+    fn datagram() -> Packet {
+        Packet {
+            created: Time::ZERO,
+            source: Address(0),
+            destination: Address(9),
+            flow: FlowId(0),
+            size: 100,
+            ttl: 32,
+            hops: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        }
+    }
+
+    #[test]
+    fn options_count_their_bytes_and_are_seen_through() {
+        let mut packet = datagram();
+        let copy = packet.clone();
+        let route = SourceRoute::new(vec![Address(4); 3]).expect("it fits");
+        packet.change_options(|options| options.push(DsrOption::SourceRoute(route.clone())));
+        assert_eq!(packet.size, 100 + 4 + 4 + 3 * 4);
+        packet.change_options(|options| options.push(DsrOption::AckRequest { identification: 1 }));
+        assert_eq!((packet.size, packet.options().len()), (124, 2));
+        assert_eq!((packet.kind(), packet.is_routing()), (PacketKind::Data, false));
+        assert!(matches!(packet.carried(), Body::Udp(_)));
+        assert_eq!(packet.source_route(), Some(&route));
+        // A copy of a broadcast keeps its options when another one is changed.
+        let mut changed = packet.clone();
+        changed.change_options(|options| options.truncate(1));
+        assert_eq!((changed.size, packet.size), (120, 124));
+        assert_eq!(packet.strip_options().len(), 2);
+        assert_eq!((packet.size, packet.options()), (copy.size, &[][..]));
+        assert!(matches!(packet.body, Body::Udp(_)));
+        packet.change_options(|_| {});
+        assert!(matches!(packet.body, Body::Udp(_)), "without an option there is no header");
+    }
+
+    #[test]
+    fn a_packet_of_options_alone_belongs_to_routing() {
+        let mut packet = Packet { body: Body::Empty, size: 20, ..datagram() };
+        let request = DsrOption::RouteRequest { identification: 3, target: Address(9), addresses: vec![Address(1)] };
+        packet.change_options(|options| options.push(request));
+        assert_eq!((packet.size, packet.kind(), packet.is_routing()), (36, PacketKind::Routing, true));
     }
 }

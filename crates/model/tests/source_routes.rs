@@ -122,8 +122,8 @@ fn other_protocols_forward_options_and_do_not_deliver_them() {
     assert_eq!(drops(&outcome), [(3, "data", "no_listener", outcome.flows[0].packets_sent)]);
 }
 
-/// The shortest paths of the start, with TCP both ways: less goodput than with routes that cost nothing, by the bytes of
-/// the route at most.
+/// The shortest paths of the start, with TCP both ways: less goodput than with routes that cost nothing, by the bytes
+/// of the route at most.
 #[test]
 fn source_routes_cost_their_bytes() {
     let goodput = |protocol: &str| {

@@ -51,8 +51,6 @@ const CRATES: &[(&str, &[&str])] = &[
 const CIRCLES: &[(&str, &[&str])] = &[(
     "model",
     &[
-        "context",
-        "context/losses",
         "mac",
         "mac/dcf",
         "mac/dcf/frame",
@@ -65,12 +63,6 @@ const CIRCLES: &[(&str, &[&str])] = &[(
         "radio/propagation/log_distance",
         "radio/propagation/range_disc",
         "radio/propagation/two_ray_ground",
-        "routing",
-        "routing/aodv",
-        "routing/dsdv",
-        "routing/dsdv/params",
-        "routing/oracle",
-        "routing/static_routes",
         "world",
         "world/account",
         "world/flow",

@@ -24,6 +24,7 @@
 //! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no
 //! packet meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
 
+mod message;
 mod params;
 mod table;
 #[cfg(test)]
@@ -32,50 +33,14 @@ mod tests;
 use std::collections::VecDeque;
 
 use hopyard_engine::{Rng, Span, Time};
-use hopyard_wire::{WireError, dsdv, udp};
 
 use super::Routing;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, Carrier, Message, PacketId, Place, RoutingMessage};
+use crate::packet::{Body, PacketId, RoutingMessage};
+pub use message::{Advertisement, Update};
 pub use params::{Params, Rules};
 use table::{Entry, Table};
-
-/// One destination in an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advertisement {
-    /// The destination.
-    pub destination: Address,
-    /// The sender's distance to it.
-    pub metric: u8,
-    /// The destination's sequence number.
-    pub sequence: u32,
-}
-
-/// What a node tells its neighbours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
-    /// Whether it is the whole table.
-    pub full: bool,
-    /// The destinations, in order.
-    pub advertisements: Vec<Advertisement>,
-}
-
-impl Message for Update {
-    fn kind(&self) -> &'static str {
-        "DSDV"
-    }
-
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        let entries = self.advertisements.iter().map(|it| dsdv::Entry {
-            destination: (place.address)(it.destination),
-            sequence: it.sequence,
-            metric: u16::from(it.metric),
-        });
-        dsdv::Update { entries: entries.collect() }.emit(out);
-        Ok(Carrier::Udp(udp::Header::EXPERIMENT))
-    }
-}
 
 /// A packet that waits for a route.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,7 @@
-//! The options header of DSR, which stands between the header of IP and what IP carries (RFC 4728 §6).
-//!
-//! A packet with options has the body [`Body::Extended`], which holds the options and what IP carries. It is behind a
-//! shared pointer: packets without options do not grow, and the copies of a broadcast share it until one is changed.
-//! [`Packet::size`] contains the bytes of the header, on every hop those that it has there.
+//! The options of DSR, which stand in a header between that of IP and what IP carries (RFC 4728 §6).
 //!
 //! Left out: the flow state extension (§7), padding (§6.8, which a sender may omit).
 
-use std::sync::Arc;
-
-use super::{Body, Packet};
 use crate::address::Address;
 
 /// The bytes of the header before its options (RFC 4728 §6.1).
@@ -16,31 +9,6 @@ pub const OPTIONS_HEADER: u32 = 4;
 
 /// The greatest number of addresses in an option: its length field counts up to 255 bytes.
 pub const MOST_ADDRESSES: usize = 62;
-
-/// What IP carries behind a header of options.
-#[derive(Clone, Debug)]
-pub struct Extended {
-    options: Vec<DsrOption>,
-    body: Body,
-}
-
-impl Extended {
-    /// What IP carries behind the header.
-    #[must_use]
-    pub const fn body(&self) -> &Body {
-        &self.body
-    }
-
-    /// The bytes of the header with its options.
-    #[must_use]
-    pub fn header_bytes(&self) -> u32 {
-        Self::bytes(&self.options)
-    }
-
-    fn bytes(options: &[DsrOption]) -> u32 {
-        if options.is_empty() { 0 } else { OPTIONS_HEADER + options.iter().map(DsrOption::bytes).sum::<u32>() }
-    }
-}
 
 /// An option of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,64 +135,9 @@ impl DsrOption {
     }
 }
 
-impl Packet {
-    /// The options of the packet, in order; none without the header.
-    #[must_use]
-    pub fn options(&self) -> &[DsrOption] {
-        match &self.body {
-            Body::Extended(it) => &it.options,
-            _ => &[],
-        }
-    }
-
-    /// The packet's source route.
-    #[must_use]
-    pub fn source_route(&self) -> Option<&SourceRoute> {
-        self.options().iter().find_map(|option| match option {
-            DsrOption::SourceRoute(route) => Some(route),
-            _ => None,
-        })
-    }
-
-    /// Changes the options of the packet, and its size with them. The header is there as long as there is an option.
-    pub fn change_options<R>(&mut self, change: impl FnOnce(&mut Vec<DsrOption>) -> R) -> R {
-        let mut extended = match std::mem::replace(&mut self.body, Body::Empty) {
-            Body::Extended(it) => it,
-            body => Arc::new(Extended { options: Vec::new(), body }),
-        };
-        let it = Arc::make_mut(&mut extended);
-        let before = Extended::bytes(&it.options);
-        let result = change(&mut it.options);
-        self.size = self.size - before + Extended::bytes(&it.options);
-        self.body = if it.options.is_empty() { Arc::unwrap_or_clone(extended).body } else { Body::Extended(extended) };
-        result
-    }
-
-    /// Removes the header with all options.
-    pub fn strip_options(&mut self) -> Vec<DsrOption> {
-        self.change_options(std::mem::take)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::Time;
-
     use super::*;
-    use crate::packet::{FlowId, PacketKind, UdpHeader};
-
-    fn datagram() -> Packet {
-        Packet {
-            created: Time::ZERO,
-            source: Address(0),
-            destination: Address(9),
-            flow: FlowId(0),
-            size: 100,
-            ttl: 32,
-            hops: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
-        }
-    }
 
     #[test]
     fn a_source_route_names_one_hop_after_the_other() {
@@ -238,36 +151,5 @@ mod tests {
         assert!(!route.visit(), "it is at its end");
         assert!(SourceRoute::new(vec![Address(1); MOST_ADDRESSES]).is_some());
         assert!(SourceRoute::new(vec![Address(1); MOST_ADDRESSES + 1]).is_none());
-    }
-
-    #[test]
-    fn options_count_their_bytes_and_are_seen_through() {
-        let mut packet = datagram();
-        let copy = packet.clone();
-        let route = SourceRoute::new(vec![Address(4); 3]).expect("it fits");
-        packet.change_options(|options| options.push(DsrOption::SourceRoute(route.clone())));
-        assert_eq!(packet.size, 100 + 4 + 4 + 3 * 4);
-        packet.change_options(|options| options.push(DsrOption::AckRequest { identification: 1 }));
-        assert_eq!((packet.size, packet.options().len()), (124, 2));
-        assert_eq!((packet.kind(), packet.is_routing()), (PacketKind::Data, false));
-        assert!(matches!(packet.carried(), Body::Udp(_)));
-        assert_eq!(packet.source_route(), Some(&route));
-        // A copy of a broadcast keeps its options when another one is changed.
-        let mut changed = packet.clone();
-        changed.change_options(|options| options.truncate(1));
-        assert_eq!((changed.size, packet.size), (120, 124));
-        assert_eq!(packet.strip_options().len(), 2);
-        assert_eq!((packet.size, packet.options()), (copy.size, &[][..]));
-        assert!(matches!(packet.body, Body::Udp(_)));
-        packet.change_options(|_| {});
-        assert!(matches!(packet.body, Body::Udp(_)), "without an option there is no header");
-    }
-
-    #[test]
-    fn a_packet_of_options_alone_belongs_to_routing() {
-        let mut packet = Packet { body: Body::Empty, size: 20, ..datagram() };
-        let request = DsrOption::RouteRequest { identification: 3, target: Address(9), addresses: vec![Address(1)] };
-        packet.change_options(|options| options.push(request));
-        assert_eq!((packet.size, packet.kind(), packet.is_routing()), (36, PacketKind::Routing, true));
     }
 }
