@@ -80,6 +80,9 @@ impl fmt::Debug for InterfaceId {
     }
 }
 
+/// The addresses from here on belong to no interface.
+const FIRST_GROUP: u32 = u32::MAX - 0x100;
+
 /// An address of the network layer. Inside the simulator, an address is the number of the interface that has it, so
 /// that tables over all addresses are arrays. To the user it is an IPv4 address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +91,31 @@ pub struct Address(pub u32);
 impl Address {
     /// The address of every node in reach.
     pub const BROADCAST: Self = Self(u32::MAX);
+    /// The multicast group of all MANET routers in reach, 224.0.0.109 (RFC 5498).
+    pub const MANET_ROUTERS: Self = Self::local_group(109);
+
+    /// The multicast group 224.0.0.`number`, whose packets reach the neighbours and are not forwarded (RFC 5771 §4).
+    #[must_use]
+    pub const fn local_group(number: u8) -> Self {
+        Self(FIRST_GROUP + number as u32)
+    }
+
+    /// The IPv4 address of a multicast group, and the broadcast address; nothing for the address of an interface.
+    #[must_use]
+    pub const fn group(self) -> Option<Ipv4Addr> {
+        match self.0 {
+            u32::MAX => Some(Ipv4Addr::BROADCAST),
+            FIRST_GROUP.. => Some(Ipv4Addr::new(224, 0, 0, (self.0 - FIRST_GROUP) as u8)),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a multicast group or the broadcast address: packets for it are for every node in reach.
+    #[inline]
+    #[must_use]
+    pub const fn is_group(self) -> bool {
+        self.0 >= FIRST_GROUP
+    }
 
     /// The address's place in arrays over all addresses.
     #[inline]
@@ -122,7 +150,11 @@ impl From<NodeId> for Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_broadcast() { f.write_str("broadcast") } else { write!(f, "{}", self.0) }
+        match self.group() {
+            Some(_) if self.is_broadcast() => f.write_str("broadcast"),
+            Some(group) => group.fmt(f),
+            None => write!(f, "{}", self.0),
+        }
     }
 }
 
@@ -238,6 +270,18 @@ mod tests {
         assert!(overlaps("10.1.2.0/24") && overlaps("10.0.0.0/8") && overlaps("0.0.0.0/0") && !overlaps("10.2.0.0/16"));
         let wire: Prefix = "192.168.0.4/30".parse().expect("a prefix");
         assert_eq!((wire.host(2), wire.host(3)), (Some(ip("192.168.0.6")), None));
+    }
+
+    #[test]
+    fn groups_are_not_addresses_of_interfaces() {
+        let name = |address: Address| address.group().map(|it| it.to_string());
+        assert_eq!(name(Address::MANET_ROUTERS).as_deref(), Some("224.0.0.109"));
+        assert_eq!(name(Address::local_group(255)).as_deref(), Some("224.0.0.255"));
+        assert_eq!(name(Address::BROADCAST).as_deref(), Some("255.255.255.255"));
+        assert_eq!((name(Address(7)), Address(7).is_group()), (None, false));
+        let [group, all] = [Address::MANET_ROUTERS, Address::BROADCAST];
+        assert!(group.is_group() && all.is_group() && !group.is_broadcast() && all.is_broadcast());
+        assert_eq!((group.to_string(), all.to_string()), ("224.0.0.109".into(), "broadcast".into()));
     }
 
     #[test]

@@ -189,13 +189,11 @@ impl Owners {
     /// The IPv4 address that the user knows.
     #[must_use]
     pub fn name(&self, address: Address) -> Ipv4Addr {
-        if address.is_broadcast() {
-            return Ipv4Addr::BROADCAST;
-        }
-        self.names.get(address.index()).copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
+        let named = || self.names.get(address.index()).copied().unwrap_or(Ipv4Addr::UNSPECIFIED);
+        address.group().unwrap_or_else(named)
     }
 
-    /// The node that has an address. Of the broadcast address, no node.
+    /// The node that has an address. Of the broadcast address and of multicast groups, no node.
     #[inline]
     #[must_use]
     pub fn of(&self, address: Address) -> NodeId {

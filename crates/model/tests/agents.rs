@@ -5,12 +5,15 @@ mod common;
 use common::{add_cbr, add_tcp, network, run, with_ranges};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{Address, NodeId};
+use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::agent::{self, Model, neighbours};
+use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::observe::Probe;
+use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::world::{Spec, Watch, WireSpec, World};
 
 /// Nine nodes on a grid of 200 m. Those beside each other hear each other, those across a square do not.
 fn grid() -> Spec {
@@ -25,7 +28,7 @@ fn grid() -> Spec {
 }
 
 /// The one-hop and two-hop lists of a node.
-fn lists(world: &World, node: u32) -> (Vec<u32>, Vec<u32>) {
+fn lists<P: Probe>(world: &World<P>, node: u32) -> (Vec<u32>, Vec<u32>) {
     let [Model::Neighbours(agent)] = world.agents(NodeId(node)) else { panic!("one agent") };
     let numbers = |list: Vec<Address>| list.iter().map(|address| address.0).collect();
     (numbers(agent.one_hop(world.now())), numbers(agent.two_hop(world.now())))
@@ -110,4 +113,63 @@ fn frames_for_others_are_overheard_under_every_mac() {
         assert_eq!(heard(true, 17), nobody, "{mac}");
         assert_eq!(heard(false, 5), nobody, "{mac}");
     }
+}
+
+/// A wire from one node to another.
+fn wire(spec: &mut Spec, a: u32, b: u32) {
+    let params = wired::Params::of_profile("rfc");
+    spec.wires.push(WireSpec { ends: (NodeId(a), NodeId(b)), params, network: None });
+}
+
+/// Hosts and routers in a row, and a gateway to two nodes with radios: an agent finds its neighbours on wires and on
+/// radios, on whichever interface they are.
+#[test]
+fn agents_find_neighbours_over_wires() {
+    // Wires 0 - 1 - 2 - 3, radios 3, 4 and 5.
+    let mut spec =
+        network("rfc", "aodv", &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
+    with_ranges(&mut spec, 250.0, 550.0);
+    for node in &mut spec.nodes {
+        node.agents = vec![agent::Config::of_profile("neighbours", "rfc").expect("an agent")];
+    }
+    for (a, b) in [(0, 1), (1, 2), (2, 3)] {
+        spec.nodes[a as usize].radios.clear();
+        wire(&mut spec, a, b);
+    }
+    add_cbr(&mut spec, 3, 5, 200, Span::from_millis(200));
+    spec.duration = Span::from_secs(30);
+
+    #[derive(Debug, Default)]
+    struct OnWires(Vec<PacketKind>);
+    impl Probe for OnWires {
+        fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+            self.0.push(packet.kind());
+        }
+    }
+    let mut world = World::with_probe(&spec, OnWires::default()).expect("a world");
+    world.advance(Time::ZERO + Span::from_secs(20), &Watch::default());
+    for (node, near, far) in [
+        (0, vec![1], vec![2]),
+        (1, vec![0, 2], vec![3]),
+        (2, vec![1, 3], vec![0, 4]),
+        (3, vec![2, 4], vec![1, 5]),
+        (5, vec![4], vec![3]),
+    ] {
+        assert_eq!(lists(&world, node), (near, far), "node {node}");
+    }
+    world.advance(Time::NEVER, &Watch::default());
+    let (outcome, probe) = world.finish().expect("packets add up");
+    // AODV runs on radios only: its requests and HELLOs do not enter wires. The messages of agents do, at 6 ends.
+    let count = |kind| probe.0.iter().filter(|it| **it == kind).count();
+    assert!(outcome.nodes[3].routing_packets > 0 && count(PacketKind::Routing) == 0);
+    assert!((6 * 14..=6 * 21).contains(&count(PacketKind::Control)), "{}", count(PacketKind::Control));
+}
+
+#[test]
+fn two_agents_with_one_port_are_refused() {
+    let mut spec = grid();
+    let again = spec.nodes[4].agents[0].clone();
+    spec.nodes[4].agents.push(again);
+    let error = World::new(&spec).expect_err("one port").to_string();
+    assert_eq!(error, "node 4 runs the agents `neighbours` and `neighbours`, which both are reached at UDP port 269");
 }

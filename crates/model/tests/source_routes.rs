@@ -19,7 +19,9 @@ use hopyard_model::{link, mac};
 
 /// Every data packet on the air or on a wire: its sender, its bytes, those of its frame, the segments left.
 #[derive(Debug, Default)]
-struct Sizes(BTreeSet<(u32, u32, u32, Option<u8>)>);
+struct Sizes(BTreeSet<Seen>);
+
+type Seen = (u32, u32, u32, Option<u8>);
 
 impl Sizes {
     fn note(&mut self, interface: InterfaceId, packet: &Packet, frame: u32) {
@@ -59,7 +61,7 @@ fn row(paths: &[&[u32]]) -> Spec {
     spec
 }
 
-fn watched(spec: &Spec) -> (Outcome, Vec<(u32, u32, u32, Option<u8>)>) {
+fn watched(spec: &Spec) -> (Outcome, Vec<Seen>) {
     let world = World::with_probe(spec, Sizes::default()).expect("a world");
     let (outcome, sizes) = world.run_watched(&Watch::default()).expect("packets add up");
     (outcome, sizes.0.into_iter().collect())

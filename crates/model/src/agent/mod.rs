@@ -80,6 +80,19 @@ macro_rules! agents {
     };
 }
 
+/// Checks that the agents of a node are reached at different ports.
+///
+/// # Errors
+/// The first two with the same port.
+pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config)> {
+    for (place, other) in agents.iter().enumerate() {
+        if let Some(one) = agents[..place].iter().find(|one| one.port() == other.port()) {
+            return Err((one, other));
+        }
+    }
+    Ok(())
+}
+
 agents! {
     "neighbours" => neighbours::Neighbours,
         "Neighbour discovery: HELLO messages with the list of neighbours (as in RFC 6130 and RFC 3626)";

@@ -6,9 +6,12 @@
 //! knows that the neighbour hears it. A neighbour whose HELLO names this node hears it: the link is symmetric. The
 //! symmetric neighbours of a symmetric neighbour are two hops away.
 //!
-//! Left out: several interfaces, link quality, hysteresis, the sequence numbers and the message format of RFC 5444.
-//! The bytes are a format of this program (`encode`): a word with the number of neighbours, then for each its address
-//! and a word with its state.
+//! A node is known by the address of its first interface, the source of its HELLOs, on whatever channel or wire they
+//! come. They go to the multicast group of MANET routers (RFC 5498).
+//!
+//! Left out: the addresses of further interfaces, link quality, hysteresis, the sequence numbers and the message format
+//! of RFC 5444. The bytes are a format of this program (`encode`): a word with the number of neighbours, then for each
+//! its address and a word with its state.
 //!
 //! Validated against the geometry of grids, and of nodes that leave (`tests/agents.rs`).
 
@@ -165,7 +168,7 @@ impl Neighbours {
         let packet = cx.originate(Packet {
             created: cx.now,
             source: self.node.into(),
-            destination: Address::BROADCAST,
+            destination: Address::MANET_ROUTERS,
             flow: FlowId::NONE,
             size: IP_HEADER + UDP_HEADER + hello.bytes(),
             ttl: 1,
@@ -186,8 +189,8 @@ impl Agent for Neighbours {
         self.next = cx.now + self.params.interval.mul_f64(self.rng.uniform());
     }
 
-    fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let now = cx.now;
+    fn on_message(&mut self, packet: PacketId, _from: Address, cx: &mut Context) {
+        let (now, from) = (cx.now, cx.packets[packet].source);
         let Body::Control { message, .. } = &cx.packets[packet].body else { return };
         let Some(Hello { heard }) = message.get::<Hello>() else {
             return cx.drop_packet(self.node, packet, DropReason::NoListener);
@@ -209,6 +212,7 @@ impl Agent for Neighbours {
     }
 
     fn on_overheard(&mut self, _packet: PacketId, from: Address, _to: Address, cx: &mut Context) {
+        let from = Address::from(cx.owners.of(from));
         let until = cx.now + self.params.hold;
         match self.neighbours.binary_search_by_key(&from, |it| it.address) {
             Ok(place) => self.neighbours[place].until = until,

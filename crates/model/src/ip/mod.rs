@@ -73,7 +73,7 @@ pub fn arrive_again(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> 
         Body::Extended(_) => return Arrival::Options,
         _ => {}
     }
-    if is_local(packet.destination) || packet.destination.is_broadcast() {
+    if is_local(packet.destination) || packet.destination.is_group() {
         return match packet.body {
             Body::Control { port, .. } => Arrival::Agent(port),
             _ => Arrival::Local,

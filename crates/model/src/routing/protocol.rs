@@ -15,7 +15,8 @@ pub trait Routing {
     /// that finds the link broken, or at the source that has no route. To query it, use [`Config::reports_breaks`].
     const REPORTS_BREAKS: bool = false;
 
-    /// Whether the protocol finds routes over wires as well as over radio.
+    /// Whether the protocol finds routes over wires as well as over radio. If so, its broadcasts go to the other ends
+    /// of wires too.
     const CROSSES_WIRES: bool = false;
 
     /// The run starts; timers may be set.

@@ -76,6 +76,18 @@ pub enum BuildError {
         /// How many.
         found: usize,
     },
+    /// Two agents of a node have the same port.
+    #[error("node {node} runs the agents `{one}` and `{other}`, which both are reached at UDP port {port}")]
+    SamePort {
+        /// The node.
+        node: NodeId,
+        /// An agent.
+        one: &'static str,
+        /// Another one, or the same.
+        other: &'static str,
+        /// The port.
+        port: u16,
+    },
     /// A flow or wire leads from a node to itself.
     #[error("{what} {number} leads from node {node} to itself")]
     ToItself {
@@ -107,6 +119,7 @@ impl<P: Probe> World<P> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
+        check_agents(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
@@ -129,6 +142,7 @@ impl<P: Probe> World<P> {
                 table: None,
                 flows: Vec::new(),
                 routing_protocol: node.routing.name(),
+                routes_wires: node.routing.crosses_wires(),
                 forwarded: 0,
                 routing_packets: 0,
                 routing_bytes: 0,
@@ -341,6 +355,16 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
             if twice || usize::from(channel) >= channels {
                 return Err(BuildError::Channel { node: NodeId(number as u32), channel, channels, twice });
             }
+        }
+    }
+    Ok(())
+}
+
+fn check_agents(spec: &Spec) -> Result<(), BuildError> {
+    for (number, node) in spec.nodes.iter().enumerate() {
+        if let Err((one, other)) = agent::check(&node.agents) {
+            let (one, other, port) = (one.name(), other.name(), one.port());
+            return Err(BuildError::SamePort { node: NodeId(number as u32), one, other, port });
         }
     }
     Ok(())

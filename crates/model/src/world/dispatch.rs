@@ -172,7 +172,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Passes a packet to the interface that leads to its next hop, and a broadcast to all radios of the node.
+    /// Passes a packet to the interface that leads to its next hop, and a broadcast to all interfaces of the node.
     pub(super) fn send(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
         self.count_routing(node, packet);
         if next_hop.is_broadcast() {
@@ -219,24 +219,29 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Broadcasts a packet on all radios of a node.
+    /// Broadcasts a packet on all interfaces of a node. Messages of a routing protocol go only where it runs: on
+    /// radios, and on wires if it finds routes over them.
     fn broadcast(&mut self, node: NodeId, packet: PacketId) {
+        let on_wires = self.nodes[node.index()].routes_wires || !self.cx.packets[packet].is_routing();
         let mut last = None;
         for place in 0..=self.nodes[node.index()].further.len() {
             let interface = match place.checked_sub(1) {
                 Some(place) => self.nodes[node.index()].further[place],
                 None => node.into(),
             };
-            if matches!(self.interfaces[interface.index()].attachment, Attachment::Radio { .. })
-                && let Some(before) = last.replace(interface)
-            {
+            let takes = match &self.interfaces[interface.index()].attachment {
+                Attachment::Radio { .. } => true,
+                Attachment::Wire { .. } => on_wires,
+                Attachment::Tunnel { .. } | Attachment::Nothing => false,
+            };
+            if takes && let Some(before) = last.replace(interface) {
                 let copy = self.cx.copy(packet);
                 self.send_by(before, copy, Address::BROADCAST);
             }
         }
         match last {
             Some(interface) => self.send_by(interface, packet, Address::BROADCAST),
-            // A broadcast of a node without a radio reaches no other node.
+            // It reaches no other node.
             None => self.cx.hand_over(packet),
         }
     }
@@ -455,7 +460,7 @@ impl<P: Probe> World<P> {
                     self.pass_inner(node, packet, from);
                 }
             }
-            AfterOptions::Unknown if it.destination.is_broadcast() || self.cx.owners.of(it.destination) == node => {
+            AfterOptions::Unknown if it.destination.is_group() || self.cx.owners.of(it.destination) == node => {
                 self.cx.drop_packet(node, packet, DropReason::NoListener);
             }
             _ if ip::forward(it) == Arrival::Expired => self.cx.drop_packet(node, packet, DropReason::TtlExpired),

@@ -105,6 +105,8 @@ struct Node {
     /// The flows that start here.
     flows: Vec<usize>,
     routing_protocol: &'static str,
+    /// Whether the routing protocol finds routes over wires, and runs on them.
+    routes_wires: bool,
     forwarded: u64,
     routing_packets: u64,
     routing_bytes: u64,
@@ -317,3 +319,6 @@ impl<P: Probe> World<P> {
         Ok(self.report(cancelled))
     }
 }
+
+#[cfg(test)]
+mod tests;

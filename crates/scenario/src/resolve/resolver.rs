@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hopyard_model::agent;
 use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -314,7 +315,16 @@ impl<'a> Resolver<'a> {
             let info = self.select("agent", "agents.run", name);
             agents.push(info.map(|info| Chosen { model: info, values: self.base("agent", info) }));
         }
-        agents.into_iter().collect()
+        let agents: Option<Vec<Chosen>> = agents.into_iter().collect();
+        let configs: Vec<agent::Config> = (agents.iter().flatten())
+            .filter_map(|it| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok())
+            .collect();
+        if let Err((one, other)) = agent::check(&configs) {
+            let message =
+                format!("`{}` and `{}` are both reached at UDP port {}", one.name(), other.name(), one.port());
+            self.problem("agents.run", message).expected = Some("agents with different ports".to_owned());
+        }
+        agents
     }
 
     /// The channels beyond the first.

@@ -44,7 +44,7 @@ use crate::transport::tcp as tcp_model;
 /// By which names the interfaces and flows are known in a capture.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
-    /// The IP address that the user knows ([`crate::context::Owners::name`]); not asked for the broadcast address.
+    /// The IP address that the user knows ([`crate::context::Owners::name`]); not asked for groups.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
     /// The link address of an interface.
     pub station: &'a dyn Fn(InterfaceId) -> HardwareAddress,
@@ -229,7 +229,7 @@ fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
 
 impl Names<'_> {
     fn ip(&self, address: Address) -> Ipv4Addr {
-        if address.is_broadcast() { Ipv4Addr::BROADCAST } else { (self.address)(address) }
+        address.group().unwrap_or_else(|| (self.address)(address))
     }
 
     fn arp(&self, packet: &Packet, message: ArpMessage) -> arp::Message {
