@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import hopyard
 import pytest
-from hopyard import Scenario, Simulation, SimulationError
+from hopyard import Completion, Datagram, Scenario, Simulation, SimulationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from short import SHORT
@@ -178,6 +180,11 @@ WRONG: dict[str, tuple[Callable[[Simulation], object], type[Exception], str]] = 
     "not a number": (lambda it: it.advance(float("nan")), ValueError, "found nan"),
     "nothing": (lambda it: it.advance(), TypeError, 'advance\\("10 s"\\), or until'),
     "both": (lambda it: it.advance("1 s", until="3 s"), TypeError, "or until"),
+    "backwards by a nanosecond": (
+        lambda it: it.advance(until_ns=999_999_999),
+        ValueError,
+        "from 1 s on, found 999999999 ns",
+    ),
     "list": (lambda it: it.advance([1]), TypeError, "or seconds, found"),  # type: ignore[arg-type]
     "node": (lambda it: it.routes(3), ValueError, "expected a node from 0 to 2, found 3"),
     "no node": (lambda it: it.routes(-1), ValueError, "from 0 on, found -1"),
@@ -315,3 +322,127 @@ def test_ctrl_c_stops_between_two_events() -> None:
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
     )
     assert done.stdout == "True\n", done.stderr
+
+
+OUTSIDE = {
+    "name": "outside",
+    "duration": "10 s",
+    "nodes": {"count": 3, "spacing": "200 m"},
+    "radio": {"receive": "250 m", "sense": "550 m"},
+    "flow": [{"from": 2, "to": 0}],
+}
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071)."""
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total >> 16) + (total & 0xFFFF)
+    return ~total & 0xFFFF
+
+
+def datagram(source: str, destination: str, payload: bytes, ttl: int = 64) -> bytes:
+    """An IPv4 datagram of the experimental protocol."""
+    ends = socket.inet_aton(source) + socket.inet_aton(destination)
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), 7, 0x4000, ttl, 253, 0)
+    check = struct.pack(">H", checksum(head + ends))
+    return head[:10] + check + ends + payload
+
+
+def exchanged(step: str) -> tuple[list[Datagram | Completion], str, list[int]]:
+    """Ten datagrams each way, one a second: what left, the digest, the numbers."""
+    with hopyard.start(OUTSIDE) as simulation:
+        simulation.attach(0, 2)
+        (first,), (last,) = simulation.addresses(0), simulation.addresses(2)
+        there, back = datagram(first, last, b"there"), datagram(last, first, b"back", ttl=9)
+        numbers = []
+        for second in range(1, 9):
+            numbers.append(simulation.inject(0, there, at=f"{second} s"))
+            numbers.append(simulation.inject(2, bytearray(back), at=float(second)))
+        left = []
+        while simulation.advance(step):
+            left += simulation.egress()
+        return left + simulation.egress(), simulation.digest, numbers
+
+
+def test_datagrams_cross_the_network() -> None:
+    left, found, numbers = exchanged("10 s")
+    assert numbers == list(range(16))
+    done = [each for each in left if isinstance(each, Completion)]
+    assert sorted(each.number for each in done) == numbers
+    assert {(each.node, each.error) for each in done} <= {(0, None), (2, None)}
+    came = [each for each in left if isinstance(each, Datagram)]
+    assert [each.address for each in came if each.node == 2] == ["10.0.0.3"] * 8
+    assert {each.data for each in came if each.node == 2} == {
+        datagram("10.0.0.1", "10.0.0.3", b"there", ttl=63)
+    }
+    assert {each.data for each in came if each.node == 0} == {
+        datagram("10.0.0.3", "10.0.0.1", b"back", ttl=8)
+    }
+    assert [each.at_ns for each in left] == sorted(each.at_ns for each in left)
+    assert all(
+        second < each.at < second + 1 for second, each in zip(range(1, 9), came[::2], strict=True)
+    )
+    # The same calls in other steps give the same.
+    assert exchanged("90 ms") == (left, found, numbers)
+    with hopyard.start(OUTSIDE) as simulation:
+        assert digest(simulation) != found
+
+
+def test_an_answer_leaves_when_the_question_comes() -> None:
+    with hopyard.start(OUTSIDE, set={"flow.start": "5 s"}) as simulation:
+        simulation.attach(0, 1)
+        (first,), (second,) = simulation.addresses(0), simulation.addresses(1)
+        simulation.inject(0, datagram(first, second, b"ping"), at_ns=2_000_000_001)
+        came = []
+        while (time := simulation.next_event_ns) is not None and time < 3e9:
+            simulation.advance(until_ns=time)
+            for each in simulation.egress():
+                if isinstance(each, Datagram):
+                    came.append(each)
+                    assert each.at_ns == simulation.now_ns
+                    if each.node == 1:
+                        simulation.inject(1, datagram(second, first, b"pong"))
+        assert [(each.node, each.data[20:]) for each in came] == [(1, b"ping"), (0, b"pong")]
+        assert came[0].at_ns < came[1].at_ns < 2_050_000_000
+        results = simulation.finish()
+    assert results.complete
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "node": ({"node": 3}, ValueError, "expected a node from 0 to 2, found 3"),
+    "not attached": ({"node": 1}, ValueError, "the host of node 1 is not outside"),
+    "past": (
+        {"at": "0.5 s"},
+        ValueError,
+        "expected a time from 1.000000000 s to 10.000000000 s, found 0.5",
+    ),
+    "late": ({"at": "11 s"}, ValueError, "expected a time from 1.0.* to 10.0.* s, found 11"),
+    "two times": ({"at": "2 s", "at_ns": 3}, TypeError, "expected one time"),
+    "bytes": ({"datagram": b"E"}, ValueError, "expected an IPv4 datagram"),
+    "text": ({"datagram": "text"}, TypeError, "string"),
+    "source": (
+        {"datagram": datagram("10.0.0.2", "10.0.0.3", b"")},
+        ValueError,
+        r"among the addresses of node 0 \(10.0.0.1\), found 10.0.0.2",
+    ),
+    "destination": (
+        {"datagram": datagram("10.0.0.1", "10.0.0.1", b"")},
+        ValueError,
+        "expected the address of another node as destination, found 10.0.0.1",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", REFUSED)
+def test_what_cannot_be_put_in_is_refused(wrong: str) -> None:
+    changed, kind, message = REFUSED[wrong]
+    good: dict[str, Any] = {"node": 0, "datagram": datagram("10.0.0.1", "10.0.0.3", b"good")}
+    with hopyard.start(OUTSIDE) as simulation:
+        simulation.attach(0)
+        simulation.advance("1 s")
+        with pytest.raises(kind, match=message):
+            simulation.inject(**(good | changed))
+        assert simulation.inject(**good) == 0
+        with pytest.raises(ValueError, match="expected a node from 0 to 2, found 7"):
+            simulation.attach(7)

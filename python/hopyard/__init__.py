@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
     from hopyard.stats import Estimate
-    from hopyard.stepping import Simulation, start
+    from hopyard.stepping import Completion, Datagram, Simulation, start
 
 __all__ = [
     "CaptureError",
+    "Completion",
     "CongestionControl",
+    "Datagram",
     "Estimate",
     "Interrupted",
     "Problem",
@@ -41,7 +43,9 @@ __all__ = [
 # Where the public names are: imported when first used, so that the command starts at once.
 _HOMES = {
     "CaptureError": "errors",
+    "Completion": "stepping",
     "CongestionControl": "congestion",
+    "Datagram": "stepping",
     "Estimate": "stats",
     "Interrupted": "running",
     "Problem": "errors",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hopyard import _core, memory
 from hopyard.plan import plan
@@ -12,7 +14,7 @@ from hopyard.records import MOST_RUN, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Self, SupportsIndex
 
     import pyarrow as pa
 
@@ -54,6 +56,43 @@ def start(
     return Simulation(cases[0], number)
 
 
+@dataclass(frozen=True, slots=True)
+class Datagram:
+    """A datagram that has reached a host outside: its IPv4 bytes."""
+
+    #: The simulated time in nanoseconds.
+    at_ns: int
+    #: The node whose host it has reached.
+    node: int
+    #: The address of the node that it is for.
+    address: str
+    data: bytes
+
+    @property
+    def at(self) -> float:
+        """The simulated time in seconds."""
+        return self.at_ns / 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The report that a node has sent a datagram which was put in there, or why it has not."""
+
+    #: The simulated time in nanoseconds.
+    at_ns: int
+    #: The node where it was put in.
+    node: int
+    #: The number that `Simulation.inject` returned.
+    number: int
+    #: Why it was not sent, as in the table of drops; none if it was.
+    error: str | None
+
+    @property
+    def at(self) -> float:
+        """The simulated time in seconds."""
+        return self.at_ns / 1e9
+
+
 class Simulation:
     """A run that goes on in steps, made by `hopyard.start`.
 
@@ -74,7 +113,13 @@ class Simulation:
         self._run = run
         self._core = _core.Simulation(case.core, run)
 
-    def advance(self, by: str | float | None = None, *, until: str | float | None = None) -> bool:
+    def advance(
+        self,
+        by: str | float | None = None,
+        *,
+        until: str | float | None = None,
+        until_ns: int | None = None,
+    ) -> bool:
         """Goes on, and returns whether the run has not reached its end.
 
         Other Python threads go on meanwhile. Ctrl-C stops between two events, and the simulation
@@ -84,19 +129,24 @@ class Simulation:
             by: for how long, such as "10 s"; a number is in seconds.
             until: to which time, such as "30 s", instead. All events up to and including those at
                 this time are carried out. A time after the end is the end.
+            until_ns: the same in nanoseconds.
 
         Raises:
             ValueError, TypeError: when a time is none or has passed, or the simulation is over.
             SimulationError: when a congestion control written in Python fails.
         """
-        if (by is None) == (until is None):
+        if sum(given is not None for given in (by, until, until_ns)) != 1:
             raise TypeError('expected a duration, as in advance("10 s"), or until="30 s"')
         now = self._core.now
-        if until is None:
-            return self._core.advance(min(now + _nanoseconds(by, "10 s"), self._core.end))
-        time = _nanoseconds(until, "30 s")
+        if by is not None:
+            time = now + _nanoseconds(by, "10 s")
+        elif until is not None:
+            time = _nanoseconds(until, "30 s")
+        else:
+            time = _whole(until_ns, "until_ns", 2**64)
         if time < now:
-            raise ValueError(f"expected a time from {now / 1e9:g} s on, found {until!r}")
+            found = repr(until) if until_ns is None else f"{until_ns} ns"
+            raise ValueError(f"expected a time from {now / 1e9:g} s on, found {found}")
         return self._core.advance(min(time, self._core.end))
 
     def finish(self) -> Results:
@@ -212,6 +262,63 @@ class Simulation:
         """The IPv4 addresses of a node's interfaces, the first one first."""
         return self._core.addresses(_node(node))
 
+    def attach(self, *nodes: int) -> None:
+        """Says that the hosts of nodes are outside: a program or a kernel, not the simulator.
+
+        Their datagrams are put in by `inject`, and those for them are taken out by `egress`. Flows
+        of the scenario at these nodes stay as they are.
+        """
+        for node in nodes:
+            self._core.attach(_node(node))
+
+    def inject(
+        self,
+        node: int,
+        datagram: bytes | bytearray | memoryview,
+        *,
+        at: str | float | None = None,
+        at_ns: int | None = None,
+    ) -> int:
+        """Puts an IPv4 datagram in: the host of a node passes it to IP. Returns its number.
+
+        Args:
+            node: the node, which is attached.
+            datagram: all bytes of the datagram, with correct checksum. Its source is an address of
+                the node, its destination one of another node.
+            at: when, such as "1.5 s", or in seconds; now if it is not given.
+            at_ns: the same in nanoseconds.
+
+        Raises:
+            ValueError, TypeError: when the datagram, its addresses or the time cannot be.
+        """
+        if at is not None and at_ns is not None:
+            raise TypeError("expected one time, at or at_ns")
+        if at is not None:
+            time = _nanoseconds(at, "1.5 s")
+        else:
+            time = self._core.now if at_ns is None else _whole(at_ns, "at_ns", 2**64)
+        return self._core.inject(_node(node), time, bytes(datagram))
+
+    def egress(self) -> list[Datagram | Completion]:
+        """Takes out what has left the network since the last call, in the order of time.
+
+        A `Datagram` has reached the host of an attached node. A `Completion` reports that a node
+        has done with a datagram that was put in there: its MAC has the acknowledgement, its wire
+        the last bit, or it was dropped or given up.
+        """
+        found: list[Datagram | Completion] = []
+        for departure in self._core.egress():
+            if departure[0] == "datagram":
+                found.append(Datagram(*departure[1:]))
+            else:
+                found.append(Completion(*departure[1:]))
+        return found
+
+    @property
+    def next_event_ns(self) -> int | None:
+        """When the next event happens, in nanoseconds; none if none does before the end."""
+        return self._core.next_event
+
     def _table(self, name: str) -> pa.Table:
         from hopyard.tables import read
 
@@ -235,10 +342,14 @@ def _nanoseconds(given: object, example: str) -> int:
     return round(seconds * 1e9)
 
 
-def _node(given: int) -> int:
+def _node(given: object) -> int:
+    return _whole(given, "node", 2**32)
+
+
+def _whole(given: object, name: str, below: int) -> int:
     if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise TypeError(f"node: expected a whole number, found {given!r}")
-    number = given.__index__()
-    if not 0 <= number < 2**32:
-        raise ValueError(f"node: expected a number from 0 on, found {number}")
+        raise TypeError(f"{name}: expected a whole number, found {given!r}")
+    number = operator.index(cast("SupportsIndex", given))
+    if not 0 <= number < below:
+        raise ValueError(f"{name}: expected a number from 0 on, found {number}")
     return number

@@ -6,6 +6,7 @@
 
 mod drop_reason;
 mod losses;
+mod outside;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -15,6 +16,7 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
 pub use self::losses::{Break, LossLog, Lost};
+pub use self::outside::{Departure, Outside, Token};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
@@ -228,6 +230,8 @@ pub struct Context {
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
     /// The single losses of flows whose sender distinguishes causes of loss.
     pub losses: LossLog,
+    /// The datagrams between the network and those outside.
+    pub outside: Outside,
     /// Whether somebody watches the run.
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
@@ -324,6 +328,7 @@ impl Context {
     /// Drops a packet for a reason.
     pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         let packet = self.packets.remove(id);
+        self.outside.complete(id, self.now, Err(reason));
         self.ledger.dropped += 1;
         self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
         let kind = packet.kind();
@@ -352,6 +357,7 @@ impl Context {
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
         self.packets.remove(id);
+        self.outside.complete(id, self.now, Ok(()));
     }
 
     /// Makes a receiver's copy of a packet that is being transmitted.

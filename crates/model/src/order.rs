@@ -1,8 +1,9 @@
 //! The order of simultaneous events: by kind, then by node or station, never by when they were scheduled.
 //!
 //! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
-//! signals begin, packets reach IP, and delayed broadcasts are sent. Then the timers run: MACs, links, routing
-//! protocols, agents, sources, sinks and wires, each in order of their numbers. Series are sampled last.
+//! signals begin, packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run:
+//! MACs, links, routing protocols, agents, sources, sinks and wires, each in order of their numbers. Series are sampled
+//! last.
 
 use hopyard_engine::Rank;
 
@@ -37,6 +38,12 @@ pub const fn begin(station: u32, transmitter: u32) -> Rank {
 #[must_use]
 pub const fn delayed(node: u32, number: u32) -> Rank {
     Rank::new(6, node, number)
+}
+
+/// A node's host, which is outside, passes a datagram to IP, or learns that one is sent. `number` counts these events.
+#[must_use]
+pub const fn outside(node: u32, number: u32) -> Rank {
+    Rank::new(7, node, number)
 }
 
 /// The slots of the timers, kind by kind.

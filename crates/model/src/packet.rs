@@ -84,6 +84,8 @@ pub enum Body {
     Tunnelled(Box<Packet>),
     /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
     Icmp(Quote),
+    /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
+    External(Arc<[u8]>),
     /// Options of DSR, and what IP carries behind them (RFC 4728). Counters see what IP carries.
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
@@ -343,6 +345,7 @@ impl Body {
             Self::Control { .. } => PacketKind::Control,
             Self::Tunnelled(inner) => inner.kind(),
             Self::Icmp(_) => PacketKind::Icmp,
+            Self::External(_) => PacketKind::External,
             Self::Extended(it) => it.body().kind(),
         }
     }
@@ -363,11 +366,14 @@ pub enum PacketKind {
     Icmp,
     /// A message of an agent.
     Control,
+    /// A datagram from outside.
+    External,
 }
 
 impl PacketKind {
     /// Every kind, in order of its place in arrays.
-    pub const ALL: [Self; 6] = [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp, Self::Control];
+    pub const ALL: [Self; 7] =
+        [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp, Self::Control, Self::External];
 
     /// The kind's name in tables.
     #[must_use]
@@ -379,6 +385,7 @@ impl PacketKind {
             Self::Arp => "arp",
             Self::Icmp => "icmp",
             Self::Control => "control",
+            Self::External => "external",
         }
     }
 }

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
     DecisionRow, DropRow, FlowRow, NodeRow, PositionRow, QueueRow, RouteRow, SeriesRow, Totals,
 };
-use hopyard_model::world::{Advanced, Watch, World};
+use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
@@ -173,6 +174,40 @@ impl Simulation {
         self.look(|world| Ok(world.addresses(known(world, node)?).iter().map(ToString::to_string).collect()))
     }
 
+    /// The host of a node is outside from now on.
+    fn attach(&self, node: u32) -> PyResult<()> {
+        self.change(|world| world.attach(NodeId(node)))
+    }
+
+    /// Puts an IPv4 datagram in at a node and a time, and returns its number.
+    fn inject(&self, node: u32, at: u64, datagram: &[u8]) -> PyResult<u64> {
+        self.change(|world| world.inject(NodeId(node), Time::from_nanos(at), datagram)).map(|token| token.0)
+    }
+
+    /// Takes out what has left the network: time, node, address and bytes of a datagram, or time, node, number and
+    /// error of a completion.
+    fn egress<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let mut state = self.state()?;
+        let world = state.world.as_mut().ok_or_else(over)?;
+        let left = std::iter::from_fn(|| world.egress());
+        left.map(|departure| match departure {
+            Departure::Datagram { at, node, address, bytes } => {
+                ("datagram", at.nanos(), node.0, address.to_string(), PyBytes::new(py, &bytes)).into_pyobject(py)
+            }
+            Departure::Completed { at, node, token, result } => {
+                let error = result.err().map(DropReason::name);
+                ("completion", at.nanos(), node.0, token.0, error).into_pyobject(py)
+            }
+        })
+        .collect()
+    }
+
+    /// When the next event happens, in nanoseconds; nothing if none does before the end of the run.
+    #[getter]
+    fn next_event(&self) -> PyResult<Option<u64>> {
+        self.look(|world| Ok(world.next_event().map(Time::nanos)))
+    }
+
     /// Counters of packets from the start of the run.
     #[getter]
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -209,6 +244,10 @@ impl Simulation {
                 Err(PyRuntimeError::new_err("the simulation is used by another thread: expected one at a time"))
             }
         }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut World) -> Result<T, InjectError>) -> PyResult<T> {
+        change(self.state()?.world.as_mut().ok_or_else(over)?).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     fn look<T>(&self, look: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {

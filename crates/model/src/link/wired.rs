@@ -177,6 +177,12 @@ impl Wired {
         self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
     }
 
+    /// When the last packet that entered a direction will have been sent, or was sent.
+    #[must_use]
+    pub const fn busy_until(&self, direction: Direction) -> Time {
+        self.directions[direction as usize].busy_until
+    }
+
     /// How many packets wait to be sent in a direction.
     #[must_use]
     pub fn waiting(&self, direction: Direction, now: Time) -> usize {

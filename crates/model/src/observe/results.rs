@@ -204,7 +204,8 @@ pub struct NodeRow {
 pub struct DropRow {
     /// The node's number.
     pub node: u32,
-    /// The kind of packet: `data`, `ack`, `routing`, `arp` or `icmp`.
+    /// The kind of packet: `data`, `ack`, `routing`, `arp`, `icmp`, `control` (agents) or `external` (datagrams
+    /// from outside).
     pub kind: &'static str,
     /// Why the packets were dropped, such as `queue_full`.
     pub reason: &'static str,

@@ -8,6 +8,7 @@ use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout};
 use super::flow::{Counts, Endpoints, Flow, Sampled};
+use super::outside::Border;
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId};
@@ -241,6 +242,7 @@ impl<P: Probe> World<P> {
             queue,
             timers,
             delayed: 0,
+            border: Border::default(),
             end: Time::ZERO + spec.duration,
             horizon: Time::ZERO,
             started: false,

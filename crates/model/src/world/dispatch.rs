@@ -59,6 +59,7 @@ impl<P: Probe> World<P> {
             Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
             Event::Measure => self.begin_measuring(),
+            Event::Outside(due) => self.on_due(due),
         }
         self.drain();
     }
@@ -199,6 +200,7 @@ impl<P: Probe> World<P> {
                     self.probe.on_wire_sent(self.cx.now, interface, &self.cx.packets[packet]);
                 }
                 self.wires[wire].enqueue(direction, packet, &mut self.cx);
+                self.enters_wire(packet, self.wires[wire].busy_until(direction));
                 self.arm_wire(wire);
             }
             Attachment::Tunnel { to } => {
@@ -512,6 +514,7 @@ impl<P: Probe> World<P> {
         let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         self.note_break(node, packet, next_hop);
+        self.cx.outside.complete(packet, self.cx.now, Err(self.cx.link_failure));
         if P::WATCHES {
             let in_range = self.reaches(node, next_hop);
             self.probe.on_link_failure(self.cx.now, node, next_hop, &self.cx.packets[packet], in_range);

@@ -216,6 +216,9 @@ impl<P: Probe> World<P> {
 
     /// A packet has reached the node it was for.
     pub(super) fn deliver(&mut self, node: NodeId, packet: PacketId) {
+        if matches!(self.cx.packets[packet].body, Body::External(_)) && self.cx.outside.has(node) {
+            return self.leaves(node, packet);
+        }
         let flow = self.cx.packets[packet].flow.index();
         let it = self
             .flows
@@ -236,7 +239,7 @@ impl<P: Probe> World<P> {
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
             Body::Udp(header) => self.on_datagram(flow, &packet, &header),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
-            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) => {}
+            Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::External(_) => {}
             // These end before.
             Body::Tunnelled(_) | Body::Extended(_) | Body::Empty => {}
         }

@@ -10,6 +10,7 @@ pub mod columns;
 mod decisions;
 mod dispatch;
 mod flow;
+mod outside;
 mod report;
 mod spec;
 mod state;
@@ -20,11 +21,12 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hopyard_engine::{Next, Queue, Span, Time};
+use hopyard_engine::{Handle, Next, Queue, Span, Time};
 
 pub use account::Unaccounted;
 pub use addressing::{AddressError, Layout, Network};
 pub use build::BuildError;
+pub use outside::InjectError;
 pub use spec::{
     ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
 };
@@ -43,6 +45,7 @@ use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
 use flow::Flow;
+use outside::Border;
 
 /// The kinds of events.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +62,8 @@ enum Event {
     Connectivity,
     /// The measuring window begins.
     Measure,
+    /// A datagram comes from outside, or has left its node by a wire.
+    Outside(Handle),
 }
 
 impl From<Scheduled> for Event {
@@ -122,6 +127,7 @@ pub struct World<P: Probe = ()> {
     timers: Timers,
     /// The number of packets that were sent after a jitter.
     delayed: u32,
+    border: Border,
     /// When the run ends.
     end: Time,
     /// Until when the events are carried out now.

@@ -96,6 +96,7 @@ fn kind(it: &Packet) -> &'static str {
         Body::Arp(_) => "ARP",
         Body::Routing(message) | Body::Control { message, .. } => message.kind(),
         Body::Icmp(_) => "error",
+        Body::External(_) => "external",
         Body::Tunnelled(_) => "tunnel",
         Body::Extended(_) | Body::Empty => "options",
     }

@@ -106,3 +106,25 @@ proptest! {
         let _ = Header::parse_quoted(&bytes);
     }
 }
+
+#[test]
+fn the_time_to_live_is_set_with_its_checksum() {
+    let header = Header {
+        options: vec![0x94, 4, 0, 0],
+        ..Header::new(Protocol::UDP, Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 64)
+    };
+    let mut bytes = Vec::new();
+    header.emit(b"payload", &mut bytes).expect("short enough");
+    let before = bytes.clone();
+    for ttl in [0, 1, 63, 255] {
+        set_ttl(&mut bytes, ttl);
+        assert_eq!(Header::parse(&bytes), Ok((Header { ttl, ..header.clone() }, &b"payload"[..])));
+    }
+    set_ttl(&mut bytes, 64);
+    assert_eq!(bytes, before);
+    for mut other in [vec![], vec![0x44; 30], vec![0x46; 20], vec![0x45; 19]] {
+        let before = other.clone();
+        set_ttl(&mut other, 7);
+        assert_eq!(other, before);
+    }
+}

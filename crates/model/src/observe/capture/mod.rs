@@ -115,6 +115,12 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         names.arp(packet, *message).emit(out);
         return Ok(EtherType::ARP);
     }
+    if let Body::External(bytes) = &packet.body {
+        let start = out.len();
+        out.extend_from_slice(bytes);
+        ipv4::set_ttl(&mut out[start..], packet.ttl);
+        return Ok(EtherType::IPV4);
+    }
     let mut body = Vec::new();
     let protocol = carried(&packet.body, packet, names, &mut body)?;
     if protocol == Protocol::IP_IN_IP {
@@ -157,6 +163,11 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
             let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
             message.emit(&names.quoted(quote)?, out);
             Ok(Protocol::ICMP)
+        }
+        Body::External(bytes) => {
+            let (header, payload) = ipv4::Header::parse(bytes)?;
+            out.extend_from_slice(payload);
+            Ok(header.protocol)
         }
         Body::Extended(it) => {
             let mut payload = Vec::new();

@@ -1,0 +1,108 @@
+//! Datagrams that somebody outside puts into the network and takes out of it: a real kernel, or a program.
+//!
+//! A node whose host is outside keeps its interfaces, MAC and routing. Datagrams of its host are put in as bytes, and
+//! travel as packets with the body [`Body::External`]. Those that are for its host are taken out as the same bytes,
+//! with the time to live that is left.
+//!
+//! The first interface that sends a datagram reports when it has done so, as a driver reports to a kernel. A kernel
+//! that learns of it at that time keeps its queue short; one that learns of it at once fills the simulated queue.
+//!
+//! [`Body::External`]: crate::packet::Body::External
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::Ipv4Addr;
+
+use hopyard_engine::Time;
+
+use super::DropReason;
+use crate::address::NodeId;
+use crate::packet::PacketId;
+
+/// The number of a datagram that was put in, from zero on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u64);
+
+/// What leaves the network, and what is reported of what was put in; in the order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// A datagram has reached the host of a node.
+    Datagram {
+        /// When.
+        at: Time,
+        /// The node.
+        node: NodeId,
+        /// The node's address that the datagram is for: that of the interface, if there are several.
+        address: Ipv4Addr,
+        /// The IPv4 datagram: the bytes that were put in, with a lower time to live and its checksum.
+        bytes: Vec<u8>,
+    },
+    /// The node at which a datagram was put in has done with it. Each datagram has one such report, unless the run ends
+    /// before.
+    Completed {
+        /// When.
+        at: Time,
+        /// The node.
+        node: NodeId,
+        /// The datagram.
+        token: Token,
+        /// Sent: the MAC has its acknowledgement, or the last bit is on the wire. Otherwise why it was not sent: the
+        /// node dropped it, or the MAC or address resolution gave it up. Routing may still send a datagram that was
+        /// given up, to another neighbour.
+        result: Result<(), DropReason>,
+    },
+}
+
+/// The datagrams between the network and those outside.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// The nodes whose hosts are outside.
+    hosts: BTreeSet<NodeId>,
+    /// The datagrams that the node at which they were put in has not sent yet.
+    sending: Vec<(PacketId, NodeId, Token)>,
+    departures: VecDeque<Departure>,
+}
+
+impl Outside {
+    /// The host of a node is outside from now on.
+    pub fn attach(&mut self, node: NodeId) {
+        self.hosts.insert(node);
+    }
+
+    /// Whether the host of a node is outside.
+    #[must_use]
+    pub fn has(&self, node: NodeId) -> bool {
+        self.hosts.contains(&node)
+    }
+
+    /// A node begins to send a datagram.
+    pub fn begin(&mut self, packet: PacketId, node: NodeId, token: Token) {
+        self.sending.push((packet, node, token));
+    }
+
+    /// The node and the number of a datagram that its node has not sent; it is not reported here any more.
+    pub fn take(&mut self, packet: PacketId) -> Option<(NodeId, Token)> {
+        let place = self.sending.iter().position(|(it, ..)| *it == packet)?;
+        let (_, node, token) = self.sending.swap_remove(place);
+        Some((node, token))
+    }
+
+    /// A packet was sent or given up; if it is a datagram from outside at its first node, this is reported.
+    #[inline]
+    pub fn complete(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
+        if !self.sending.is_empty()
+            && let Some((node, token)) = self.take(packet)
+        {
+            self.leave(Departure::Completed { at, node, token, result });
+        }
+    }
+
+    /// Something leaves the network now.
+    pub fn leave(&mut self, departure: Departure) {
+        self.departures.push_back(departure);
+    }
+
+    /// Takes what left first out.
+    pub fn first(&mut self) -> Option<Departure> {
+        self.departures.pop_front()
+    }
+}

@@ -1,0 +1,227 @@
+//! Datagrams that are put into a world, and taken out of it, between two steps.
+//!
+//! Whoever couples a world to something with a clock of its own, such as a kernel in simulated time, advances it from
+//! event to event:
+//!
+//! ```text
+//! loop: the earlier of world.next_event() and the other's next wish, t
+//!     the world's:   world.advance(t), then world.egress() until there is none: datagrams and completions
+//!     the other's:   it runs at t; what it sends at x >= t goes to world.inject(node, x, bytes)
+//! ```
+//!
+//! What is put in at a time happens after the events of that time that were carried out already. Of those that were
+//! not, it comes before the timers and after all others; at one node in the order in which it was put in.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use hopyard_engine::{Handle, Slab, Time};
+use hopyard_wire::{WireError, ipv4};
+
+use super::{Event, World};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::context::{Departure, Token};
+use crate::observe::Probe;
+use crate::order;
+use crate::packet::{Body, FlowId, Packet, PacketId};
+
+/// Why a datagram cannot be put in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InjectError {
+    /// The node does not exist.
+    #[error("expected a node from 0 to {}, found {node}", nodes - 1)]
+    NoNode {
+        /// The node.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// The host of the node is the simulator's.
+    #[error("the host of node {0} is not outside: expected that it is attached first")]
+    NotAttached(NodeId),
+    /// The time has passed, or is after the end of the run.
+    #[error("expected a time from {now} to {end}, found {at}")]
+    Time {
+        /// The time.
+        at: Time,
+        /// The present.
+        now: Time,
+        /// The end of the run.
+        end: Time,
+    },
+    /// The bytes are no IPv4 datagram.
+    #[error("expected an IPv4 datagram: {0}")]
+    Datagram(#[from] WireError),
+    /// The time to live is zero: such a datagram must not be sent (RFC 1122 §3.2.1.7).
+    #[error("expected a time to live of 1 or more, found 0")]
+    NoHops,
+    /// The source is no address of the node.
+    #[error("expected a source among the addresses of node {node} ({own}), found {source_address}")]
+    Source {
+        /// The node.
+        node: NodeId,
+        /// Its addresses.
+        own: String,
+        /// The source of the datagram.
+        source_address: Ipv4Addr,
+    },
+    /// The destination is no address of another node. There is no multicast and no broadcast.
+    #[error("expected the address of another node as destination, found {0}")]
+    Destination(Ipv4Addr),
+}
+
+/// What is to happen at the border of the network.
+#[derive(Debug)]
+enum Due {
+    /// A datagram is put in.
+    Enter { node: NodeId, token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
+    /// The last bit of a datagram is on its first wire.
+    Sent { node: NodeId, token: Token },
+}
+
+/// What a world knows of those outside.
+#[derive(Debug, Default)]
+pub(super) struct Border {
+    due: Slab<Due>,
+    /// The addresses of all interfaces; empty until it is needed.
+    addresses: BTreeMap<Ipv4Addr, Address>,
+    injected: u64,
+    scheduled: u32,
+}
+
+impl<P: Probe> World<P> {
+    /// The host of a node is outside from now on: it can put datagrams in, and those for it are taken out. Flows of the
+    /// scenario at this node stay as they are.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn attach(&mut self, node: NodeId) -> Result<(), InjectError> {
+        self.check_node(node)?;
+        self.cx.outside.attach(node);
+        Ok(())
+    }
+
+    /// Puts an IPv4 datagram in: the host of a node passes it to IP at a time, which is now or later. Returns its
+    /// number, which its completion has. Bytes after the datagram's total length are left out.
+    ///
+    /// # Errors
+    /// If the datagram or the time cannot be; nothing is put in then.
+    pub fn inject(&mut self, node: NodeId, at: Time, datagram: &[u8]) -> Result<Token, InjectError> {
+        self.check_node(node)?;
+        if !self.cx.outside.has(node) {
+            return Err(InjectError::NotAttached(node));
+        }
+        if !(self.cx.now..=self.end).contains(&at) {
+            return Err(InjectError::Time { at, now: self.cx.now, end: self.end });
+        }
+        let (header, payload) = ipv4::Header::parse(datagram)?;
+        let bytes = datagram[..header.len() + payload.len()].into();
+        if header.ttl == 0 {
+            return Err(InjectError::NoHops);
+        }
+        let source = self.find(header.source).filter(|&it| self.cx.owners.of(it) == node).ok_or_else(|| {
+            let own = self.addresses(node).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            InjectError::Source { node, own, source_address: header.source }
+        })?;
+        let destination = self.find(header.destination).filter(|&it| self.cx.owners.of(it) != node);
+        let destination = destination.ok_or(InjectError::Destination(header.destination))?;
+        let token = Token(self.border.injected);
+        self.border.injected += 1;
+        self.schedule(at, node, Due::Enter { node, token, source, destination, ttl: header.ttl, bytes });
+        Ok(token)
+    }
+
+    /// Takes out what left the network first, of what has not been taken out yet. Nothing is lost if it is taken out
+    /// late.
+    pub fn egress(&mut self) -> Option<Departure> {
+        self.cx.outside.first()
+    }
+
+    /// When the next event happens, if one does before the end of the run.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        if !self.started {
+            return Some(self.cx.now);
+        }
+        self.queue.next_time().filter(|&time| time <= self.end)
+    }
+
+    fn check_node(&self, node: NodeId) -> Result<(), InjectError> {
+        let nodes = self.nodes.len();
+        if node.index() < nodes { Ok(()) } else { Err(InjectError::NoNode { node, nodes }) }
+    }
+
+    fn find(&mut self, address: Ipv4Addr) -> Option<Address> {
+        if self.border.addresses.is_empty() {
+            let all = (0..self.interfaces.len() as u32).map(|number| Address::from(InterfaceId(number)));
+            self.border.addresses = all.map(|it| (self.cx.owners.name(it), it)).collect();
+        }
+        self.border.addresses.get(&address).copied()
+    }
+
+    fn schedule(&mut self, at: Time, node: NodeId, due: Due) {
+        let handle = self.border.due.insert(due);
+        self.border.scheduled = self.border.scheduled.wrapping_add(1);
+        self.queue.push(at, order::outside(node.0, self.border.scheduled), Event::Outside(handle));
+    }
+
+    /// What is due at the border happens.
+    pub(super) fn on_due(&mut self, handle: Handle) {
+        let now = self.cx.now;
+        match self.border.due.remove(handle) {
+            Due::Enter { node, token, source, destination, ttl, bytes } => {
+                self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
+                for part in bytes.chunks(8) {
+                    let mut word = [0; 8];
+                    word[..part.len()].copy_from_slice(part);
+                    self.cx.digest.fold(u64::from_be_bytes(word));
+                }
+                let packet = self.cx.originate(Packet {
+                    created: now,
+                    source,
+                    destination,
+                    flow: FlowId::NONE,
+                    // A datagram has at most 65,535 bytes.
+                    size: bytes.len() as u32,
+                    ttl,
+                    hops: 0,
+                    body: Body::External(bytes),
+                });
+                self.cx.outside.begin(packet, node, token);
+                if P::WATCHES {
+                    self.probe.on_originated(now, node, &self.cx.packets[packet]);
+                }
+                self.route(node, packet);
+                self.arm_routing(node.index());
+            }
+            Due::Sent { node, token } => {
+                self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
+            }
+        }
+    }
+
+    /// A packet has entered a wire, and its last bit is there at this time.
+    #[inline]
+    pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
+        if let Some((node, token)) = self.cx.outside.take(packet) {
+            self.schedule(at, node, Due::Sent { node, token });
+        }
+    }
+
+    /// A datagram has reached the node that it was for.
+    pub(super) fn leaves(&mut self, node: NodeId, packet: PacketId) {
+        let at = self.cx.now;
+        let packet = self.cx.deliver(packet);
+        if P::WATCHES {
+            self.probe.on_delivered(at, node, &packet);
+        }
+        self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
+        if let Body::External(bytes) = &packet.body {
+            let mut bytes = bytes.to_vec();
+            ipv4::set_ttl(&mut bytes, packet.ttl);
+            let address = self.cx.owners.name(packet.destination);
+            self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
+        }
+    }
+}
