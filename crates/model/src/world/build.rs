@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout};
+use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
-use super::outside::Border;
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId};

@@ -5,6 +5,7 @@
 
 mod account;
 mod addressing;
+mod border;
 mod build;
 pub mod columns;
 mod decisions;
@@ -25,8 +26,8 @@ use hopyard_engine::{Handle, Next, Queue, Span, Time};
 
 pub use account::Unaccounted;
 pub use addressing::{AddressError, Layout, Network};
+pub use border::InjectError;
 pub use build::BuildError;
-pub use outside::InjectError;
 pub use spec::{
     ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
 };
@@ -44,8 +45,8 @@ use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
+use border::Border;
 use flow::Flow;
-use outside::Border;
 
 /// The kinds of events.
 #[derive(Clone, Copy, Debug)]

@@ -12,83 +12,18 @@
 //! What is put in at a time happens after the events of that time that were carried out already. Of those that were
 //! not, it comes before the timers and after all others; at one node in the order in which it was put in.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
-use hopyard_engine::{Handle, Slab, Time};
-use hopyard_wire::{WireError, ipv4};
+use hopyard_engine::{Handle, Time};
+use hopyard_wire::ipv4;
 
+use super::border::{Due, InjectError};
 use super::{Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Departure, Token};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
-
-/// Why a datagram cannot be put in.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InjectError {
-    /// The node does not exist.
-    #[error("expected a node from 0 to {}, found {node}", nodes - 1)]
-    NoNode {
-        /// The node.
-        node: NodeId,
-        /// How many nodes there are.
-        nodes: usize,
-    },
-    /// The host of the node is the simulator's.
-    #[error("the host of node {0} is not outside: expected that it is attached first")]
-    NotAttached(NodeId),
-    /// The time has passed, or is after the end of the run.
-    #[error("expected a time from {now} to {end}, found {at}")]
-    Time {
-        /// The time.
-        at: Time,
-        /// The present.
-        now: Time,
-        /// The end of the run.
-        end: Time,
-    },
-    /// The bytes are no IPv4 datagram.
-    #[error("expected an IPv4 datagram: {0}")]
-    Datagram(#[from] WireError),
-    /// The time to live is zero: such a datagram must not be sent (RFC 1122 §3.2.1.7).
-    #[error("expected a time to live of 1 or more, found 0")]
-    NoHops,
-    /// The source is no address of the node.
-    #[error("expected a source among the addresses of node {node} ({own}), found {source_address}")]
-    Source {
-        /// The node.
-        node: NodeId,
-        /// Its addresses.
-        own: String,
-        /// The source of the datagram.
-        source_address: Ipv4Addr,
-    },
-    /// The destination is no address of another node. There is no multicast and no broadcast.
-    #[error("expected the address of another node as destination, found {0}")]
-    Destination(Ipv4Addr),
-}
-
-/// What is to happen at the border of the network.
-#[derive(Debug)]
-enum Due {
-    /// A datagram is put in.
-    Enter { node: NodeId, token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
-    /// The last bit of a datagram is on its first wire.
-    Sent { node: NodeId, token: Token },
-}
-
-/// What a world knows of those outside.
-#[derive(Debug, Default)]
-pub(super) struct Border {
-    due: Slab<Due>,
-    /// The addresses of all interfaces; empty until it is needed.
-    addresses: BTreeMap<Ipv4Addr, Address>,
-    injected: u64,
-    scheduled: u32,
-}
 
 impl<P: Probe> World<P> {
     /// The host of a node is outside from now on: it can put datagrams in, and those for it are taken out. Flows of the

@@ -1,0 +1,77 @@
+//! What a world keeps for datagrams from outside, and why it refuses one.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use hopyard_engine::{Slab, Time};
+use hopyard_wire::WireError;
+
+use crate::address::{Address, NodeId};
+use crate::context::Token;
+
+/// Why a datagram cannot be put in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InjectError {
+    /// The node does not exist.
+    #[error("expected a node from 0 to {}, found {node}", nodes - 1)]
+    NoNode {
+        /// The node.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// The host of the node is the simulator's.
+    #[error("the host of node {0} is not outside: expected that it is attached first")]
+    NotAttached(NodeId),
+    /// The time has passed, or is after the end of the run.
+    #[error("expected a time from {now} to {end}, found {at}")]
+    Time {
+        /// The time.
+        at: Time,
+        /// The present.
+        now: Time,
+        /// The end of the run.
+        end: Time,
+    },
+    /// The bytes are no IPv4 datagram.
+    #[error("expected an IPv4 datagram: {0}")]
+    Datagram(#[from] WireError),
+    /// The time to live is zero: such a datagram must not be sent (RFC 1122 §3.2.1.7).
+    #[error("expected a time to live of 1 or more, found 0")]
+    NoHops,
+    /// The source is no address of the node.
+    #[error("expected a source among the addresses of node {node} ({own}), found {source_address}")]
+    Source {
+        /// The node.
+        node: NodeId,
+        /// Its addresses.
+        own: String,
+        /// The source of the datagram.
+        source_address: Ipv4Addr,
+    },
+    /// The destination is no address of another node. There is no multicast and no broadcast.
+    #[error("expected the address of another node as destination, found {0}")]
+    Destination(Ipv4Addr),
+}
+
+/// What is to happen at the border of the network.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// A datagram is put in.
+    Enter { node: NodeId, token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
+    /// The last bit of a datagram is on its first wire.
+    Sent { node: NodeId, token: Token },
+}
+
+/// What a world knows of those outside.
+#[derive(Debug, Default)]
+pub(super) struct Border {
+    pub due: Slab<Due>,
+    /// The addresses of all interfaces; empty until it is needed.
+    pub addresses: BTreeMap<Ipv4Addr, Address>,
+    /// The number of datagrams that were put in.
+    pub injected: u64,
+    /// The number of events here that were scheduled.
+    pub scheduled: u32,
+}
