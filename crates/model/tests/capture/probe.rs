@@ -107,7 +107,7 @@ fn nothing_is_malformed_over_any_protocol_and_mac() {
             add_cbr(&mut spec, 3, 1, 300, Span::from_millis(300));
             spec.duration = Span::from_secs(4);
             let expected = run(&spec);
-            let (file, outcome) = captured(&format!("every-{routing}-{mac}-{profile}"), &spec, &[1], &kinds);
+            let (file, outcome) = captured(&format!("every-{routing}-{mac}-{profile}"), &spec, &[0, 1], &kinds);
             assert_eq!(outcome.digest, expected.digest, "{routing}, {mac}, {profile}");
             assert_well_formed(&file);
             let Some(found) = protocols(&file) else { continue };
