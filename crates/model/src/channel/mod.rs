@@ -20,7 +20,7 @@ use crate::packet::{Body, PacketId};
 use crate::radio::medium::{Ended, Listener, Medium, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
-use crate::radio::reception::{Begin, End, Radio, Verdict};
+use crate::radio::reception::{Begin, End, Lost, Verdict};
 use crate::{mac, order, radio};
 
 /// A channel's place in the array of all channels.
@@ -95,8 +95,8 @@ pub struct Plan<'a> {
 pub struct StationView<'a> {
     /// Counters of its MAC.
     pub mac: &'a Counters,
-    /// Its radio.
-    pub radio: &'a Radio,
+    /// Frames that its radio has lost.
+    pub lost: Lost,
 }
 
 /// The stations of a channel, each with a MAC of type `M`.
@@ -278,7 +278,7 @@ impl<M: Mac> Channel<M> {
     /// A station as the tables of results show it.
     #[must_use]
     pub fn station(&self, station: usize) -> StationView<'_> {
-        StationView { mac: self.macs[station].counters(), radio: &self.medium.radios()[station] }
+        StationView { mac: self.macs[station].counters(), lost: self.medium.lost(station) }
     }
 
     /// The time that the preamble and the header of the physical layer take.

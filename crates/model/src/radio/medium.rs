@@ -14,7 +14,7 @@ use super::Params;
 use super::hearers::{Hearer, Hearers};
 use super::neighbours::{Neighbours, Search};
 use super::propagation::Channel;
-use super::reception::{Begin, End, Radio, Receiver, Verdict};
+use super::reception::{Begin, End, Lost, Radios, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::order;
@@ -109,7 +109,7 @@ pub struct Places {
 #[derive(Debug)]
 pub struct Medium<C> {
     receiver: Receiver,
-    radios: Vec<Radio>,
+    radios: Radios,
     reception: Vec<Rng>,
     hearers: Hearers,
     transmissions: Vec<Transmission<C>>,
@@ -126,7 +126,7 @@ impl<C: Copy> Medium<C> {
     #[must_use]
     pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, shadowing: Rng) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
-        let receiver = Receiver::new(params, &channel, preamble);
+        let receiver = params.receiver(&channel, preamble);
         let transmit_power = params.transmit_power.watts();
         let reach = channel.reach(floor / transmit_power).min(HORIZON);
         let Places { legs, names, search, reception } = places;
@@ -135,7 +135,7 @@ impl<C: Copy> Medium<C> {
         let neighbours = Neighbours::new(&legs, reach, search);
         Self {
             receiver,
-            radios: vec![Radio::default(); stations],
+            radios: params.reception.radios(stations),
             reception,
             hearers: Hearers::new(channel, (transmit_power, floor), neighbours, names, shadowing),
             transmissions: Vec::new(),
@@ -157,10 +157,10 @@ impl<C: Copy> Medium<C> {
         self.hearers.position(station, now)
     }
 
-    /// Every station's radio.
+    /// Frames that a station's radio has lost.
     #[must_use]
-    pub fn radios(&self) -> &[Radio] {
-        &self.radios
+    pub fn lost(&self, station: usize) -> Lost {
+        self.radios.lost(station)
     }
 
     /// The number of transmissions so far.
@@ -172,19 +172,19 @@ impl<C: Copy> Medium<C> {
     /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        self.hearers.power(a, b, now) >= self.receiver.threshold()
+        self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
     /// The stations that can decode a frame of `station` when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<usize> {
-        self.hearers.in_range(station, self.receiver.threshold(), now)
+        self.hearers.in_range(station, self.receiver.threshold, now)
     }
 
     /// A station puts a frame on the air. Nothing is returned when nobody can sense it.
     pub fn transmit(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
         self.count += 1;
         self.sent[station] += 1;
-        self.radios[station].send(now + frame.airtime, &self.receiver);
+        self.radios.send(station, now + frame.airtime);
         let id = self.free.pop().unwrap_or_else(|| {
             self.transmissions.push(Transmission {
                 frame,
@@ -255,13 +255,13 @@ impl<C: Copy> Medium<C> {
         let mut first = true;
         // Most edges come long before the next event, which changes only when a MAC is told of an edge.
         let mut undisturbed = if exact { Time::ZERO } else { listener.undisturbed_until() };
-        if radios.len() > CACHED && (*next == 0 || *next == n) {
+        if radios.stations() > CACHED && (*next == 0 || *next == n) {
             // With thousands of stations, little of their state is in the processor's cache. If each edge read its
             // station's state, every read would have to wait for the memory. Here all are read at once, before any is
             // needed, and the waits overlap.
             let read = hearers.iter().fold(0, |sum: u32, hearer| {
                 let station = hearer.station as usize;
-                sum.wrapping_add(radios[station].prefetch()).wrapping_add(listener.prefetch(station))
+                sum.wrapping_add(radios.prefetch(station)).wrapping_add(listener.prefetch(station))
             });
             std::hint::black_box(read);
         }
@@ -276,7 +276,7 @@ impl<C: Copy> Medium<C> {
             first = false;
             *next += 1;
             let end = at + frame.airtime;
-            let begin = radios[hearer.station as usize].begin(id.0, hearer.power, at, end, receiver, frame);
+            let begin = radios.begin(hearer.station as usize, id.0, (hearer.power, at, end), receiver, frame);
             if begin != Begin::Nothing {
                 listener.on_begin(hearer.station as usize, begin, at);
                 if !exact {
@@ -296,7 +296,7 @@ impl<C: Copy> Medium<C> {
             first = false;
             *next += 1;
             let rng = &mut reception[hearer.station as usize];
-            let end = radios[hearer.station as usize].end(id.0, hearer.power, at, receiver, rng);
+            let end = radios.end(hearer.station as usize, id.0, hearer.power, at, receiver, rng);
             if end.idle || end.verdict != Verdict::Missed {
                 if listener.on_end(hearer.station as usize, end, hearer.power, frame, at) {
                     break;

@@ -11,12 +11,16 @@ pub mod reception;
 use std::fmt;
 use std::str::FromStr;
 
+use hopyard_engine::Span;
 use hopyard_engine::units::{Distance, Power, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::params::{self, Fault};
+use error_rate::thermal_noise;
 use propagation::Channel;
+use reception::Receiver;
+pub use reception::Reception;
 
 /// The weakest usable signal, given as a power, or as the distance at which a signal has this power.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,23 +81,6 @@ impl JsonSchema for Sensitivity {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "description": SENSITIVITY, "examples": ["250 m", "-64 dBm"] })
     }
-}
-
-/// Which frames a radio can decode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reception {
-    /// A frame is decoded when it is strong enough and, during all of its time, stronger than all others together by
-    /// the capture ratio. A frame that comes later and is stronger than the one being received by the capture ratio is
-    /// received instead.
-    Threshold,
-    /// As ns-2 does it: a frame being received is kept when a later one is weaker by the capture ratio; otherwise both
-    /// are lost, also when the later one is far stronger, or too weak to be decoded.
-    Ns2,
-    /// Bit errors are drawn from the ratio of signal to noise and interference, with the error rates of DSSS, for each
-    /// chunk of constant interference. The receiver must find the preamble first: a few microseconds after the frame
-    /// begins, the ratio must be at least `preamble_sinr`.
-    Sinr,
 }
 
 /// Parameters of every radio.
@@ -189,6 +176,20 @@ impl Sensitivity {
         match self {
             Self::Range(range) => channel.threshold_for(transmit_power, range).watts(),
             Self::Threshold(power) => power.watts(),
+        }
+    }
+}
+
+impl Params {
+    /// What the radios share; `preamble` is the time that preamble and PLCP header take.
+    #[must_use]
+    pub fn receiver(&self, channel: &Channel, preamble: Span) -> Receiver {
+        Receiver {
+            threshold: self.receive.watts(channel, self.transmit_power),
+            capture: self.capture.factor(),
+            preamble_sinr: self.preamble_sinr.factor(),
+            noise: thermal_noise(self.noise_figure).watts(),
+            preamble,
         }
     }
 }

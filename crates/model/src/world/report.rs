@@ -147,8 +147,8 @@ impl<P: Probe> World<P> {
             if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
                 let it = self.channels[channel.index()].station(*station as usize);
                 mac.add(it.mac);
-                collisions += it.radio.collisions();
-                bit_errors += it.radio.bit_errors();
+                collisions += it.lost.collisions;
+                bit_errors += it.lost.bit_errors;
                 let queue = link.queue().statistics(self.cx.now);
                 queue_mean += queue.mean;
                 queue_max = queue_max.max(queue.max as u64);

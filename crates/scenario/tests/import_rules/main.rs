@@ -57,7 +57,6 @@ const CIRCLES: &[(&str, &[&str])] = &[(
         "mac/tdma",
         "radio",
         "radio/medium",
-        "radio/reception",
         "radio/propagation",
         "radio/propagation/free_space",
         "radio/propagation/log_distance",

@@ -1,0 +1,171 @@
+//! What a model of reception is given, and what it tells.
+//!
+//! Powers are added as integers (attowatts), so that the order of edges cannot change a sum.
+
+use std::fmt::Debug;
+
+use hopyard_engine::{Rng, Span, Time};
+
+use crate::frame::Frame;
+
+/// What all radios of a channel share.
+#[derive(Clone, Copy, Debug)]
+pub struct Receiver {
+    /// The weakest frame that can be decoded, in watts.
+    pub threshold: f64,
+    /// By how much a frame must be stronger than another to be received in spite of it.
+    pub capture: f64,
+    /// The ratio of signal to noise and interference at which a preamble is found.
+    pub preamble_sinr: f64,
+    /// Thermal noise in watts.
+    pub noise: f64,
+    /// How long the preamble and the PLCP header last, which are sent at 1 Mb/s.
+    pub preamble: Span,
+}
+
+/// What the beginning of a signal means to the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// Nothing new: the medium was busy.
+    Nothing,
+    /// The medium turned busy.
+    Busy,
+    /// The signal, which ends at this time, is ignored because the radio receives a stronger one (ns-2's capture).
+    Ignored(Time),
+}
+
+/// What the end of a signal means to the MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// What became of the frame.
+    pub verdict: Verdict,
+    /// Whether the medium is idle now.
+    pub idle: bool,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was not being received, or the radio was sending.
+    Missed,
+    /// It was received in error.
+    Error,
+    /// It was decoded.
+    Decoded,
+}
+
+/// Frames that a radio has lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// To another frame.
+    pub collisions: u64,
+    /// To bit errors.
+    pub bit_errors: u64,
+}
+
+/// One radio, as a model of reception sees it. Every edge of every signal reads or writes it, so that it should fit into
+/// one cache line.
+pub trait Radio: Clone + Debug + Default {
+    /// Reads the radio's state into the processor's cache. The value has no meaning.
+    fn prefetch(&self) -> u32;
+
+    /// The radio starts to send; a frame being received is lost.
+    fn send(&mut self, until: Time);
+
+    /// A signal of this power begins; it ends at `end`.
+    fn begin<C>(
+        &mut self,
+        transmission: u32,
+        power: f64,
+        now: Time,
+        end: Time,
+        receiver: &Receiver,
+        frame: &Frame<C>,
+    ) -> Begin;
+
+    /// A signal of this power ends.
+    fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End;
+
+    /// Frames that the radio has lost.
+    fn lost(&self) -> Lost;
+}
+
+/// No transmission.
+pub const NONE: u32 = u32::MAX;
+
+/// Attowatts in a watt.
+const ATTO: f64 = 1e18;
+
+/// The signals in the air that are strong enough to be sensed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signals {
+    count: u32,
+    /// The power of all of them, in attowatts.
+    energy: u64,
+}
+
+impl Signals {
+    /// A signal of this power begins.
+    #[inline]
+    pub fn add(&mut self, power: f64) {
+        self.count += 1;
+        self.energy = self.energy.saturating_add(attowatts(power));
+    }
+
+    /// A signal of this power ends.
+    #[inline]
+    pub fn remove(&mut self, power: f64) {
+        self.count -= 1;
+        self.energy = self.energy.saturating_sub(attowatts(power));
+    }
+
+    /// How many signals there are.
+    #[inline]
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The power of all signals, in watts.
+    #[inline]
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        self.energy as f64 / ATTO
+    }
+
+    /// The power of all signals but one of this power, in watts.
+    #[inline]
+    #[must_use]
+    pub fn others(&self, power: f64) -> f64 {
+        self.energy.saturating_sub(attowatts(power)) as f64 / ATTO
+    }
+}
+
+fn attowatts(power: f64) -> u64 {
+    (power * ATTO) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever the order of ends, what is left is the sum of the rest, to the last attowatt.
+        #[test]
+        fn sums_do_not_depend_on_the_order(
+            powers in prop::collection::vec(1e-14_f64..1e-6, 1..20),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 20),
+        ) {
+            let mut signals = Signals::default();
+            let mut left = powers.clone();
+            left.iter().for_each(|&power| signals.add(power));
+            for index in order.iter().take(powers.len()) {
+                prop_assert_eq!(signals.energy, left.iter().map(|&power| attowatts(power)).sum::<u64>());
+                signals.remove(left.remove(index.index(left.len())));
+            }
+            prop_assert_eq!((signals.energy, signals.count()), (0, 0));
+        }
+    }
+}
