@@ -169,7 +169,7 @@ fn sort_again(hearers: &mut [Hearer]) -> usize {
     for i in 1..hearers.len() {
         let moving = hearers[i];
         let place =
-            hearers[..i].iter().rposition(|other| other.order() < moving.order()).map_or(0, |before| before + 1);
+            hearers[..i].iter().rposition(|other| other.order() <= moving.order()).map_or(0, |before| before + 1);
         if place < i {
             hearers.copy_within(place..i, place + 1);
             hearers[place] = moving;

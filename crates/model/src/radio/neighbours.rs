@@ -139,7 +139,7 @@ impl Neighbours {
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, is_new }
     }
 
-    /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: first `first`, then `others`.
+    /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: `first`, then `others`.
     #[inline]
     pub fn keep_order(&mut self, station: usize, first: impl Iterator<Item = u32>, others: &[u32]) {
         let stations = &mut self.lists[station].stations;

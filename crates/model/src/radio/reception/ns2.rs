@@ -1,8 +1,8 @@
 //! Reception as in ns-2.35: `mac/mac-802_11.cc`, `recv` and `collision`.
 //!
-//! A radio compares a frame with the one that it is receiving, and with no other. A frame that is too weak to be decoded
-//! occupies the radio as any other. Left out: nothing. Validated by the cases in `tests`, and against ns-2.35 on the
-//! same scenarios.
+//! A radio compares a frame with the one that it is receiving, and with no other. A frame that is too weak to be
+//! decoded occupies the radio as any other. Left out: nothing. Validated by the cases in `tests`, and against ns-2.35
+//! on the same scenarios.
 
 use hopyard_engine::{Rng, Time};
 

@@ -63,8 +63,8 @@ pub struct Lost {
     pub bit_errors: u64,
 }
 
-/// One radio, as a model of reception sees it. Every edge of every signal reads or writes it, so that it should fit into
-/// one cache line.
+/// One radio, as a model of reception sees it. Every edge of every signal reads or writes it, so that it should fit
+/// into one cache line.
 pub trait Radio: Clone + Debug + Default {
     /// Reads the radio's state into the processor's cache. The value has no meaning.
     fn prefetch(&self) -> u32;
