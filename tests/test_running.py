@@ -264,3 +264,14 @@ print((most() - before) / scenario.core.memory)
     )
     # The bound is a lower one, and not far from what a run takes.
     assert 1 <= float(done.stdout) < 1.5
+
+
+def test_columns_of_a_mac_have_no_value_at_other_nodes() -> None:
+    slotted = {"nodes": [2, 3], "mac": "tdma"}
+    results = hopyard.run(CHAIN | {"duration": "2 s", "runs": 1, "channel": [slotted]})
+    slots = results.nodes["slots"].to_pylist()
+    assert [value is None for value in slots] == [True, True, False, False]
+    for frames, rts, acks in zip(
+        *(results.nodes[name].to_pylist() for name in ("frames", "rts", "acks")), strict=True
+    ):
+        assert frames >= rts + acks

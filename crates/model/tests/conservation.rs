@@ -199,9 +199,14 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     let by_node: u64 = outcome.nodes.iter().map(|node| node.dropped).sum();
     let by_reason: u64 = outcome.drops.iter().map(|row| row.count).sum();
     prop_assert_eq!(by_node, by_reason);
-    let sent =
-        |node: &hopyard_model::observe::NodeRow| node.rts + node.cts + node.data_frames + node.acks + node.broadcasts;
-    prop_assert_eq!(outcome.nodes.iter().map(sent).sum::<u64>(), outcome.frames);
+    prop_assert_eq!(outcome.nodes.iter().map(|node| node.frames).sum::<u64>(), outcome.frames);
+    for node in &outcome.nodes {
+        let control: u64 = ["rts", "cts", "acks"].into_iter().filter_map(|name| node.metric(name)).sum();
+        prop_assert_eq!(node.frames, control + node.data_frames + node.broadcasts);
+        if let Some(slots) = node.metric("slots") {
+            prop_assert_eq!(slots, node.metric("slots_unused").unwrap_or(0) + node.frames);
+        }
+    }
     Ok(())
 }
 
@@ -245,7 +250,7 @@ fn a_node_without_a_radio_takes_no_part_in_the_air() {
         let outcome = run(&spec);
         assert!(outcome.flows[0].packets_arrived > 100, "{protocol}");
         let node = &outcome.nodes[0];
-        assert_eq!((node.rts, node.cts, node.data_frames, node.acks, node.broadcasts), (0, 0, 0, 0, 0), "{protocol}");
+        assert_eq!((node.frames, node.metric("rts")), (0, None), "{protocol}");
         assert_eq!((node.collisions, node.forwarded, node.dropped), (0, 0, 0), "{protocol}");
     }
 }

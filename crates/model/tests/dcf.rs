@@ -94,7 +94,7 @@ fn failures_of_the_outer_sender(distance: f64) -> f64 {
     }
     spec.duration = Span::from_secs(10);
     let sender = run(&spec).nodes.swap_remove(2);
-    sender.ack_failures as f64 / sender.data_frames as f64
+    sender.metric("ack_failures").expect("DCF") as f64 / sender.data_frames as f64
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn shadowing_is_drawn_anew_and_from_the_seed() {
         add_cbr(&mut spec, 0, 1, 100, Span::from_millis(10));
         spec.duration = Span::from_secs(5);
         let outcome = run(&spec);
-        (outcome.flows[0].packets_arrived, outcome.nodes[0].ack_failures)
+        (outcome.flows[0].packets_arrived, outcome.nodes[0].metric("ack_failures").expect("DCF"))
     };
     assert_eq!(arrived(1, 0.0), arrived(2, 0.0), "without shadowing the link does not fail");
     let (some, failures) = arrived(1, 8.0);

@@ -122,3 +122,29 @@ fn packets_longer_than_a_slot_are_dropped() {
     assert_eq!(dropped(&outcome, DropReason::TooLong), outcome.flows[0].packets_sent);
     assert!(outcome.flows[1].packets_arrived + 1 >= outcome.flows[1].packets_sent, "{:?}", outcome.flows[1]);
 }
+
+/// A node's own counters: slots that were used, and that were not. They belong to nodes with this MAC only.
+#[test]
+fn slots_are_columns_of_the_nodes() {
+    let mut spec = network("rfc", "static", &chain(4, 100.0));
+    with_tdma(&mut spec, "rfc", |_| {});
+    let dcf = mac::Config::of_profile("dcf", "rfc").expect("DCF");
+    spec.channels.push(hopyard_model::world::ChannelSpec { mac: dcf, ..spec.channels[0].clone() });
+    spec.nodes[2].radios = vec![0, 1];
+    spec.nodes[3].radios = vec![1];
+    add_cbr(&mut spec, 0, 1, 512, Span::from_millis(2));
+    add_cbr(&mut spec, 2, 3, 512, Span::from_millis(50));
+    spec.duration = Span::from_secs(10);
+    let outcome = run(&spec);
+    let metrics = |node: usize| ["slots", "slots_unused", "rts"].map(|name| outcome.nodes[node].metric(name));
+    // Three nodes share frames of 19.5 ms.
+    let slots = 10_000_000 / 19_500 + 1;
+    let [owned, unused, rts] = metrics(0);
+    assert_eq!((owned, rts), (Some(slots), None));
+    assert_eq!(unused.map(|unused| unused + outcome.nodes[0].frames), Some(slots));
+    assert!(unused < Some(3), "node 0 sends without a pause: {unused:?}");
+    assert_eq!(metrics(1)[1].map(|unused| unused + outcome.nodes[1].frames), Some(slots), "node 1 answers to ARP only");
+    assert!(metrics(2).iter().all(Option::is_some), "both MACs");
+    assert_eq!(metrics(3)[..2], [None, None]);
+    assert!(outcome.nodes[2].frames > outcome.nodes[2].data_frames, "control frames count");
+}

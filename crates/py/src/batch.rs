@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow};
+use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, mac_columns};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -159,11 +159,13 @@ pub fn has_rules(spec: &Spec) -> bool {
 /// The tables of runs: the case, the number and the outcome of each.
 pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Result<Tables, Defect> {
     let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
+    nodes = nodes.with_columns(mac_columns().map(|(_, metric)| metric.name));
     let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
     let mut decisions = Rows::of::<DecisionRow>()?;
     for (case, run, outcome) in runs {
         flows.extend(case, run, &outcome.flows)?;
         nodes.extend(case, run, &outcome.nodes)?;
+        outcome.nodes.iter().for_each(|row| nodes.extend_columns(&row.mac));
         drops.extend(case, run, &outcome.drops)?;
         series.extend(case, run, &outcome.series)?;
         decisions.extend(case, run, &outcome.decisions)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -18,6 +18,8 @@ pub struct Rows {
     builder: ArrayBuilder,
     case: Vec<u32>,
     run: Vec<u32>,
+    /// Columns after those of the rows' type.
+    further: Vec<(&'static str, Vec<Option<u64>>)>,
 }
 
 impl Rows {
@@ -39,7 +41,21 @@ impl Rows {
             })
             .collect();
         let builder = ArrayBuilder::from_arrow(&fields)?;
-        Ok(Self { fields, builder, case: Vec::new(), run: Vec::new() })
+        Ok(Self { fields, builder, case: Vec::new(), run: Vec::new(), further: Vec::new() })
+    }
+
+    /// Adds columns of counts after those of the rows' type.
+    #[must_use]
+    pub fn with_columns(mut self, names: impl Iterator<Item = &'static str>) -> Self {
+        self.further = names.map(|name| (name, Vec::new())).collect();
+        self
+    }
+
+    /// Appends the values of one row in the further columns.
+    pub fn extend_columns(&mut self, values: &[Option<u64>]) {
+        for ((_, column), value) in self.further.iter_mut().zip(values) {
+            column.push(*value);
+        }
     }
 
     /// Appends the rows of one run of one case.
@@ -60,9 +76,13 @@ impl Rows {
     pub fn finish(mut self) -> Result<Table, ArrowError> {
         let rows = self.batch()?;
         let number = |name: &str| Arc::new(Field::new(name, DataType::UInt32, false));
-        let fields: Vec<FieldRef> = [number("case"), number("run")].into_iter().chain(self.fields).collect();
+        let count = |(name, _): &(&'static str, _)| Arc::new(Field::new(*name, DataType::UInt64, true));
+        let further: Vec<FieldRef> = self.further.iter().map(|it| count(it) as FieldRef).collect();
+        let fields: Vec<FieldRef> =
+            [number("case"), number("run")].into_iter().chain(self.fields).chain(further).collect();
         let numbers: [ArrayRef; 2] = [Arc::new(UInt32Array::from(self.case)), Arc::new(UInt32Array::from(self.run))];
-        let arrays = numbers.into_iter().chain(rows.columns().iter().cloned()).collect();
+        let counts = self.further.into_iter().map(|(_, values)| Arc::new(UInt64Array::from(values)) as ArrayRef);
+        let arrays = numbers.into_iter().chain(rows.columns().iter().cloned()).chain(counts).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map(|batch| Table { batch })
     }
 

@@ -110,8 +110,8 @@ impl AnyChannel {
 
     /// See [`Channel::station`].
     #[must_use]
-    pub fn station(&self, station: usize) -> StationView<'_> {
-        each!(self, channel => channel.station(station))
+    pub fn station(&self, station: usize, now: Time) -> StationView {
+        each!(self, channel => channel.station(station, now))
     }
 
     /// See [`Channel::preamble`].

@@ -13,7 +13,7 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::frame::Frame;
 use crate::link::ReceivePath;
-use crate::mac::{Control, Counters, Identity, Mac, Outgoing};
+use crate::mac::{Control, Counted, Counters, Identity, Mac, Metric, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::packet::{Body, PacketId};
@@ -91,10 +91,14 @@ pub struct Plan<'a> {
 }
 
 /// A station as the tables of results show it.
-#[derive(Clone, Copy, Debug)]
-pub struct StationView<'a> {
-    /// Counters of its MAC.
-    pub mac: &'a Counters,
+#[derive(Clone, Debug)]
+pub struct StationView {
+    /// Frames of every kind that it has sent.
+    pub frames: u64,
+    /// What every MAC counts.
+    pub counted: Counted,
+    /// What only its MAC counts.
+    pub own: Vec<(&'static Metric, u64)>,
     /// Frames that its radio has lost.
     pub lost: Lost,
 }
@@ -277,8 +281,14 @@ impl<M: Mac> Channel<M> {
 
     /// A station as the tables of results show it.
     #[must_use]
-    pub fn station(&self, station: usize) -> StationView<'_> {
-        StationView { mac: self.macs[station].counters(), lost: self.medium.lost(station) }
+    pub fn station(&self, station: usize, now: Time) -> StationView {
+        let counters = self.macs[station].counters(&self.shared, now);
+        StationView {
+            frames: self.medium.sent(station),
+            counted: counters.common(),
+            own: M::Counters::METRICS.iter().zip(counters.own()).collect(),
+            lost: self.medium.lost(station),
+        }
     }
 
     /// The time that the preamble and the header of the physical layer take.

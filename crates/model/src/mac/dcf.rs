@@ -19,6 +19,7 @@
 //! deadline, not one event for each slot. When it is frozen, the slots that have passed are subtracted. When it starts
 //! while the NAV is set, its deadline counts from the end of the NAV.
 
+mod counters;
 mod frame;
 mod params;
 mod receive;
@@ -26,11 +27,12 @@ mod receive;
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::{Counters, Identity, Mac, Outgoing};
+use super::{Identity, Mac, Outgoing};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
 
+pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
 
@@ -121,6 +123,7 @@ impl Mac for Dcf {
     type Params = Params;
     type Shared = Timing;
     type Control = Control;
+    type Counters = Counters;
 
     fn share(params: &Params, _nodes: &[NodeId]) -> Timing {
         Timing::new(params)
@@ -178,8 +181,8 @@ impl Mac for Dcf {
         self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self, _timing: &Timing, _now: Time) -> Counters {
+        self.counters
     }
 
     #[inline]

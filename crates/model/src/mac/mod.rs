@@ -5,19 +5,18 @@
 //!
 //! [`Action::LinkFailed`]: crate::context::Action::LinkFailed
 
+mod counters;
 pub mod dcf;
+mod protocol;
 pub mod tdma;
 
-use std::fmt::Debug;
-
 use hopyard_engine::units::Rate;
-use hopyard_engine::{Rng, Span, Time};
 
-use crate::address::{InterfaceId, NodeId};
-use crate::context::Context;
-use crate::frame::{Frame, Header};
-use crate::packet::PacketId;
-use crate::params::{Fault, Params};
+pub use counters::{Counted, Counters, Metric};
+pub use protocol::{Control, Identity, Mac, Outgoing};
+
+use crate::address::NodeId;
+use crate::params::Fault;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 macro_rules! macs {
@@ -35,6 +34,10 @@ pub(crate) use macs;
 macro_rules! config {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! { "mac": $($name => $module::$variant, $summary;)+ }
+
+        /// The counters of every MAC: columns of the table of nodes, in the order of the MACs.
+        pub const METRICS: &[(&str, &[Metric])] =
+            &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
             /// The rate of data frames.
@@ -54,156 +57,3 @@ macro_rules! config {
     };
 }
 macs!(config);
-
-/// The fields of a frame that only its MAC knows.
-pub trait Control: Copy + Debug {
-    /// The number of the kind of frame, for the digest: 0 to 3.
-    fn kind(&self) -> u8;
-
-    /// What a probe is told of it.
-    fn header(&self) -> Header;
-
-    /// How long the exchange continues after the frame.
-    fn duration(&self) -> Span {
-        Span::ZERO
-    }
-}
-
-/// A packet that the link gives to the MAC.
-#[derive(Clone, Copy, Debug)]
-pub struct Outgoing {
-    /// What.
-    pub packet: PacketId,
-    /// Its size in bytes, without the MAC header.
-    pub size: u32,
-    /// The interface that it is for, or [`InterfaceId::BROADCAST`].
-    pub to: InterfaceId,
-}
-
-/// Which station a MAC is.
-#[derive(Clone, Copy, Debug)]
-pub struct Identity {
-    /// Its interface.
-    pub interface: InterfaceId,
-    /// Its node.
-    pub node: NodeId,
-    /// Its place among the stations of the channel.
-    pub station: usize,
-}
-
-/// The medium access control of one station.
-pub trait Mac: Debug + Sized {
-    /// Its parameters.
-    type Params: Params;
-    /// What all stations of a channel share: the parameters, and what follows from them.
-    type Shared: Debug;
-    /// The fields of its frames.
-    type Control: Control;
-
-    /// What stations with these parameters share. `nodes` are their nodes, in the stations' order.
-    fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
-
-    /// The rate of data frames.
-    fn rate(params: &Self::Params) -> Rate;
-
-    /// Checks that stations of these nodes can share a channel.
-    ///
-    /// # Errors
-    /// The first parameter that is impossible, and why.
-    fn check_stations(_params: &Self::Params, _nodes: &[NodeId]) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    /// The time that the preamble and the header of the physical layer take.
-    fn preamble(shared: &Self::Shared) -> Span;
-
-    /// A station with nothing to send.
-    fn new(identity: Identity, shared: &Self::Shared, rng: Rng) -> Self;
-
-    /// Whether the station holds no packet and can take one.
-    fn is_ready(&self) -> bool;
-
-    /// Accepts the next packet. The station must be ready.
-    fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
-
-    /// The medium turned busy.
-    fn on_busy(&mut self, _shared: &Self::Shared, _now: Time) {}
-
-    /// The medium turned idle.
-    fn on_idle(&mut self, _shared: &Self::Shared, _now: Time) {}
-
-    /// A frame ended that could not be decoded. `on_idle` comes later if the medium is idle.
-    fn on_error(&mut self, _shared: &Self::Shared, _now: Time) {}
-
-    /// The radio ignores a signal because it receives a stronger one; the signal ends at this time.
-    fn on_ignored(&mut self, _end: Time, _shared: &Self::Shared) {}
-
-    /// A frame for this station, or a broadcast, was decoded.
-    fn on_frame(&mut self, frame: &Frame<Self::Control>, shared: &Self::Shared, cx: &mut Context);
-
-    /// A frame for another station was decoded.
-    fn on_other_frame(&mut self, _frame: &Frame<Self::Control>, _shared: &Self::Shared, _now: Time) {}
-
-    /// The packet in a frame for another station that this station passes up, if its node asked for such frames
-    /// (promiscuous mode). A frame that is sent again is passed up again.
-    fn overheard(&self, frame: &Frame<Self::Control>) -> Option<PacketId> {
-        frame.packet
-    }
-
-    /// The deadline is reached. A frame returned goes on the air now.
-    fn on_timer(&mut self, shared: &Self::Shared, cx: &mut Context) -> Option<Frame<Self::Control>>;
-
-    /// When `on_timer` must be called.
-    fn deadline(&self, shared: &Self::Shared) -> Time;
-
-    /// Whether signals of others change none of the station's deadlines now.
-    fn is_quiet(&self) -> bool;
-
-    /// The packet that the station holds.
-    fn held(&self) -> Option<PacketId>;
-
-    /// Counters of what the station did.
-    fn counters(&self) -> &Counters;
-
-    /// Reads the fields that signals of others need into the processor's cache. The value has no meaning.
-    fn prefetch(&self) -> u32;
-}
-
-/// Counters of a node's MAC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// RTS frames sent.
-    pub rts: u64,
-    /// CTS frames sent.
-    pub cts: u64,
-    /// Data frames sent to one receiver, retries included.
-    pub data: u64,
-    /// Data frames broadcast.
-    pub broadcasts: u64,
-    /// Acknowledgements sent.
-    pub acks: u64,
-    /// RTS frames without an answer.
-    pub rts_failures: u64,
-    /// Data frames without an acknowledgement.
-    pub ack_failures: u64,
-    /// Packets given up after the retry limit.
-    pub given_up: u64,
-    /// Data frames received again and not passed on.
-    pub duplicates: u64,
-}
-
-impl Counters {
-    /// Adds the counters of another MAC of the node.
-    pub const fn add(&mut self, other: &Self) {
-        let Self { rts, cts, data, broadcasts, acks, rts_failures, ack_failures, given_up, duplicates } = *other;
-        self.rts += rts;
-        self.cts += cts;
-        self.data += data;
-        self.broadcasts += broadcasts;
-        self.acks += acks;
-        self.rts_failures += rts_failures;
-        self.ack_failures += ack_failures;
-        self.given_up += given_up;
-        self.duplicates += duplicates;
-    }
-}

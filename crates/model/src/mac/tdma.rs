@@ -18,7 +18,8 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::{Counters, Identity, Mac, Outgoing};
+use super::counters::counters;
+use super::{Identity, Mac, Outgoing};
 use crate::address::NodeId;
 use crate::context::{Action, Context, DropReason};
 use crate::frame::Header;
@@ -157,6 +158,15 @@ pub struct Frames {
 }
 
 impl Frames {
+    /// How many slots of a station have begun up to `now`.
+    fn begun(&self, station: usize, now: Time) -> u64 {
+        let since_start = now.since(Time::ZERO).nanos();
+        let within = Span::from_nanos(since_start % self.length.nanos());
+        let slots = &self.slots[station];
+        let whole = since_start / self.length.nanos() * slots.len() as u64;
+        whole + slots.partition_point(|&slot| slot <= within) as u64
+    }
+
     /// The first slot of a station that begins at or after `now`, or nothing if it owns none.
     fn next_slot(&self, station: usize, now: Time) -> Option<Time> {
         let slots = &self.slots[station];
@@ -165,6 +175,16 @@ impl Frames {
         let (first, within) = (*slots.first()?, now.since(begin));
         let next = slots.get(slots.partition_point(|&slot| slot < within));
         Some(next.map_or(begin + self.length + first, |&slot| begin + slot))
+    }
+}
+
+counters! {
+    /// Counters of a station's slotted access.
+    pub struct Counters {
+        /// Own slots that have begun.
+        slots: "slots",
+        /// Own slots that have begun, and in which nothing was sent.
+        slots_unused: "slots",
     }
 }
 
@@ -200,6 +220,7 @@ impl Mac for Tdma {
     type Params = Params;
     type Shared = Frames;
     type Control = Control;
+    type Counters = Counters;
 
     fn share(params: &Params, nodes: &[NodeId]) -> Frames {
         let owned: Vec<u32> = match &params.schedule {
@@ -313,8 +334,9 @@ impl Mac for Tdma {
         self.outgoing.map(|outgoing| outgoing.packet)
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn counters(&self, frames: &Frames, now: Time) -> Counters {
+        let (slots, Counters { data, broadcasts, .. }) = (frames.begun(self.identity.station, now), self.counters);
+        Counters { slots, slots_unused: slots.saturating_sub(data + broadcasts), ..self.counters }
     }
 
     #[inline]

@@ -12,5 +12,5 @@ mod state;
 pub use flow::FlowMeter;
 pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
 pub use probe::{FrameView, Probe, Reception};
-pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause};
+pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause, mac_columns};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::mac::{self, Metric};
+
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -152,33 +154,15 @@ pub struct NodeRow {
     /// IP bytes of `routing_packets`.
     #[schemars(extend("unit" = "bytes"))]
     pub routing_bytes: u64,
-    /// RTS frames sent.
+    /// Frames of every kind that the node sent.
     #[schemars(extend("unit" = "frames"))]
-    pub rts: u64,
-    /// CTS frames sent.
-    #[schemars(extend("unit" = "frames"))]
-    pub cts: u64,
+    pub frames: u64,
     /// Unicast data frames sent, retries included.
     #[schemars(extend("unit" = "frames"))]
     pub data_frames: u64,
     /// Broadcast frames sent.
     #[schemars(extend("unit" = "frames"))]
     pub broadcasts: u64,
-    /// ACK frames sent.
-    #[schemars(extend("unit" = "frames"))]
-    pub acks: u64,
-    /// RTS frames without a CTS in reply.
-    #[schemars(extend("unit" = "frames"))]
-    pub rts_failures: u64,
-    /// Unicast data frames without an ACK in reply.
-    #[schemars(extend("unit" = "frames"))]
-    pub ack_failures: u64,
-    /// Packets that the MAC dropped at the retry limit.
-    #[schemars(extend("unit" = "packets"))]
-    pub given_up: u64,
-    /// Unicast data frames received more than once.
-    #[schemars(extend("unit" = "frames"))]
-    pub duplicates: u64,
     /// Frames that this radio could not decode because of other frames.
     #[schemars(extend("unit" = "frames"))]
     pub collisions: u64,
@@ -197,6 +181,28 @@ pub struct NodeRow {
     /// ICMP errors that this node sent.
     #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
+    /// What only the node's MACs count: a column for each counter of each MAC, in the order of [`mac_columns`], with no
+    /// value if the node has no such MAC.
+    #[serde(skip)]
+    pub mac: Vec<Option<u64>>,
+}
+
+/// The columns of the table of nodes that belong to single MACs.
+pub fn mac_columns() -> impl Iterator<Item = (&'static str, &'static Metric)> {
+    mac::METRICS.iter().flat_map(|&(name, metrics)| metrics.iter().map(move |metric| (name, metric)))
+}
+
+impl NodeRow {
+    /// The value of a counter that only one MAC has; nothing if the node has no such MAC.
+    ///
+    /// # Panics
+    /// If no MAC has a counter of this name.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> Option<u64> {
+        let place = mac_columns().position(|(_, metric)| metric.name == name);
+        let place = place.unwrap_or_else(|| panic!("no MAC has a counter called {name}"));
+        self.mac.get(place).copied().flatten()
+    }
 }
 
 /// A row for each node, kind of packet and reason with at least one drop. Counts belong to the whole run.

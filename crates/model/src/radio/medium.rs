@@ -10,19 +10,15 @@
 
 use hopyard_engine::{Rank, Rng, Span, Time};
 
-use super::Params;
 use super::hearers::{Hearer, Hearers};
 use super::neighbours::{Neighbours, Search};
+use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radios, Receiver, Verdict};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
-
-/// Signals beyond this distance in metres are ignored. The beginning of a signal at the farthest hearer must come
-/// before its end at the nearest one, and a signal travels 25 km in less time than the shortest preamble takes.
-pub(super) const HORIZON: f64 = 25_000.0;
 
 /// Up to this number of stations, their state stays in the processor's cache, and prefetching is not needed.
 pub const CACHED: usize = 500;
@@ -161,6 +157,12 @@ impl<C: Copy> Medium<C> {
     #[must_use]
     pub fn lost(&self, station: usize) -> Lost {
         self.radios.lost(station)
+    }
+
+    /// The number of transmissions of a station so far.
+    #[must_use]
+    pub fn sent(&self, station: usize) -> u64 {
+        self.sent[station]
     }
 
     /// The number of transmissions so far.

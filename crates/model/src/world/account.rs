@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::error::Unaccounted;
 use super::{Event, World};
 use crate::agent;
 use crate::channel::AnyChannel;
@@ -9,22 +10,6 @@ use crate::link::Link;
 use crate::observe::Probe;
 use crate::packet::PacketId;
 use crate::routing::Routing;
-
-/// Packets that do not add up: a defect of the simulator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "packets do not add up in run {run} of seed {seed}, after event {event}: {outstanding} by the ledger, {existing} \
-     exist, {held} are held somewhere ({detail}); please report this with the scenario"
-)]
-pub struct Unaccounted {
-    seed: u64,
-    run: u64,
-    event: u64,
-    outstanding: u64,
-    existing: usize,
-    held: usize,
-    detail: String,
-}
 
 impl<P: Probe> World<P> {
     /// Compares the account with the packets in every place that can hold one.

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow};
+use crate::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow, mac_columns};
 use crate::world::Quantity;
 
 /// A column of a table of results, or a quantity of a series.
@@ -37,7 +37,7 @@ pub struct TableInfo {
 pub fn tables() -> Vec<TableInfo> {
     vec![
         table::<FlowRow>("flows"),
-        table::<NodeRow>("nodes"),
+        nodes(),
         table::<DropRow>("drops"),
         table::<SeriesRow>("series"),
         table::<DecisionRow>("decisions"),
@@ -60,6 +60,18 @@ pub fn quantities() -> Vec<Column> {
         optional: true,
     };
     Quantity::ALL.iter().map(column).collect()
+}
+
+/// The table of nodes: common columns, and those of single MACs.
+fn nodes() -> TableInfo {
+    let mut table = table::<NodeRow>("nodes");
+    table.columns.extend(mac_columns().map(|(mac, metric)| Column {
+        name: metric.name.to_owned(),
+        unit: metric.unit.to_owned(),
+        meaning: format!("MAC `{mac}`: {}", metric.meaning.trim()),
+        optional: true,
+    }));
+    table
 }
 
 fn table<R: JsonSchema>(name: &'static str) -> TableInfo {
@@ -106,6 +118,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn no_two_columns_of_a_table_have_one_name() {
+        for table in tables() {
+            let names: std::collections::BTreeSet<_> = table.columns.iter().map(|column| &column.name).collect();
+            assert_eq!(names.len(), table.columns.len(), "{}", table.name);
+        }
+        assert!(tables()[1].columns.iter().any(|column| column.name == "slots_unused" && column.optional));
     }
 
     #[test]

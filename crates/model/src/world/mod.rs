@@ -10,11 +10,13 @@ mod build;
 pub mod columns;
 mod decisions;
 mod dispatch;
+mod error;
 mod flow;
 mod outside;
 mod report;
 mod spec;
 mod state;
+mod transport;
 mod view;
 mod wired_routes;
 
@@ -24,10 +26,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hopyard_engine::{Handle, Next, Queue, Span, Time};
 
-pub use account::Unaccounted;
 pub use addressing::{AddressError, Layout, Network};
 pub use border::InjectError;
 pub use build::BuildError;
+pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
     ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
 };
@@ -159,29 +161,6 @@ pub struct World<P: Probe = ()> {
     /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
     numbered_before: u64,
     failure: Option<RuleFailure>,
-}
-
-/// A flow's congestion control failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("flow {flow} at {time}: {message}")]
-pub struct RuleFailure {
-    /// The flow.
-    pub flow: u32,
-    /// The simulated time.
-    pub time: Time,
-    /// The rule's message.
-    pub message: String,
-}
-
-/// Why a run did not reach its end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// The packets do not add up.
-    #[error(transparent)]
-    Unaccounted(#[from] Unaccounted),
-    /// A flow's congestion control failed.
-    #[error(transparent)]
-    Rule(#[from] RuleFailure),
 }
 
 /// Shows another thread the progress of a run, and can stop the run.

@@ -7,8 +7,7 @@ use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::context::DropReason;
-use crate::mac::Counters;
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe};
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe, mac_columns};
 use crate::packet::{Packet, PacketKind};
 
 /// Data packets of a flow that are still on the way.
@@ -141,12 +140,21 @@ impl<P: Probe> World<P> {
 
     fn node_row(&self, number: usize) -> NodeRow {
         let node = &self.nodes[number];
-        let (mut mac, mut collisions, mut bit_errors) = (Counters::default(), 0, 0);
+        let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
+        let (mut collisions, mut bit_errors) = (0, 0);
+        let mut mac: Vec<Option<u64>> = vec![None; mac_columns().count()];
         let (mut queue_mean, mut queue_max) = (0.0, 0);
         for interface in self.interfaces_of(NodeId(number as u32)) {
             if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
-                let it = self.channels[channel.index()].station(*station as usize);
-                mac.add(it.mac);
+                let it = self.channels[channel.index()].station(*station as usize, self.cx.now);
+                frames += it.frames;
+                data_frames += it.counted.data;
+                broadcasts += it.counted.broadcasts;
+                for (column, (_, metric)) in mac.iter_mut().zip(mac_columns()) {
+                    if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
+                        *column = Some(column.unwrap_or(0) + value);
+                    }
+                }
                 collisions += it.lost.collisions;
                 bit_errors += it.lost.bit_errors;
                 let queue = link.queue().statistics(self.cx.now);
@@ -164,21 +172,16 @@ impl<P: Probe> World<P> {
             forwarded: node.forwarded,
             routing_packets: node.routing_packets,
             routing_bytes: node.routing_bytes,
-            rts: mac.rts,
-            cts: mac.cts,
-            data_frames: mac.data,
-            broadcasts: mac.broadcasts,
-            acks: mac.acks,
-            rts_failures: mac.rts_failures,
-            ack_failures: mac.ack_failures,
-            given_up: mac.given_up,
-            duplicates: mac.duplicates,
+            frames,
+            data_frames,
+            broadcasts,
             collisions,
             bit_errors,
             queue_mean,
             queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
+            mac,
         }
     }
 

@@ -198,11 +198,11 @@ impl Case {
         let lost: u64 = flows.iter().map(|flow| flow.packets_dropped + flow.packets_queued).sum();
         let (mut rts, mut cts, mut acks, mut failures, mut given_up, mut routing) = (0, 0, 0, 0, 0, 0);
         for node in &outcome.nodes {
-            rts += node.rts;
-            cts += node.cts;
-            acks += node.acks;
-            failures += node.rts_failures;
-            given_up += node.given_up;
+            rts += node.metric("rts").unwrap_or(0);
+            cts += node.metric("cts").unwrap_or(0);
+            acks += node.metric("acks").unwrap_or(0);
+            failures += node.metric("rts_failures").unwrap_or(0);
+            given_up += node.metric("given_up").unwrap_or(0);
             routing += node.routing_packets;
         }
         Row {

@@ -82,7 +82,13 @@ fn a_packet_occupies_the_station_until_its_frame_has_ended() {
     assert_eq!(cx.now, us(SLOT + 4208));
     assert!(mac.on_timer(&frames, &mut cx).is_none());
     assert!(mac.is_ready() && matches!(cx.actions.pop_front(), Some(Action::MacReady { .. })));
-    assert_eq!((mac.counters().data, mac.counters().broadcasts), (1, 0));
+    let counters = |now| mac.counters(&frames, now);
+    assert_eq!((counters(cx.now).data, counters(cx.now).broadcasts), (1, 0));
+    // The first slot of a frame belongs to nobody, the second to this station, the third to the other one.
+    for (now, slots) in [(0, 0), (SLOT - 1, 0), (SLOT, 1), (4 * SLOT - 1, 1), (4 * SLOT, 2), (31 * SLOT, 11)] {
+        assert_eq!(counters(us(now)).slots, slots, "at {now} us");
+    }
+    assert_eq!((counters(us(31 * SLOT)).slots_unused, counters(us(SLOT)).slots_unused), (10, 0));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use hopyard_engine::units::{Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Carrier, PathLoss, friis, positive};
+use super::path_loss::{Carrier, PathLoss, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of free space.

@@ -9,7 +9,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Carrier, PathLoss, SHADOWING_LIMIT, friis, positive};
+use super::path_loss::{Carrier, PathLoss, SHADOWING_LIMIT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of log-distance path loss.

@@ -5,59 +5,20 @@
 //! a key (transmission, receiver) and not from a random stream, so that a pair that the search leaves out does not
 //! change the draws of other pairs.
 
-use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
+use hopyard_engine::units::{Distance, Frequency, Power};
 
-use crate::params::Fault;
+pub use path_loss::{Carrier, PathLoss, SHADOWING_LIMIT, SPEED_OF_LIGHT};
+
 use crate::registry;
 
 pub mod free_space;
 pub mod log_distance;
+mod path_loss;
 pub mod range_disc;
 pub mod two_ray_ground;
 
-/// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
-pub const SPEED_OF_LIGHT: f64 = 3e8;
-
-/// How many standard deviations a shadowing draw may lie from its mean: it is cut there (twice in 10^9 draws), so that
-/// [`Channel::reach`] bounds every draw and a search limited to it changes no decision.
-pub const SHADOWING_LIMIT: f64 = 6.0;
-
 /// The factor by which [`Channel::reach`] exceeds the exact inverse, because of rounding errors.
 const REACH_MARGIN: f64 = 1e-9;
-
-/// A path loss model, ready for use.
-pub trait PathLoss {
-    /// See [`Channel::gain`].
-    fn gain(&self, distance_squared: f64) -> f64;
-
-    /// See [`Channel::gains`].
-    fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
-        gains.clear();
-        gains.extend(squares.iter().map(|&squared| self.gain(squared)));
-    }
-
-    /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.
-    fn reach(&self, gain: f64) -> f64;
-
-    /// See [`Channel::shadowing`].
-    #[inline]
-    fn shadowing(&self, _key: u64) -> f64 {
-        1.0
-    }
-
-    /// See [`Channel::is_deterministic`].
-    fn is_deterministic(&self) -> bool {
-        true
-    }
-}
-
-/// The carrier of the signals, which a model's parameters may say.
-pub trait Carrier {
-    /// Its frequency, if the model depends on it.
-    fn frequency(&self) -> Option<Frequency> {
-        None
-    }
-}
 
 /// Makes the registry, and the enum that forwards to one of the models.
 ///
@@ -141,21 +102,6 @@ impl Channel {
     #[must_use]
     pub fn threshold_for(&self, tx_power: Power, range: Distance) -> Power {
         Power::from_watts(tx_power.watts() * self.gain(range.metres() * range.metres()))
-    }
-}
-
-/// Friis's equation without the distance: (λ/4π)² · G² / L, in m².
-fn friis(frequency: Frequency, antenna_gain: Ratio, system_loss: Ratio) -> f64 {
-    let wavelength = SPEED_OF_LIGHT / frequency.hertz();
-    let root = wavelength / (4.0 * std::f64::consts::PI) * antenna_gain.factor();
-    root * root / system_loss.factor()
-}
-
-/// The check that all of these are above zero.
-fn positive(values: &[(&'static str, f64)]) -> Result<(), Fault> {
-    match values.iter().find(|(_, value)| !(*value > 0.0 && value.is_finite())) {
-        Some((parameter, value)) => Err(Fault::new(parameter, format!("must be above zero, found {value}"))),
-        None => Ok(()),
     }
 }
 

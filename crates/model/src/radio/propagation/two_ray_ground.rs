@@ -9,7 +9,7 @@ use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Carrier, PathLoss, SPEED_OF_LIGHT, friis, positive};
+use super::path_loss::{Carrier, PathLoss, SPEED_OF_LIGHT, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of two-ray ground reflection.

@@ -1,0 +1,68 @@
+//! What a MAC counts: data frames, as every MAC does, and what only it knows. Its own counters are columns of the table
+//! of nodes.
+
+use std::fmt::Debug;
+
+/// A counter that only one MAC has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The name of the column.
+    pub name: &'static str,
+    /// The unit.
+    pub unit: &'static str,
+    /// What is counted.
+    pub meaning: &'static str,
+}
+
+/// What every MAC counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Data frames sent to one receiver, retries included.
+    pub data: u64,
+    /// Data frames broadcast.
+    pub broadcasts: u64,
+}
+
+/// The counters of a MAC.
+pub trait Counters: Copy + Debug {
+    /// The MAC's own counters.
+    const METRICS: &'static [Metric];
+
+    /// What every MAC counts.
+    fn common(&self) -> Counted;
+
+    /// The values of [`Self::METRICS`], in their order.
+    fn own(&self) -> Vec<u64>;
+}
+
+/// Makes the type of a MAC's counters: the common ones, and its own, each with its documentation and its unit.
+macro_rules! counters {
+    ($(#[$about:meta])* pub struct $type:ident { $($(#[doc = $meaning:literal])+ $name:ident: $unit:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $type {
+            /// Data frames sent to one receiver, retries included.
+            pub data: u64,
+            /// Data frames broadcast.
+            pub broadcasts: u64,
+            $($(#[doc = $meaning])+ pub $name: u64,)+
+        }
+
+        impl $crate::mac::Counters for $type {
+            const METRICS: &'static [$crate::mac::Metric] = &[$($crate::mac::Metric {
+                name: stringify!($name),
+                unit: $unit,
+                meaning: concat!($($meaning),+),
+            },)+];
+
+            fn common(&self) -> $crate::mac::Counted {
+                $crate::mac::Counted { data: self.data, broadcasts: self.broadcasts }
+            }
+
+            fn own(&self) -> Vec<u64> {
+                vec![$(self.$name),+]
+            }
+        }
+    };
+}
+pub(super) use counters;

@@ -1,0 +1,62 @@
+//! What a path loss model is asked.
+
+use hopyard_engine::units::{Frequency, Ratio};
+
+use crate::params::Fault;
+
+/// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
+pub const SPEED_OF_LIGHT: f64 = 3e8;
+
+/// How many standard deviations a shadowing draw may lie from its mean: it is cut there (twice in 10^9 draws), so that
+/// [`PathLoss::reach`] bounds every draw and a search limited to it changes no decision.
+pub const SHADOWING_LIMIT: f64 = 6.0;
+
+/// A path loss model, ready for use.
+pub trait PathLoss {
+    /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling
+    /// with distance.
+    fn gain(&self, distance_squared: f64) -> f64;
+
+    /// The gains at each of these distances squared, in place of what is in `gains`.
+    fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
+        gains.clear();
+        gains.extend(squares.iter().map(|&squared| self.gain(squared)));
+    }
+
+    /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+    fn reach(&self, gain: f64) -> f64;
+
+    /// The factor on the gain that shadowing adds, drawn from `key`, a number for the pair (transmission, receiver).
+    #[inline]
+    fn shadowing(&self, _key: u64) -> f64 {
+        1.0
+    }
+
+    /// Whether equal distances always give equal gains.
+    fn is_deterministic(&self) -> bool {
+        true
+    }
+}
+
+/// The carrier of the signals, which a model's parameters may say.
+pub trait Carrier {
+    /// Its frequency, if the model depends on it.
+    fn frequency(&self) -> Option<Frequency> {
+        None
+    }
+}
+
+/// Friis's equation without the distance: (λ/4π)² · G² / L, in m².
+pub(super) fn friis(frequency: Frequency, antenna_gain: Ratio, system_loss: Ratio) -> f64 {
+    let wavelength = SPEED_OF_LIGHT / frequency.hertz();
+    let root = wavelength / (4.0 * std::f64::consts::PI) * antenna_gain.factor();
+    root * root / system_loss.factor()
+}
+
+/// The check that all of these are above zero.
+pub(super) fn positive(values: &[(&'static str, f64)]) -> Result<(), Fault> {
+    match values.iter().find(|(_, value)| !(*value > 0.0 && value.is_finite())) {
+        Some((parameter, value)) => Err(Fault::new(parameter, format!("must be above zero, found {value}"))),
+        None => Ok(()),
+    }
+}
