@@ -42,6 +42,16 @@ LARGE = {
 }
 
 
+# Nodes and simulated seconds of the scenarios that compare a reception of one kind of frame among
+# few nodes and among many: floods alone, and TCP alone.
+SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 2}
+
+# Nodes and simulated seconds of the benchmark of JiST/SWANS (its user guide, 2004): radios of 802.11b
+# whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s, random
+# waypoints at 2 to 10 m/s with pauses of 30 s.
+SWANS = {1000: 900, 10000: 120, 100000: 60}
+
+
 def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
     """The radio and MAC sections."""
     return (
@@ -77,7 +87,7 @@ def from_inputs(name: str, scenario: Scenario) -> str:
 
 def large(name: str, nodes: int, flows: int, seconds: int) -> str:
     """A scenario with random waypoints at the density of the peers' scenarios."""
-    side = 1131.37 * math.sqrt(nodes / 100)
+    side = side_of(nodes)
     text = f'name = "{name}"\nduration = "{seconds} s"\n' + COMMON + radio(250, 550, 2)
     text += f'\n[nodes]\ncount = {nodes}\narea = ["{side:.0f} m", "{side:.0f} m"]\n'
     text += (
@@ -89,8 +99,71 @@ def large(name: str, nodes: int, flows: int, seconds: int) -> str:
     return text
 
 
+def side_of(nodes: int) -> float:
+    """The side, in metres, of a square with the density of the peers' scenarios."""
+    return 1131.37 * math.sqrt(nodes / 100)
+
+
+def flood(nodes: int, seconds: int) -> str:
+    """Nodes look for a node that nobody reaches, so that all frames are requests."""
+    text = f'name = "flood{nodes}"\nduration = "{seconds} s"\n' + COMMON + radio(250, 550, 2)
+    side = side_of(nodes)
+    text += f'\n[nodes]\ncount = {nodes + 1}\narea = ["{side:.0f} m", "{side:.0f} m"]\n'
+    text += (
+        '\n[mobility]\nmodel = "random_waypoint"\n'
+        '\n[mobility.random_waypoint]\nspeed_min = "10 m/s"\nspeed_max = "10 m/s"\n'
+        'pause_min = "0 s"\npause_max = "0 s"\n'
+        f"\n[[movement]]\nnodes = [{nodes}]\n"
+        'waypoints.track = [{ at = "0 s", x = "90000 m", y = "90000 m" }]\n'
+    )
+    for i in range(20):
+        text += f"\n[[flow]]\nfrom = {i * nodes // 20}\nto = {nodes}\nudp = true\n"
+        text += f'start = "{i * seconds / 40:g} s"\n'
+    return text
+
+
+def tcp(nodes: int, seconds: int) -> str:
+    """One node in twenty sends to its neighbour, without routing and without movement."""
+    text = f'name = "tcp{nodes}"\nduration = "{seconds} s"\n'
+    text += COMMON.replace("aodv", "static") + 'static.others = "direct"\n' + radio(250, 550, 2)
+    spacing = side_of(nodes) / math.sqrt(nodes)
+    columns = math.ceil(math.sqrt(nodes))
+    text += f'\n[nodes]\ncount = {nodes}\nplacement = "grid"\ncolumns = {columns}\n'
+    text += f'spacing = "{spacing:.1f} m"\n'
+    # The last node of a row has its neighbour in the next row, at the other end.
+    for node in (node for node in range(0, nodes, 20) if (node + 1) % columns):
+        text += f'\n[[flow]]\nfrom = {node}\nto = {node + 1}\ntcp = "newreno"\n'
+    return text
+
+
+def swans(nodes: int, seconds: int) -> str:
+    """The benchmark of JiST/SWANS."""
+    # Four and a half nodes in reach of a radio, and 35 in reach of its signal.
+    side = math.sqrt(nodes * math.pi * 100**2 / 4.5)
+    sense = 100 * math.sqrt(35 / 4.5)
+    text = f'name = "swans{nodes}"\nduration = "{seconds} s"\nruns = 1\nseed = 1\n'
+    text += '\n[routing]\nprotocol = "static"\n\n[agents]\nrun = ["neighbours"]\n'
+    text += 'neighbours.interval = "5 s"\nneighbours.jitter = "3 s"\nneighbours.hold = "12 s"\n'
+    text += radio(100, round(sense), 11)
+    text += f'\n[nodes]\ncount = {nodes}\narea = ["{side:.0f} m", "{side:.0f} m"]\n'
+    text += (
+        '\n[mobility]\nmodel = "random_waypoint"\n'
+        '\n[mobility.random_waypoint]\nspeed_min = "2 m/s"\nspeed_max = "10 m/s"\n'
+        'pause_min = "30 s"\npause_max = "30 s"\n'
+    )
+    return text
+
+
+#: The scenarios that are made when they are needed: some have thousands of flows.
+MADE = {
+    **{f"flood{nodes}": flood(nodes, seconds) for nodes, seconds in SIZES.items()},
+    **{f"tcp{nodes}": tcp(nodes, seconds) for nodes, seconds in SIZES.items()},
+    **{f"swans{nodes}": swans(nodes, seconds) for nodes, seconds in SWANS.items()},
+}
+
+
 def main() -> None:
-    """Write every file."""
+    """Write every file that is kept in the repository."""
     head = "# Made by bench/make_scenarios.py.\n"
     folder = HERE / "scenarios"
     for name, scenario in SCENARIOS.items():

@@ -22,12 +22,24 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+from make_scenarios import MADE  # noqa: E402 - the line above adds this folder
 
 # Scenarios of the comparison, and the simulated seconds for ns-3: all, or as many as it can
 # simulate in about a minute.
 COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
-# The same density and number of flows with increasing numbers of nodes.
-ALONE = ("random100", "rwp1000", "rwp4000", "rwp10000")
+# The same density with increasing numbers of nodes: the same number of flows, and one kind of frame.
+FAMILIES = {
+    "Twenty flows of TCP over AODV": ("random100", "rwp1000", "rwp4000", "rwp10000"),
+    "Floods alone": ("flood100", "flood1000", "flood10000", "flood100000"),
+    "TCP alone, to a neighbour": ("tcp100", "tcp1000", "tcp10000", "tcp100000"),
+    "The benchmark of JiST/SWANS": ("swans1000", "swans10000", "swans100000"),
+}
+
+
+#: What Hopyard runs alone.
+ALONE = tuple(scenario for family in FAMILIES.values() for scenario in family)
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,12 @@ def run(words: Sequence[str]) -> tuple[str, float, float]:
 def core(program: Path, scenario: str, duration: float | None = None) -> Result:
     """Hopyard's core, as a plain Rust program."""
     settings = [] if duration is None else [f"until={duration:g} s"]
-    text, cpu, peak = run([str(program), str(HERE / "scenarios" / f"{scenario}.toml"), *settings])
+    with tempfile.TemporaryDirectory() as folder:
+        file = HERE / "scenarios" / f"{scenario}.toml"
+        if scenario in MADE:
+            file = Path(folder) / file.name
+            file.write_text(MADE[scenario])
+        text, cpu, peak = run([str(program), str(file), *settings])
     line = json.loads(text)
     return Result(
         scenario,
@@ -198,11 +215,14 @@ def describe(results: Sequence[Result], cores: Cores) -> str:
     return table(rows)
 
 
-def describe_scaling(results: Sequence[Result]) -> str:
+def describe_scaling(results: Sequence[Result], family: Sequence[str]) -> str:
     """The core's cost of a frame, and of its reception at each radio, with few and many nodes."""
     rows = [
         [
             "scenario",
+            "simulated s",
+            "CPU s",
+            "peak MB",
             "frames",
             "receptions / frame",
             "us / frame",
@@ -211,12 +231,15 @@ def describe_scaling(results: Sequence[Result]) -> str:
             "times the first's",
         ]
     ]
-    alone = [each for each in results if each.scenario in ALONE and each.simulator == "hopyard"]
+    alone = [each for each in results if each.scenario in family and each.simulator == "hopyard"]
     for result in alone:
         frame, reception = result.frame_us or 0, result.reception_us or 0
         rows.append(
             [
                 result.scenario,
+                f"{result.simulated_s:g}",
+                f"{result.cpu_s:.3g}",
+                f"{result.peak_mb:.1f}",
                 str(result.frames),
                 f"{frame / reception:.1f}",
                 f"{frame:.2f}",
@@ -250,7 +273,7 @@ def main() -> None:
                 peers += [found] if (found := peer("ns2", scenario, None)) else []
         results.append(best(cores))
         known[scenario, results[-1].simulated_s] = results[-1]
-        if "run" not in skip and options.hopyard.exists():
+        if "run" not in skip and options.hopyard.exists() and scenario not in MADE:
             results.append(command(scenario, options.hopyard, results[-1]))
         if peers:
             found = best(peers)
@@ -265,11 +288,10 @@ def main() -> None:
                     shorter = [core(options.core, scenario, given) for _ in range(options.repeat)]
                     known[scenario, given] = best(shorter)
         print(describe([r for r in results if r.scenario == scenario], known), flush=True)
-    text = describe(results, known)
-    if scaling := describe_scaling(results):
-        text += (
-            f"\nThe same density and number of flows with increasing numbers of nodes:\n\n{scaling}"
-        )
+    text = describe([r for r in results if r.scenario not in MADE], known)
+    for title, family in FAMILIES.items():
+        if scaling := describe_scaling(results, family):
+            text += f"\n{title}, with increasing numbers of nodes:\n\n{scaling}"
     if "run" not in skip and options.hopyard.exists():
         one, two = parallel(options.hopyard)
         text += f"\n30 runs of chain6: {one:.2f} s on one core, {two:.2f} s on two: "

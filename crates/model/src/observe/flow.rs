@@ -53,6 +53,9 @@ impl FlowMeter {
     /// Never: the histogram's bounds are constants that it accepts.
     #[must_use]
     pub fn new(from: Time) -> Self {
+        // It grows with the longest delay: with room for all, ten thousand flows would need two gigabytes.
+        let mut delays = Histogram::new_with_bounds(1_000, 2_000, 3).expect("bounds that a histogram accepts");
+        delays.auto(true);
         Self {
             from,
             sent: 0,
@@ -69,7 +72,7 @@ impl FlowMeter {
             total_delivered: 0,
             total_network_bytes: 0,
             delay_sum: 0,
-            delays: Histogram::new_with_bounds(1_000, LONGEST_DELAY, 3).expect("bounds that a histogram accepts"),
+            delays,
             total_sent: 0,
             first_sent: VecDeque::new(),
             application_delay_sum: 0,
