@@ -46,9 +46,9 @@ LARGE = {
 # few nodes and among many: floods alone, and TCP alone.
 SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 2}
 
-# Nodes and simulated seconds of the benchmark of JiST/SWANS (its user guide, 2004): radios of 802.11b
-# whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s, random
-# waypoints at 2 to 10 m/s with pauses of 30 s.
+# Nodes and simulated seconds of the benchmark of JiST/SWANS (its user guide, 2004): radios of
+# 802.11b whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s,
+# random waypoints at 2 to 10 m/s with pauses of 30 s.
 SWANS = {1000: 900, 10000: 120, 100000: 60}
 
 

@@ -29,7 +29,8 @@ from make_scenarios import MADE  # noqa: E402 - the line above adds this folder
 # Scenarios of the comparison, and the simulated seconds for ns-3: all, or as many as it can
 # simulate in about a minute.
 COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
-# The same density with increasing numbers of nodes: the same number of flows, and one kind of frame.
+# The same density with increasing numbers of nodes: with the same number of flows, and with one
+# kind of frame.
 FAMILIES = {
     "Twenty flows of TCP over AODV": ("random100", "rwp1000", "rwp4000", "rwp10000"),
     "Floods alone": ("flood100", "flood1000", "flood10000", "flood100000"),

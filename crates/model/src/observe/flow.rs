@@ -108,7 +108,7 @@ impl FlowMeter {
         self.last_arrival = Some(now);
         let delay = now.since(created).nanos();
         self.delay_sum += u128::from(delay);
-        self.delays.saturating_record(delay);
+        self.delays.record(delay.min(LONGEST_DELAY)).expect("a histogram that grows takes every delay");
     }
 
     /// The destination handed `bytes` more bytes to the application.
