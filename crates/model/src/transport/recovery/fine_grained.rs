@@ -8,10 +8,10 @@
 
 use hopyard_engine::Time;
 
-use super::{Arrival, LossRecovery};
+use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::Core;
+use crate::transport::connection::{Core, Params};
 
 #[derive(Clone, Debug)]
 pub struct FineGrained {
@@ -53,6 +53,12 @@ impl FineGrained {
         self.estimate = Some((srtt, deviation));
         let timeout = (srtt / 4.0 + deviation) / 2.0;
         self.timeout = timeout + timeout / 16.0;
+    }
+}
+
+impl Recovers for FineGrained {
+    fn new(_params: &Params, _control: &Controller) -> Self {
+        Self::default()
     }
 }
 

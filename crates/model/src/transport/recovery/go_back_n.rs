@@ -3,13 +3,19 @@
 //! In the profile `ns2` the third duplicate acknowledgement of the first packet always restarts the transfer, even
 //! after a timeout (ns-2: `bugfix_ss_`). A timeout does not reset the count of duplicates.
 
-use super::{Arrival, LossRecovery};
+use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::Core;
+use crate::transport::connection::{Core, Params};
 
 #[derive(Clone, Copy, Debug)]
 pub struct GoBackN;
+
+impl Recovers for GoBackN {
+    fn new(_params: &Params, _control: &Controller) -> Self {
+        Self
+    }
+}
 
 impl LossRecovery for GoBackN {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {

@@ -1,11 +1,11 @@
 //! The trait of every loss recovery.
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
 use crate::packet::TcpHeader;
-use crate::transport::congestion::Controller;
-use crate::transport::connection::{Acked, Core};
+use crate::transport::congestion::{CongestionControl, Controller};
+use crate::transport::connection::{Acked, Core, Params};
+use crate::transport::recovery_choice::Proportional;
 
 /// An event for a recovery: the acknowledgement's header and what it covers.
 pub(crate) struct Arrival<'a> {
@@ -14,7 +14,6 @@ pub(crate) struct Arrival<'a> {
 }
 
 /// What a recovery does on each event.
-#[enum_dispatch]
 pub(crate) trait LossRecovery {
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
@@ -43,4 +42,23 @@ pub(crate) trait LossRecovery {
 
     /// The deadline has been reached, or the call is early.
     fn on_timer(&mut self, _core: &mut Core, _control: &mut Controller) {}
+}
+
+/// How a recovery is made.
+pub(crate) trait Recovers: LossRecovery + Sized {
+    /// Whether the receiver must report received segments by SACK.
+    const WANTS_SACK: bool = false;
+
+    /// The recovery of a connection with these parameters, under this congestion control.
+    fn new(params: &Params, control: &Controller) -> Self;
+}
+
+/// Whether reductions are in proportion to the delivered data (RFC 9937). `by_itself` says what the recovery does
+/// otherwise.
+pub(super) fn proportional(params: &Params, control: &Controller, by_itself: bool) -> bool {
+    match params.prr {
+        _ if control.governs_recovery() => false,
+        Proportional::Recovery => by_itself,
+        choice => choice == Proportional::On,
+    }
 }

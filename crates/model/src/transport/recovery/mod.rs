@@ -16,66 +16,73 @@ mod rack;
 mod reno;
 mod sack;
 
-use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-use self::fine_grained::FineGrained;
-use self::go_back_n::GoBackN;
+use self::loss_recovery::Recovers;
 pub(crate) use self::loss_recovery::{Arrival, LossRecovery};
-use self::newreno::NewReno;
-use self::pipe::Pipe;
-use self::rack::Rack;
-use self::reno::Reno;
-use self::sack::Sack;
 use super::congestion::{CongestionControl, Controller};
 use super::connection::{Core, Params};
-use super::recovery_choice::{Proportional, RecoveryChoice};
+use super::recovery_choice::{RecoveryChoice, recoveries};
 use crate::packet::TcpHeader;
 
-/// The recovery of one connection.
-#[enum_dispatch(LossRecovery)]
-#[derive(Clone, Debug)]
-pub(crate) enum Recovery {
-    GoBackN(GoBackN),
-    Reno(Reno),
-    NewReno(NewReno),
-    Sack(Sack),
-    Rack(Rack),
-    Pipe(Pipe),
-    FineGrained(FineGrained),
-}
-
-/// The recovery that the parameters name, or the congestion control's own.
-fn resolve(params: &Params, control: &Controller) -> RecoveryChoice {
-    match params.recovery {
-        RecoveryChoice::Variant => control.recovery(),
-        choice => choice,
-    }
-}
-
-impl Recovery {
-    /// The recovery that the parameters name, or the congestion control's own.
-    pub fn new(params: &Params, control: &Controller) -> Self {
-        let proportional = |by_itself: bool| match params.prr {
-            _ if control.governs_recovery() => false,
-            Proportional::Recovery => by_itself,
-            choice => choice == Proportional::On,
-        };
-        match resolve(params, control) {
-            RecoveryChoice::GoBackN => Self::GoBackN(GoBackN),
-            // An external congestion control that names no recovery gets the standard one.
-            RecoveryChoice::NewReno | RecoveryChoice::Variant => Self::NewReno(NewReno::new(true)),
-            RecoveryChoice::SlowButSteady => Self::NewReno(NewReno::new(false)),
-            RecoveryChoice::Reno => Self::Reno(Reno::default()),
-            RecoveryChoice::Sack => Self::Sack(Sack::new(proportional(false))),
-            RecoveryChoice::Rack => Self::Rack(Rack::new(proportional(true), control.governs_recovery())),
-            RecoveryChoice::Pipe => Self::Pipe(Pipe::default()),
-            RecoveryChoice::FineGrained => Self::FineGrained(FineGrained::default()),
+macro_rules! recovery {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        /// The recovery of one connection.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Recovery {
+            $($variant($module::$variant),)+
         }
-    }
 
-    /// Whether the receiver must report received segments by SACK.
-    pub const fn wants_sack(&self) -> bool {
-        matches!(self, Self::Sack(_) | Self::Rack(_) | Self::Pipe(_))
-    }
+        impl Recovery {
+            /// The recovery that the parameters name, or the congestion control's own.
+            pub fn new(params: &Params, control: &Controller) -> Self {
+                Self::of(params.recovery, params, control)
+                    .or_else(|| Self::of(control.recovery(), params, control))
+                    .or_else(|| Self::of(RecoveryChoice::STANDARD, params, control))
+                    .expect("the standard recovery is one of the list")
+            }
+
+            fn of(choice: RecoveryChoice, params: &Params, control: &Controller) -> Option<Self> {
+                match choice {
+                    RecoveryChoice::Variant => None,
+                    $(RecoveryChoice::$variant => {
+                        Some(Self::$variant(<$module::$variant as Recovers>::new(params, control)))
+                    })+
+                }
+            }
+
+            /// Whether the receiver must report received segments by SACK.
+            pub const fn wants_sack(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Recovers>::WANTS_SACK,)+ }
+            }
+        }
+
+        impl LossRecovery for Recovery {
+            fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+                match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
+            }
+            fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
+                match self { $(Self::$variant(it) => it.on_ack(core, control, arrival),)+ }
+            }
+            fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+                match self { $(Self::$variant(it) => it.on_duplicate(core, control, header),)+ }
+            }
+            fn on_timeout(&mut self, core: &mut Core) {
+                match self { $(Self::$variant(it) => it.on_timeout(core),)+ }
+            }
+            fn next(&mut self, core: &mut Core) -> Option<usize> {
+                match self { $(Self::$variant(it) => it.next(core),)+ }
+            }
+            fn on_sent(&mut self, core: &mut Core, index: usize) {
+                match self { $(Self::$variant(it) => it.on_sent(core, index),)+ }
+            }
+            fn deadline(&self) -> Time {
+                match self { $(Self::$variant(it) => it.deadline(),)+ }
+            }
+            fn on_timer(&mut self, core: &mut Core, control: &mut Controller) {
+                match self { $(Self::$variant(it) => it.on_timer(core, control),)+ }
+            }
+        }
+    };
 }
+recoveries!(recovery);

@@ -1,29 +1,32 @@
 //! NewReno's recovery (RFC 6582): it ends when everything that was outstanding at its start is acknowledged.
 
-use super::{Arrival, LossRecovery};
+use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::Core;
+use crate::transport::connection::{Core, Params};
 
-#[derive(Clone, Debug)]
-pub struct NewReno {
-    /// Only the first partial acknowledgement restarts the retransmission timer.
-    impatient: bool,
+/// Only the first partial acknowledgement restarts the retransmission timer.
+pub type NewReno = Recovery<true>;
+/// Every partial acknowledgement restarts it.
+pub type SlowButSteady = Recovery<false>;
+
+#[derive(Clone, Debug, Default)]
+pub struct Recovery<const IMPATIENT: bool> {
     recovering: bool,
     partial: bool,
 }
 
-impl NewReno {
-    pub const fn new(impatient: bool) -> Self {
-        Self { impatient, recovering: false, partial: false }
+impl<const IMPATIENT: bool> Recovers for Recovery<IMPATIENT> {
+    fn new(_params: &Params, _control: &Controller) -> Self {
+        Self::default()
     }
 }
 
-impl LossRecovery for NewReno {
+impl<const IMPATIENT: bool> LossRecovery for Recovery<IMPATIENT> {
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
         if self.recovering && core.una() < core.recover {
             // §3.2 step 3, partial acknowledgement.
-            if !(self.impatient && self.partial) {
+            if !(IMPATIENT && self.partial) {
                 core.arm_timer();
             }
             self.partial = true;

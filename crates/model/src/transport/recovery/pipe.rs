@@ -6,10 +6,10 @@
 //! the highest SACKed segment once, and then sends new data. A duplicate acknowledgement counts only if it reports
 //! something new. A timeout, and every acknowledgement outside recovery, deletes the reports.
 
-use super::{Arrival, LossRecovery};
+use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::Core;
+use crate::transport::connection::{Core, Params};
 
 #[derive(Clone, Debug, Default)]
 pub struct Pipe {
@@ -42,6 +42,14 @@ impl Pipe {
             .take_while(|(_, segment)| segment.end() < high)
             .find(|(_, segment)| !segment.sacked)
             .map(|(index, _)| index)
+    }
+}
+
+impl Recovers for Pipe {
+    const WANTS_SACK: bool = true;
+
+    fn new(_params: &Params, _control: &Controller) -> Self {
+        Self::default()
     }
 }
 

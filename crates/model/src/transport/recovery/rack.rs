@@ -13,11 +13,11 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::loss_recovery::{Arrival, LossRecovery, Recovers, proportional};
 use super::prr::Prr;
-use super::{Arrival, LossRecovery};
 use crate::packet::{SackBlocks, TcpHeader};
-use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::{Core, Segment, dsack, is_earlier, milliseconds};
+use crate::transport::congestion::{CongestionControl, Controller, Phase};
+use crate::transport::connection::{Core, Params, Segment, dsack, is_earlier, milliseconds};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -70,7 +70,7 @@ pub struct Rack {
 
 impl Rack {
     /// Whether reductions are proportional, and whether the congestion control sets the window during recovery itself.
-    pub const fn new(proportional: bool, governed: bool) -> Self {
+    const fn with(proportional: bool, governed: bool) -> Self {
         Self {
             proportional,
             prr: None,
@@ -268,6 +268,14 @@ fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
     sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
     sorted.sort_unstable();
     sorted.into_iter().take(blocks.len())
+}
+
+impl Recovers for Rack {
+    const WANTS_SACK: bool = true;
+
+    fn new(params: &Params, control: &Controller) -> Self {
+        Self::with(proportional(params, control, true), control.governs_recovery())
+    }
 }
 
 impl LossRecovery for Rack {

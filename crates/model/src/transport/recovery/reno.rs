@@ -3,14 +3,20 @@
 //! Losses below the highest segment sent at the last reduction do not start another reduction (ns-2's `bugFix_`; RFC
 //! 6582 §1).
 
-use super::{Arrival, LossRecovery};
+use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::{Core, RecoveryExit};
+use crate::transport::connection::{Core, Params, RecoveryExit};
 
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     recovering: bool,
+}
+
+impl Recovers for Reno {
+    fn new(_params: &Params, _control: &Controller) -> Self {
+        Self::default()
+    }
 }
 
 impl LossRecovery for Reno {

@@ -3,11 +3,11 @@
 //! SACK information is kept after a timeout, so that the retransmissions skip reported segments. RFC 6675 §5.1 allows
 //! this, because receivers here never discard data that they have reported.
 
+use super::loss_recovery::{Arrival, LossRecovery, Recovers, proportional};
 use super::prr::Prr;
-use super::{Arrival, LossRecovery};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::Core;
+use crate::transport::connection::{Core, Params};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
@@ -29,7 +29,7 @@ pub struct Sack {
 }
 
 impl Sack {
-    pub fn new(proportional: bool) -> Self {
+    fn with(proportional: bool) -> Self {
         Self { proportional, ..Self::default() }
     }
 
@@ -156,6 +156,14 @@ impl Sack {
         if let Some(prr) = self.prr.take() {
             core.cwnd = prr.target();
         }
+    }
+}
+
+impl Recovers for Sack {
+    const WANTS_SACK: bool = true;
+
+    fn new(params: &Params, control: &Controller) -> Self {
+        Self::with(proportional(params, control, false))
     }
 }
 

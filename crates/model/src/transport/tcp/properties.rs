@@ -13,17 +13,6 @@ use crate::params::Params as _;
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 use crate::transport::{acking, congestion};
 
-const RECOVERIES: [RecoveryChoice; 9] = [
-    RecoveryChoice::Variant,
-    RecoveryChoice::GoBackN,
-    RecoveryChoice::Reno,
-    RecoveryChoice::NewReno,
-    RecoveryChoice::SlowButSteady,
-    RecoveryChoice::Sack,
-    RecoveryChoice::Rack,
-    RecoveryChoice::Pipe,
-    RecoveryChoice::FineGrained,
-];
 const CONNECTS: [Connect; 3] = [Connect::None, Connect::Ns2, Connect::ThreeWay];
 
 /// The network's treatment of the next packet; after the last one it delivers everything.
@@ -87,7 +76,7 @@ fn case() -> impl Strategy<Value = Case> {
         prop::sample::select(vec!["rfc", "ns2"]),
         prop::sample::select(names),
         prop::sample::select(ackings),
-        prop::sample::select(RECOVERIES.to_vec()),
+        prop::sample::select(RecoveryChoice::ALL.to_vec()),
         prop::sample::select(CONNECTS.to_vec()),
         any::<bool>(),
         prop::sample::select(vec![Proportional::Recovery, Proportional::On, Proportional::Off]),
