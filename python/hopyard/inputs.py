@@ -88,9 +88,8 @@ def _moved(value: Any, names: Mapping[str, str]) -> Any:
     """A part of a scenario with other names of the movement files."""
     if isinstance(value, dict):
         changed = {key: _moved(each, names) for key, each in value.items()}
-        file = changed.get("movement_file")
-        if isinstance(file, dict) and file.get("path") in names:
-            file["path"] = names[file["path"]]
+        if changed.get("path") in names:
+            changed["path"] = names[changed["path"]]
         return changed
     if isinstance(value, list):
         return [_moved(each, names) for each in value]

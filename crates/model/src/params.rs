@@ -167,6 +167,15 @@ macro_rules! registry {
                 }
             }
 
+            /// The first model of the list, with its defaults under a profile.
+            ///
+            /// # Panics
+            /// Never: the list has a first model.
+            #[must_use]
+            pub fn first(profile: &str) -> Self {
+                Self::of_profile(MODELS[0].name, profile).expect("the first model of the list is one of it")
+            }
+
             /// Reads a model's parameters from their serialised form.
             ///
             /// # Errors

@@ -22,7 +22,7 @@ use crate::address::{Address, NodeId};
 use crate::context::Context;
 use crate::packet::{Packet, PacketId};
 pub use connectivity::Connectivity;
-pub use protocol::{AfterOptions, Routing};
+pub use protocol::{AfterOptions, Facts, Prescribed, Routing};
 
 /// Makes the registry, the enum of protocols, and the forwarding of [`Routing`] to each.
 macro_rules! protocols {
@@ -47,6 +47,24 @@ macro_rules! protocols {
             #[must_use]
             pub const fn crosses_wires(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Routing>::CROSSES_WIRES,)+ }
+            }
+
+            /// Whether ns-2 numbers the protocol's messages ([`Facts::NUMBERED_BY_NS2`]).
+            #[must_use]
+            pub const fn numbered_by_ns2(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::NUMBERED_BY_NS2,)+ }
+            }
+
+            /// The nodes that the parameters name ([`Facts::named_nodes`]).
+            #[must_use]
+            pub fn named_nodes(&self) -> Vec<(String, u32)> {
+                match self { $(Self::$variant(params) => params.named_nodes(),)+ }
+            }
+
+            /// The way that the parameters prescribe ([`Facts::prescribed`]).
+            #[must_use]
+            pub fn prescribed(&self, from: u32, to: u32) -> Prescribed {
+                match self { $(Self::$variant(params) => params.prescribed(from, to),)+ }
             }
 
             /// The protocol at `node`, one of `nodes`; `rng` is its own stream.

@@ -14,7 +14,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Routing};
+use super::{Connectivity, Facts, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::PacketId;
@@ -40,6 +40,8 @@ impl params::Params for Params {
         Ok(())
     }
 }
+
+impl Facts for Params {}
 
 /// A path that was looked up.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,34 @@ use super::connectivity::Connectivity;
 use crate::address::Address;
 use crate::context::Context;
 use crate::packet::{Packet, PacketId};
+use crate::params::Params;
+
+/// What the checks of a scenario and the tables of results ask about a protocol with these parameters.
+pub trait Facts: Params {
+    /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
+    const NUMBERED_BY_NS2: bool = true;
+
+    /// The nodes that the parameters name, each with its key within the parameters, such as "routes.0.via".
+    fn named_nodes(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
+
+    /// The way from a node to another one, as far as the parameters prescribe it.
+    fn prescribed(&self, _from: u32, _to: u32) -> Prescribed {
+        Prescribed::Nothing
+    }
+}
+
+/// A way that the parameters of a protocol prescribe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prescribed {
+    /// The protocol finds the way.
+    Nothing,
+    /// The way begins with these hops, each from a node to the next one; a way without hops is found by the protocol.
+    Hops(Vec<(u32, u32)>),
+    /// There is no way.
+    Unreachable,
+}
 
 /// A routing protocol at one node.
 pub trait Routing {

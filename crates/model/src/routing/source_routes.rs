@@ -17,7 +17,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AfterOptions, Connectivity, Routing};
+use super::{AfterOptions, Connectivity, Facts, Prescribed, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{DsrOption, MOST_ADDRESSES, PacketId, SourceRoute};
@@ -67,6 +67,23 @@ impl params::Params for Params {
             }
         }
         Ok(())
+    }
+}
+
+impl Facts for Params {
+    fn named_nodes(&self) -> Vec<(String, u32)> {
+        let named = |(place, path): (usize, &Vec<u32>)| {
+            path.iter().map(move |&node| (format!("paths.{place}"), node)).collect::<Vec<_>>()
+        };
+        self.paths.iter().enumerate().flat_map(named).collect()
+    }
+
+    fn prescribed(&self, from: u32, to: u32) -> Prescribed {
+        match (self.paths.iter().find(|path| path.first() == Some(&from) && path.last() == Some(&to)), self.others) {
+            (Some(path), _) => Prescribed::Hops(path.windows(2).map(|hop| (hop[0], hop[1])).collect()),
+            (None, Others::Shortest) => Prescribed::Hops(Vec::new()),
+            (None, Others::Drop) => Prescribed::Unreachable,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Routing};
+use super::{Connectivity, Facts, Prescribed, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::PacketId;
@@ -79,6 +79,39 @@ impl params::Params for Params {
             }
         }
         Ok(())
+    }
+}
+
+impl Facts for Params {
+    fn named_nodes(&self) -> Vec<(String, u32)> {
+        let named = |(place, route): (usize, &Route)| {
+            [("at", route.at), ("to", route.to), ("via", route.via)]
+                .map(|(key, node)| (format!("routes.{place}.{key}"), node))
+        };
+        self.routes.iter().enumerate().flat_map(named).collect()
+    }
+
+    fn prescribed(&self, from: u32, to: u32) -> Prescribed {
+        let known: BTreeMap<_, _> = self.routes.iter().map(|route| ((route.at, route.to), route.via)).collect();
+        let (mut at, mut hops) = (from, Vec::new());
+        // The largest number of hops that a TTL can count. A longer route is a loop.
+        for _ in 0..=u8::MAX {
+            if at == to {
+                return Prescribed::Hops(hops);
+            }
+            let next = match (known.get(&(at, to)), self.others) {
+                (Some(&via), _) => via,
+                (None, Others::Direct) => to,
+                (None, Others::Chain) if to > at => at + 1,
+                (None, Others::Chain) => at - 1,
+                // Whether there is a path depends on the places of the nodes.
+                (None, Others::Shortest) => return Prescribed::Hops(hops),
+                (None, Others::Drop) => return Prescribed::Unreachable,
+            };
+            hops.push((at, next));
+            at = next;
+        }
+        Prescribed::Unreachable
     }
 }
 

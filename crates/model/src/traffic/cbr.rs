@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::source::packet_or_stop;
-use super::{Offer, Period, Traffic};
+use super::{Facts, Offer, Period, Traffic};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of constant bit rate traffic.
@@ -68,6 +68,8 @@ impl params::Params for Params {
         Ok(())
     }
 }
+
+impl Facts for Params {}
 
 impl Params {
     /// The time between two packets, without jitter.

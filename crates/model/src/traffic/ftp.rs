@@ -7,7 +7,7 @@ use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Offer, Period, Traffic};
+use super::{Facts, Offer, Period, Traffic};
 use crate::params;
 
 /// A file without end has no parameters.
@@ -19,6 +19,10 @@ impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
         Self {}
     }
+}
+
+impl Facts for Params {
+    const NEEDS_TCP: bool = true;
 }
 
 /// An endless file.

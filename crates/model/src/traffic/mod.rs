@@ -16,13 +16,13 @@ mod testing;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
-pub use self::source::{Offer, Period, Traffic};
+pub use self::source::{Facts, Offer, Period, Traffic};
 use crate::registry;
 
 /// Defines the registry, and the enum that forwards to one of the models.
 ///
-/// A model's module holds `Params` and a type of the variant's name, which implements [`Traffic`] and has
-/// `new(&Params, Period, Rng)`.
+/// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
+/// [`Traffic`] and has `new(&Params, Period, Rng)`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         registry! { "traffic": $($name => $module::$variant, $summary;)+ }
@@ -35,6 +35,12 @@ macro_rules! models {
         }
 
         impl Config {
+            /// Whether the model cannot use UDP ([`Facts::NEEDS_TCP`]).
+            #[must_use]
+            pub const fn needs_tcp(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::NEEDS_TCP,)+ }
+            }
+
             /// A source with these parameters; a model that draws takes `rng`, the flow's own stream for traffic.
             #[must_use]
             pub fn source(&self, period: Period, rng: Rng) -> Source {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cbr::{check_packet_size, packet_interval};
 use super::source::packet_or_stop;
-use super::{Offer, Period, Traffic};
+use super::{Facts, Offer, Period, Traffic};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// How the times are distributed.
@@ -79,6 +79,8 @@ impl params::Params for Params {
         Ok(())
     }
 }
+
+impl Facts for Params {}
 
 /// A source that alternates between bursts and pauses.
 #[derive(Clone, Debug)]

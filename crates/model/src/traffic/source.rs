@@ -3,6 +3,8 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
+use crate::params::Params;
+
 /// When a flow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
@@ -21,6 +23,12 @@ pub enum Offer {
     Unlimited,
     /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
     Last(u64),
+}
+
+/// What the checks of a scenario ask about a model with these parameters.
+pub trait Facts: Params {
+    /// Whether the model needs a transport that says how much it can take, which UDP does not.
+    const NEEDS_TCP: bool = false;
 }
 
 /// A source of traffic.

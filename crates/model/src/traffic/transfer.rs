@@ -7,7 +7,7 @@ use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Offer, Period, Traffic};
+use super::{Facts, Offer, Period, Traffic};
 use crate::params::{self, Fault};
 
 /// Parameters of a bounded transfer.
@@ -29,6 +29,10 @@ impl params::Params for Params {
         }
         Ok(())
     }
+}
+
+impl Facts for Params {
+    const NEEDS_TCP: bool = true;
 }
 
 /// A bounded transfer.

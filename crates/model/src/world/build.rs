@@ -144,6 +144,7 @@ impl<P: Probe> World<P> {
                 flows: Vec::new(),
                 routing_protocol: node.routing.name(),
                 routes_wires: node.routing.crosses_wires(),
+                numbered_by_ns2: node.routing.numbered_by_ns2(),
                 forwarded: 0,
                 routing_packets: 0,
                 routing_bytes: 0,

@@ -115,6 +115,8 @@ struct Node {
     routing_protocol: &'static str,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     routes_wires: bool,
+    /// Whether ns-2 numbers the routing protocol's messages.
+    numbered_by_ns2: bool,
     forwarded: u64,
     routing_packets: u64,
     routing_bytes: u64,

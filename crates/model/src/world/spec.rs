@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{NodeId, Prefix};
 use crate::mobility::{self, Movements, Position};
-use crate::params::Params as _;
+use crate::params::{Params as _, RFC};
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
 use crate::transport::{acking, tcp};
@@ -91,8 +91,8 @@ impl ChannelSpec {
     pub fn of_profile(profile: &str) -> Self {
         Self {
             radio: radio::Params::of_profile(profile),
-            propagation: propagation::Config::TwoRayGround(propagation::two_ray_ground::Params::of_profile(profile)),
-            mac: mac::Config::Dcf(mac::dcf::Params::of_profile(profile)),
+            propagation: propagation::Config::first(profile),
+            mac: mac::Config::first(profile),
             network: None,
         }
     }
@@ -119,7 +119,7 @@ impl NodeSpec {
     /// A node that stays at `place`, with a radio on the first channel.
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
-        let mobility = mobility::Config::Stationary(mobility::stationary::Params {});
+        let mobility = mobility::Config::first(RFC);
         Self { mobility, start: place, movements: None, radios: vec![0], routing, agents: Vec::new() }
     }
 

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::{Span, Streams};
 use hopyard_model::address::{NodeId, Prefix};
 use hopyard_model::mobility::movement_file;
+use hopyard_model::params::RFC;
+use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{AddressError, Layout, Network};
-use hopyard_model::{mac, mobility, routing};
+use hopyard_model::{mac, mobility, routing, traffic};
 use serde_json::Value;
 
 use super::resolved::{self, Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
 use super::resolver::Resolver;
-use super::routes::WrittenRoutes;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
 use crate::problem::one_of;
@@ -69,7 +70,7 @@ impl Resolver<'_> {
                 }
                 self.check_movements(&resolved);
                 self.check_flow_nodes(&resolved);
-                self.check_static_routes(&resolved);
+                self.check_named_nodes(&resolved);
                 self.check_wires(&resolved);
                 self.check_networks(&resolved);
                 self.check_tunnels(&resolved);
@@ -265,19 +266,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports static routes that name missing nodes.
-    fn check_static_routes(&mut self, resolved: &Resolved) {
-        if resolved.routing.model.name != "static" {
-            return;
-        }
+    /// Reports parameters of the routing protocol that name missing nodes.
+    fn check_named_nodes(&mut self, resolved: &Resolved) {
+        let Some(config) = resolved::chosen_routing(resolved) else { return };
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        let routes = resolved.routing.values.get("routes").and_then(Value::as_array).cloned().unwrap_or_default();
-        for (i, route) in routes.iter().enumerate() {
-            for key in ["at", "to", "via"] {
-                let node = route.get(key).and_then(Value::as_u64).and_then(|node| u32::try_from(node).ok());
-                if let Some(node) = node.filter(|node| *node >= all) {
-                    self.no_node(&format!("routing.static.routes.{i}.{key}"), node, all, "nodes");
-                }
+        for (key, node) in config.named_nodes() {
+            if node >= all {
+                self.no_node(&format!("routing.{}.{key}", config.name()), node, all, "nodes");
             }
         }
     }
@@ -468,7 +463,7 @@ impl Resolver<'_> {
 
     fn check_flow_nodes(&mut self, resolved: &Resolved) {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        let routes = WrittenRoutes::of(resolved);
+        let routing = resolved::chosen_routing(resolved);
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
             if self.is_faulty(&format!("flow.{i}")) {
                 continue;
@@ -479,7 +474,7 @@ impl Resolver<'_> {
                 }
             }
             if flow.from < all && flow.to < all && flow.from != flow.to {
-                self.check_route(routes.as_ref(), i, flow, kind.tcp.is_some());
+                self.check_route(routing.as_ref(), i, flow, kind.tcp.is_some());
             }
         }
         if let Some((flows, _)) = &resolved.random_flows {
@@ -544,22 +539,32 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_carrier(&mut self, path: &str, tcp: bool, traffic: &str) {
-        if !tcp && ["ftp", "transfer"].contains(&traffic) {
-            let problem = self.problem(path, format!("`{traffic}` needs TCP, and this flow uses UDP"));
-            problem.expected = Some("`cbr` or `on_off`".to_owned());
+    fn check_carrier(&mut self, path: &str, tcp: bool, source: &str) {
+        let needs_tcp = |name: &str| traffic::Config::of_profile(name, RFC).is_ok_and(|it| it.needs_tcp());
+        if !tcp && needs_tcp(source) {
+            let problem = self.problem(path, format!("`{source}` needs TCP, and this flow uses UDP"));
+            let able = traffic::MODELS.iter().map(|model| model.name).filter(|name| !needs_tcp(name));
+            problem.expected = Some(one_of(able));
         }
     }
 
-    /// Reports reception by SINR if the propagation model gives no useful ratio.
+    /// Reports a model of reception that compares powers, if the propagation model gives all signals the same one.
     fn check_reception(&mut self, resolved: &Resolved) {
-        if resolved.propagation.model.name == "range_disc"
-            && resolved.radio.get("reception").and_then(Value::as_str) == Some("sinr")
-        {
-            let message = "`range_disc` gives all signals about the same power, so `sinr` cannot tell them apart";
+        let name_of = resolved.propagation.model.name;
+        let equal = propagation::Config::of_profile(name_of, &resolved.head.profile).is_ok_and(|it| it.equal_powers());
+        let reception = resolved.radio.get("reception").cloned().unwrap_or_default();
+        let name = |reception: &Reception| serde_json::to_value(reception).unwrap_or_default();
+        let needs = Reception::ALL.iter().any(|it| it.compares_powers() && name(it) == reception);
+        if equal && needs {
+            let able: Vec<String> =
+                Reception::ALL.iter().filter(|it| !it.compares_powers()).map(|it| name(it).to_string()).collect();
+            let found = reception.as_str().unwrap_or_default();
+            let message =
+                format!("`{name_of}` gives all signals about the same power, so `{found}` cannot tell them apart");
+            let first = able.first().cloned().unwrap_or_default();
             let problem = self.problem("radio.reception", message);
-            problem.expected = Some("\"threshold\" or \"ns2\" with `propagation = \"range_disc\"`".to_owned());
-            problem.hint = Some("write `reception = \"threshold\"` in [radio]".to_owned());
+            problem.expected = Some(format!("{} with `propagation = \"{name_of}\"`", able.join(" or ")));
+            problem.hint = Some(format!("write `reception = {first}` in [radio]"));
         }
     }
 
@@ -582,15 +587,15 @@ impl Resolver<'_> {
         problem.hint = Some(format!("choose another `protocol` in [routing], or another TCP than `{name}`"));
     }
 
-    /// Reports a flow whose packets cannot arrive over the static routes.
-    fn check_route(&mut self, routes: Option<&WrittenRoutes>, index: usize, flow: &Flow, tcp: bool) {
-        let Some(routes) = routes else { return };
+    /// Reports a flow whose packets cannot arrive, as the parameters of the routing protocol say.
+    fn check_route(&mut self, routing: Option<&routing::Config>, index: usize, flow: &Flow, tcp: bool) {
+        let Some(routing) = routing else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
-            if routes.hops(from, to).is_none() {
+            if routing.prescribed(from, to) == routing::Prescribed::Unreachable {
                 let message = format!("the {what} of this flow have no route from node {from} to node {to}");
                 self.problem(&format!("flow.{index}.{key}"), message).hint =
-                    Some("[routing.static] needs `routes` that lead there, or `others`".to_owned());
+                    Some(format!("[routing.{}] needs routes that lead there, or `others`", routing.name()));
             }
         }
     }

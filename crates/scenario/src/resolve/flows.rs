@@ -1,5 +1,7 @@
 //! The flows of a scenario: their transport and traffic.
 
+use hopyard_model::params::{ModelInfo, RFC};
+use hopyard_model::traffic;
 use serde_json::Value;
 
 use super::resolved::{Congestion, FlowKind, TcpKind};
@@ -53,7 +55,11 @@ impl Resolver<'_> {
         let udp = table.get("udp").is_some_and(|entry| matches!(entry.node.kind, Kind::Scalar(Value::Bool(true))));
         let mut base = self.defaults(layout.parts[0]);
         if udp {
-            base.insert("traffic".to_owned(), "cbr".into());
+            // The first one that can use UDP.
+            let able =
+                |model: &&ModelInfo| traffic::Config::of_profile(model.name, RFC).is_ok_and(|it| !it.needs_tcp());
+            let name = traffic::MODELS.iter().find(able).map_or("", |model| model.name);
+            base.insert("traffic".to_owned(), name.into());
         }
         let mut read = self.section(layout, path.to_owned(), Some(table), mark, Some(vec![base, tcp.clone()]));
         let (own, machine) = (read.take(), read.take());

@@ -7,7 +7,6 @@ mod movement;
 mod reach;
 mod resolved;
 mod resolver;
-mod routes;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,12 +11,11 @@ use hopyard_engine::Streams;
 use hopyard_model::mobility::Position;
 use hopyard_model::radio;
 use hopyard_model::radio::propagation::{self, Channel};
-use hopyard_model::routing;
+use hopyard_model::routing::{self, Prescribed};
 use serde_json::Value;
 
-use super::resolved::{Chosen, Resolved, mobility};
+use super::resolved::{Chosen, Resolved, chosen_routing, mobility};
 use super::resolver::Resolver;
-use super::routes::WrittenRoutes;
 use crate::placement::{draw_flows, uniform};
 use crate::sections::{Flow, Placement};
 use crate::value::Values;
@@ -180,9 +179,9 @@ impl Resolver<'_> {
             Some(format!("no frame is received over more than {most:.0} m: nodes must stand closer together"));
     }
 
-    /// Reports static routes that lead over more than the range of any radio.
+    /// Reports prescribed routes that lead over more than the range of any radio.
     fn check_hops(&mut self, resolved: &Resolved, index: usize, flow: &Flow, tcp: bool, ranges: &Ranges) {
-        let Some(routes) = WrittenRoutes::of(resolved) else { return };
+        let Some(config) = chosen_routing(resolved) else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             let apart = |(a, b): &(u32, u32)| match (
@@ -192,17 +191,18 @@ impl Resolver<'_> {
                 (Some(a), Some(b)) => a.distance(*b),
                 _ => 0.0,
             };
-            let hops = routes.hops(from, to).unwrap_or_default();
+            let Prescribed::Hops(hops) = config.prescribed(from, to) else { continue };
             if let Some(hop) = hops.iter().find(|hop| apart(hop) > ranges.most) {
                 let (a, b) = hop;
                 let message = format!(
-                    "nothing can carry the {what} of this flow: [routing.static] sends them from node {a} to node {b}, \
-                     which stand {:.0} m apart",
+                    "nothing can carry the {what} of this flow: [routing.{}] sends them from node {a} to node {b}, which \
+                     stand {:.0} m apart",
+                    config.name(),
                     apart(hop)
                 );
                 let most = ranges.most;
                 self.problem(&format!("flow.{index}.{key}"), message).hint =
-                    Some(format!("no frame is received over more than {most:.0} m: give `routes` with more hops"));
+                    Some(format!("no frame is received over more than {most:.0} m: give routes with more hops"));
                 return;
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hopyard_model::mobility::{self, Position};
 use hopyard_model::params::ModelInfo;
+use hopyard_model::routing;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use serde_json::Value;
 
@@ -127,4 +128,10 @@ impl Resolved {
     pub(crate) fn memory(&self) -> u64 {
         u64::from(self.all_nodes()) * BYTES_A_NODE + self.all_flows() * BYTES_A_FLOW
     }
+}
+
+/// The routing protocol with its parameters, if they are sound.
+pub(super) fn chosen_routing(resolved: &Resolved) -> Option<routing::Config> {
+    let Chosen { model, values } = &resolved.routing;
+    routing::Config::read(model.name, &Value::Object(values.clone())).ok()
 }

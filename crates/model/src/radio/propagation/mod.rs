@@ -41,6 +41,12 @@ macro_rules! models {
                 match self { $(Self::$variant(params) => Channel::$variant($module::$variant::new(params)),)+ }
             }
 
+            /// Whether all signals have about the same power ([`Carrier::EQUAL_POWERS`]).
+            #[must_use]
+            pub const fn equal_powers(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Carrier>::EQUAL_POWERS,)+ }
+            }
+
             /// The carrier's frequency, if the model depends on it.
             #[must_use]
             pub fn frequency(&self) -> Option<Frequency> {

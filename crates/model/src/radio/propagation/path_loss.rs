@@ -40,6 +40,9 @@ pub trait PathLoss {
 
 /// The carrier of the signals, which a model's parameters may say.
 pub trait Carrier {
+    /// Whether all signals that arrive have about the same power, so that no ratio of powers means anything.
+    const EQUAL_POWERS: bool = false;
+
     /// Its frequency, if the model depends on it.
     fn frequency(&self) -> Option<Frequency> {
         None

@@ -24,7 +24,9 @@ impl params::Params for Params {
     }
 }
 
-impl Carrier for Params {}
+impl Carrier for Params {
+    const EQUAL_POWERS: bool = true;
+}
 
 /// The square of the distance at which half of the power is left, in m².
 const HALF_SQUARED: f64 = 1e10;

@@ -28,6 +28,12 @@ macro_rules! models {
             /// Every model.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
+            /// Whether the model compares powers ([`Radio::COMPARES_POWERS`]).
+            #[must_use]
+            pub const fn compares_powers(self) -> bool {
+                match self { $(Self::$variant => <$module::$variant as Radio>::COMPARES_POWERS,)+ }
+            }
+
             /// The radios of this number of stations.
             #[must_use]
             pub fn radios(self, stations: usize) -> Radios {

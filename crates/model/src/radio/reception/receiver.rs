@@ -66,6 +66,9 @@ pub struct Lost {
 /// One radio, as a model of reception sees it. Every edge of every signal reads or writes it, so that it should fit
 /// into one cache line.
 pub trait Radio: Clone + Debug + Default {
+    /// Whether the model compares the powers of signals in more than their order.
+    const COMPARES_POWERS: bool = false;
+
     /// Reads the radio's state into the processor's cache. The value has no meaning.
     fn prefetch(&self) -> u32;
 

@@ -82,6 +82,8 @@ impl Default for Sinr {
 }
 
 impl Radio for Sinr {
+    const COMPARES_POWERS: bool = true;
+
     #[inline]
     fn prefetch(&self) -> u32 {
         self.locked

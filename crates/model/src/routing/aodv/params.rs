@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::message::AodvMessage;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
+use crate::routing::Facts;
 
 /// What a HELLO may wait in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
@@ -341,6 +342,10 @@ impl params::Params for Params {
         }
         Ok(())
     }
+}
+
+impl Facts for Params {
+    const NUMBERED_BY_NS2: bool = false;
 }
 
 impl Params {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::message::Update;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
+use crate::routing::Facts;
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +144,8 @@ impl params::Params for Params {
         Ok(())
     }
 }
+
+impl Facts for Params {}
 
 impl Params {
     /// The bytes of a packet with this update, with its headers.
