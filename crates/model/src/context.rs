@@ -5,7 +5,6 @@
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
 mod drop_reason;
-mod losses;
 mod outside;
 
 use std::collections::VecDeque;
@@ -15,7 +14,6 @@ use std::sync::Arc;
 use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
-pub use self::losses::{Break, LossLog, Lost};
 pub use self::outside::{Departure, Outside, Token};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
@@ -228,8 +226,6 @@ pub struct Context {
     pub drops: DropCounts,
     /// Data packets of each flow that were dropped, by reason.
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
-    /// The single losses of flows whose sender distinguishes causes of loss.
-    pub losses: LossLog,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
     /// Whether somebody watches the run.
@@ -333,7 +329,6 @@ impl Context {
         self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
         let kind = packet.kind();
         self.drops.count(node, kind, reason);
-        self.losses.on_drop(&packet, node, reason, self.now);
         if kind == PacketKind::Data {
             let flow = packet.flow.index();
             if self.flow_drops.len() <= flow {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::Outcome;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
+use hopyard_model::observe::{Decisions, Outcome};
 use hopyard_model::world::{Spec, Watch, World};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -57,8 +57,9 @@ pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Resu
     let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
     match capture {
         Ok(Some(capture)) => {
-            let world = World::with_probe(spec, capture).map_err(|error| error.to_string())?;
-            let (outcome, capture) = world.run_watched(watch).map_err(|error| error.to_string())?;
+            let probe = (capture, Decisions::default());
+            let world = World::with_probe(spec, probe).map_err(|error| error.to_string())?;
+            let (outcome, (capture, _)) = world.run_watched(watch).map_err(|error| error.to_string())?;
             Ok((outcome, capture.finish().err().map(|error| error.to_string())))
         }
         without => {

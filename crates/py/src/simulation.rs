@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
-    DecisionRow, DropRow, FlowRow, NodeRow, PositionRow, QueueRow, RouteRow, SeriesRow, Totals,
+    DecisionRow, Decisions, DropRow, FlowRow, NodeRow, PositionRow, QueueRow, RouteRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -39,7 +39,7 @@ pub struct Simulation {
 
 /// The world, until the run is finished or failed; and the time that was spent on it.
 struct State {
-    world: Option<Box<World>>,
+    world: Option<Box<World<Decisions>>>,
     spent: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Simulation {
         let (world, has_rules) = py
             .detach(|| {
                 let spec = scenario.spec(u64::from(run));
-                World::new(&spec).map(|world| (world, has_rules(&spec)))
+                World::with_probe(&spec, Decisions::default()).map(|world| (world, has_rules(&spec)))
             })
             .map_err(|error| SimulationError::new_err(error.to_string()))?;
         let state =
@@ -111,7 +111,7 @@ impl Simulation {
         let mut state = self.state()?;
         let world = state.world.take().ok_or_else(over)?;
         let began = clock(ClockId::Monotonic);
-        let (outcome, ()) = py
+        let (outcome, _) = py
             .detach(|| world.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
         let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
@@ -157,7 +157,7 @@ impl Simulation {
             "nodes" => rows::<NodeRow>(&world.nodes()),
             "drops" => rows::<DropRow>(&world.drops()),
             "series" => rows::<SeriesRow>(world.series()),
-            "decisions" => rows::<DecisionRow>(world.decisions()),
+            "decisions" => rows::<DecisionRow>(world.probe().rows()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
@@ -246,11 +246,11 @@ impl Simulation {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut World) -> Result<T, InjectError>) -> PyResult<T> {
+    fn change<T>(&self, change: impl FnOnce(&mut World<Decisions>) -> Result<T, InjectError>) -> PyResult<T> {
         change(self.state()?.world.as_mut().ok_or_else(over)?).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    fn look<T>(&self, look: impl FnOnce(&World) -> PyResult<T>) -> PyResult<T> {
+    fn look<T>(&self, look: impl FnOnce(&World<Decisions>) -> PyResult<T>) -> PyResult<T> {
         look(self.state()?.world.as_ref().ok_or_else(over)?)
     }
 }
@@ -265,7 +265,7 @@ fn over() -> PyErr {
     PyValueError::new_err("the simulation is over: it was finished or closed, or it failed")
 }
 
-fn known(world: &World, node: u32) -> PyResult<NodeId> {
+fn known(world: &World<Decisions>, node: u32) -> PyResult<NodeId> {
     let nodes = world.node_count();
     if (node as usize) < nodes {
         return Ok(NodeId(node));

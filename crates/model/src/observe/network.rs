@@ -67,4 +67,6 @@ pub struct FlowView<'a> {
     pub tcp: Option<&'a tcp::Params>,
     /// Whether the receiver reports blocks of data (SACK).
     pub sack: bool,
+    /// Whether the sender distinguishes causes of loss.
+    pub classifies: bool,
 }

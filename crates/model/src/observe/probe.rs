@@ -7,12 +7,13 @@
 use hopyard_engine::{Span, Time};
 
 use super::network::NetworkView;
+use super::results::Outcome;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
-use crate::transport::tcp::SenderState;
+use crate::transport::tcp::{Judged, SenderState};
 
 /// A frame, as a probe sees it.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,16 @@ pub struct FrameView<'a> {
     pub rate: u32,
     /// The packet in it.
     pub packet: Option<&'a Packet>,
+}
+
+/// A sender's decision about the cause of a loss, as a probe sees it.
+pub struct DecisionView<'a> {
+    /// The decision, and the segment that it is about.
+    pub judged: &'a Judged,
+    /// Whether the receiver has the segment.
+    pub arrived: bool,
+    /// The first node whose routing protocol holds a packet that is meant.
+    pub held: &'a dyn Fn(&dyn Fn(&Packet) -> bool) -> Option<NodeId>,
 }
 
 /// What became of a frame at a radio that could sense it.
@@ -93,6 +104,12 @@ pub trait Probe: std::fmt::Debug + Sized {
 
     /// A node begins its next leg.
     fn on_leg(&mut self, _node: NodeId, _leg: &Leg) {}
+
+    /// A sender that distinguishes causes of loss has decided, before it sends the segment again.
+    fn on_decision(&mut self, _now: Time, _flow: FlowId, _decision: &DecisionView<'_>) {}
+
+    /// The run has ended: what the probe has found may go into the results.
+    fn report(&mut self, _outcome: &mut Outcome) {}
 }
 
 /// Watches nothing.
@@ -174,5 +191,15 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_leg(&mut self, node: NodeId, leg: &Leg) {
         self.0.on_leg(node, leg);
         self.1.on_leg(node, leg);
+    }
+
+    fn on_decision(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) {
+        self.0.on_decision(now, flow, decision);
+        self.1.on_decision(now, flow, decision);
+    }
+
+    fn report(&mut self, outcome: &mut Outcome) {
+        self.0.report(outcome);
+        self.1.report(outcome);
     }
 }

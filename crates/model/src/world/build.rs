@@ -264,13 +264,11 @@ impl<P: Probe> World<P> {
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
             series: Vec::new(),
-            decisions: Vec::new(),
             events: 0,
             queued_edges: 0,
             numbered_before: 0,
             failure: None,
         };
-        world.watch_losses();
         world.tell_network(spec);
         Ok(world)
     }
@@ -406,6 +404,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
             (endpoints, name, config.tcp.segment_size.count())
         }
     };
+    let classifies = matches!(&transport, Endpoints::Tcp { sender, .. } if sender.classifies());
     Flow {
         from: flow.from,
         to: flow.to,
@@ -422,6 +421,6 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         cwnd: 0.0,
         before: Counts::default(),
         opened: false,
-        classifies: false,
+        classifies,
     }
 }

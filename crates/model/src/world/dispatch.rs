@@ -513,9 +513,10 @@ impl<P: Probe> World<P> {
     fn on_link_failed(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
         let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
-        self.note_break(node, packet, next_hop);
         self.cx.outside.complete(packet, self.cx.now, Err(self.cx.link_failure));
         if P::WATCHES {
+            // What was dropped before is told before.
+            self.tell_drops();
             let in_range = self.reaches(node, next_hop);
             self.probe.on_link_failure(self.cx.now, node, next_hop, &self.cx.packets[packet], in_range);
         }

@@ -42,7 +42,7 @@ use crate::ip::Table;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
-use crate::observe::{DecisionRow, Outcome, Probe, SeriesRow};
+use crate::observe::{Outcome, Probe, SeriesRow};
 use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
@@ -155,7 +155,6 @@ pub struct World<P: Probe = ()> {
     quantities: Vec<Quantity>,
     sample_interval: Span,
     series: Vec<SeriesRow>,
-    decisions: Vec<DecisionRow>,
     /// Events taken from the queue, or from the receive path.
     events: u64,
     /// Of these, edges of transmissions.
@@ -206,21 +205,60 @@ pub enum Advanced {
 }
 
 impl<P: Probe> World<P> {
-    /// Runs to the end, or until the watch asks to stop, and returns the results.
-    ///
-    /// # Errors
-    /// As [`World::finish`].
-    pub fn run(self, watch: &Watch) -> Result<Outcome, RunError> {
-        self.run_watched(watch).map(|(outcome, _)| outcome)
-    }
-
-    /// As [`World::run`], and returns the probe too.
+    /// Runs to the end, or until the watch asks to stop, and returns the results and the probe.
     ///
     /// # Errors
     /// As [`World::finish`].
     pub fn run_watched(mut self, watch: &Watch) -> Result<(Outcome, P), RunError> {
         self.advance(Time::NEVER, watch);
         self.finish()
+    }
+
+    /// The same world, which has not begun, with another probe.
+    fn watched_by<Q: Probe>(self, probe: Q) -> World<Q> {
+        let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
+        let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
+        let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
+        let Self { series, events, queued_edges, numbered_before, failure, .. } = self;
+        cx.is_watched = Q::WATCHES;
+        World {
+            probe,
+            cx,
+            queue,
+            timers,
+            delayed,
+            border,
+            end,
+            horizon,
+            started,
+            cancelled,
+            seed,
+            run,
+            nodes,
+            interfaces,
+            channels,
+            receive_path,
+            exact,
+            wires,
+            flows,
+            ttl,
+            unreachable_interval,
+            connectivity,
+            connectivity_interval,
+            quantities,
+            sample_interval,
+            series,
+            events,
+            queued_edges,
+            numbered_before,
+            failure,
+        }
+    }
+
+    /// The probe.
+    #[must_use]
+    pub const fn probe(&self) -> &P {
+        &self.probe
     }
 
     /// Carries out all events up to and including those at `until`. The time is `until` afterwards, or the end of the

@@ -20,7 +20,7 @@ struct Left {
 
 impl<P: Probe> World<P> {
     pub(super) fn report(mut self, cancelled: bool) -> (Outcome, P) {
-        let outcome = Outcome {
+        let mut outcome = Outcome {
             digest: self.cx.digest.value(),
             events: self.events_so_far(),
             frames: self.channels.iter().map(AnyChannel::frames).sum(),
@@ -32,8 +32,11 @@ impl<P: Probe> World<P> {
             nodes: self.nodes(),
             drops: self.drops(),
             series: std::mem::take(&mut self.series),
-            decisions: std::mem::take(&mut self.decisions),
+            decisions: Vec::new(),
         };
+        if P::WATCHES {
+            self.probe.report(&mut outcome);
+        }
         (outcome, self.probe)
     }
 

@@ -4,7 +4,7 @@ use super::{Attachment, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::AnyChannel;
 use crate::ip::Way;
-use crate::observe::{DecisionRow, PositionRow, Probe, QueueRow, RouteRow, SeriesRow, Totals};
+use crate::observe::{PositionRow, Probe, QueueRow, RouteRow, SeriesRow, Totals};
 use crate::packet::PacketKind;
 use crate::routing::Routing;
 
@@ -91,12 +91,6 @@ impl<P: Probe> World<P> {
     #[must_use]
     pub fn series(&self) -> &[SeriesRow] {
         &self.series
-    }
-
-    /// The losses whose causes senders have judged so far.
-    #[must_use]
-    pub fn decisions(&self) -> &[DecisionRow] {
-        &self.decisions
     }
 
     /// Counters of packets.

@@ -80,7 +80,7 @@ impl<P: Probe> World<P> {
     fn pump_sender(&mut self, flow: usize) {
         let now = self.cx.now;
         if self.flows[flow].classifies {
-            self.note_decisions(flow);
+            self.tell_decisions(flow);
         }
         loop {
             let it = &mut self.flows[flow];

@@ -42,5 +42,5 @@ fn view<'a>(flow: &Flow, spec: &'a FlowSpec) -> FlowView<'a> {
         Transport::Udp => None,
     };
     let sack = matches!(&flow.transport, Endpoints::Tcp { sender, .. } if sender.wants_sack());
-    FlowView { from: flow.from, to: flow.to, tcp, sack }
+    FlowView { from: flow.from, to: flow.to, tcp, sack, classifies: flow.classifies }
 }
