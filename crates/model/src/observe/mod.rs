@@ -13,6 +13,6 @@ mod state;
 pub use decisions::Decisions;
 pub use flow::FlowMeter;
 pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
-pub use probe::{DecisionView, FrameView, Probe, Reception};
+pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause, mac_columns};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};

@@ -34,6 +34,9 @@ pub struct FrameView<'a> {
     pub packet: Option<&'a Packet>,
 }
 
+/// Says whether a packet is the one that is meant.
+pub type IsMeant<'a> = &'a dyn Fn(&Packet) -> bool;
+
 /// A sender's decision about the cause of a loss, as a probe sees it.
 pub struct DecisionView<'a> {
     /// The decision, and the segment that it is about.
@@ -41,7 +44,7 @@ pub struct DecisionView<'a> {
     /// Whether the receiver has the segment.
     pub arrived: bool,
     /// The first node whose routing protocol holds a packet that is meant.
-    pub held: &'a dyn Fn(&dyn Fn(&Packet) -> bool) -> Option<NodeId>,
+    pub held: &'a dyn Fn(IsMeant<'_>) -> Option<NodeId>,
 }
 
 /// What became of a frame at a radio that could sense it.

@@ -3,8 +3,8 @@
 use super::flow::Endpoints;
 use super::{RunError, Watch, World};
 use crate::address::NodeId;
-use crate::observe::{DecisionView, Decisions, Outcome, Probe};
-use crate::packet::{FlowId, Packet};
+use crate::observe::{DecisionView, Decisions, IsMeant, Outcome, Probe};
+use crate::packet::FlowId;
 use crate::routing::Routing;
 
 impl World {
@@ -34,7 +34,7 @@ impl<P: Probe> World<P> {
         self.tell_drops();
         let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else { return };
         let (nodes, packets) = (&self.nodes, &self.cx.packets);
-        let held = |is: &dyn Fn(&Packet) -> bool| {
+        let held = |is: IsMeant<'_>| {
             let holds = |node: &super::Node| node.routing.held().into_iter().any(|packet| is(&packets[packet]));
             nodes.iter().position(holds).map(|node| NodeId(node as u32))
         };
