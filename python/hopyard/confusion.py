@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from hopyard.measures import Integers
+    from hopyard.arrays import Integers
 
 #: The causes that a sender may decide on.
 DECIDED = ("congestion", "wireless", "link_failure")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard import _core, tables
+from hopyard.arrays import array
 from hopyard.database import ROWS, TABLES, StoreError
 from hopyard.merging import Part, completed, documents, merged
 from hopyard.origins import Batch, Folders
@@ -149,7 +150,7 @@ def _series(store: Reader, runs: Sequence[Record]) -> tuple[pa.Table | None, Sto
             broken.append(str(error))
             continue
         for name, number in (("run", run.run), ("case", run.case)):
-            numbers = pa.array(np.full(len(rows), number, dtype=np.uint32))
+            numbers = array(np.full(len(rows), number, dtype=np.uint32))
             rows = rows.add_column(0, pa.field(name, pa.uint32(), nullable=False), numbers)
         parts.append(rows)
     found = tables.ordered(parts) if parts else None

@@ -11,17 +11,17 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hopyard import catalogue
+from hopyard.arrays import floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pyarrow as pa
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
+    from hopyard.arrays import Floats, Integers
+
 #: From a table, the number of each row's run, and the number of runs: one value a run.
 Reduction: TypeAlias = "Callable[[pa.Table, Integers, int], Floats]"
 
@@ -46,18 +46,6 @@ class Measure:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-def _column(table: pa.Table, name: str) -> Floats:
-    """A column as floating-point numbers, NaN where there is no value."""
-    # `to_numpy` would do, but imports pandas where there is one, which takes longer than all else.
-    column = table[name].cast("float64").fill_null(np.nan).combine_chunks()
-    return np.asarray(np.from_dlpack(column), dtype=np.float64)
-
-
-def integers(table: pa.Table, name: str) -> Integers:
-    """A column of whole numbers, all of which have a value."""
-    return np.asarray(np.from_dlpack(table[name].cast("int64").combine_chunks()), dtype=np.int64)
-
-
 def _sum(values: Floats, group: Integers, runs: int) -> Floats:
     sums = np.zeros(runs)
     np.add.at(sums, group, np.nan_to_num(values))
@@ -65,13 +53,13 @@ def _sum(values: Floats, group: Integers, runs: int) -> Floats:
 
 
 def _total(name: str) -> Reduction:
-    return lambda rows, group, runs: _sum(_column(rows, name), group, runs)
+    return lambda rows, group, runs: _sum(floats(rows, name), group, runs)
 
 
 def _percent(part: str, whole: str) -> Reduction:
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
-        parts = _sum(_column(rows, part), group, runs)
-        return 100 * _divide(parts, _sum(_column(rows, whole), group, runs))
+        parts = _sum(floats(rows, part), group, runs)
+        return 100 * _divide(parts, _sum(floats(rows, whole), group, runs))
 
     return of_runs
 
@@ -80,8 +68,8 @@ def _mean(name: str, weight: str) -> Reduction:
     """The mean of a column, weighted by the column `weight`."""
 
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
-        weights = _column(rows, weight)
-        sums = _sum(_column(rows, name) * weights, group, runs)
+        weights = floats(rows, weight)
+        sums = _sum(floats(rows, name) * weights, group, runs)
         return _divide(sums, _sum(weights, group, runs))
 
     return of_runs
@@ -89,7 +77,7 @@ def _mean(name: str, weight: str) -> Reduction:
 
 def _jain(rows: pa.Table, group: Integers, runs: int) -> Floats:
     """Jain, Chiu and Hawe (1984): 1 if all flows have the same goodput, 1/n if only one has any."""
-    goodput = _column(rows, "goodput_kbps")
+    goodput = floats(rows, "goodput_kbps")
     flows = _sum(np.ones_like(goodput), group, runs)
     total, squares = _sum(goodput, group, runs), _sum(goodput**2, group, runs)
     return _divide(total**2, flows * squares)

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from hopyard import tables
+from hopyard.arrays import array, integers, where
 from hopyard.database import TABLES, StoreError
 from hopyard.inputs import read_toml
 from hopyard.reading import Reader
@@ -20,6 +19,8 @@ from hopyard.scenario import value_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
+
+    import pyarrow as pa
 
     from hopyard.records import Maker, Record, StoredCase
 
@@ -253,21 +254,23 @@ def _sampled(
     done: dict[RunKey, _Source],
 ) -> pa.Table:
     """The samples that are taken from a part: each quantity of a run is from one part."""
+    from pyarrow import compute
+
     mask = np.zeros(len(table), dtype=bool)
-    for quantity in pc.unique(table["quantity"]).to_pylist():
+    for quantity in table["quantity"].unique().to_pylist():
         wanted = {
             (first[config, seed], run)
             for (config, seed, run), source in done.items()
             if source.quantities.get(quantity) == index
         }
-        here = np.asarray(pc.equal(table["quantity"], quantity))
+        here = np.asarray(compute.equal(table["quantity"], quantity))
         mask |= here & tables.of_runs(table, wanted)
-    return table.filter(pa.array(mask))
+    return where(table, mask)
 
 
 def _renumbered(table: pa.Table, numbers: Mapping[int, Sequence[int]]) -> list[pa.Table]:
     """The rows with the new numbers of their cases: as often as a case has new ones."""
-    case = tables.numbers(table, "case")
+    case = integers(table, "case")
     place = table.schema.get_field_index("case")
     found = []
     for copy in range(max(map(len, numbers.values()), default=0)):
@@ -275,7 +278,7 @@ def _renumbered(table: pa.Table, numbers: Mapping[int, Sequence[int]]) -> list[p
         for old, news in numbers.items():
             new[old] = news[copy] if copy < len(news) else -1
         mine = new[case] if len(case) else case
-        column = pa.array(mine[mine >= 0], pa.uint32())
-        rows = table.filter(pa.array(mine >= 0, pa.bool_()))
+        column = array(mine[mine >= 0].astype(np.uint32))
+        rows = where(table, mine >= 0)
         found.append(rows.set_column(place, table.schema.field(place), column))
     return found

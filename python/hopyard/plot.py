@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from hopyard.measures import Floats, Measure
+    from hopyard.arrays import Floats
+    from hopyard.measures import Measure
     from hopyard.results import Case, Results
     from hopyard.stats import Estimate
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from hopyard import measures as known
 from hopyard import terminal
-from hopyard.measures import MEASURES, SHOWN, integers
+from hopyard.arrays import integers, where
+from hopyard.measures import MEASURES, SHOWN
 from hopyard.stats import estimate
 from hopyard.terminal import Names, Numbers, console, say
 
@@ -220,12 +219,12 @@ def _gaps(results: Results, cases: Sequence[Case]) -> list[int]:
 
 def _flows_of(results: Results, case: Case) -> list[tuple[int, pa.Table]]:
     rows = results.rows("flows", case)
-    numbers = sorted(set(integers(rows, "flow").tolist()))
-    return [(number, rows.filter(pc.equal(rows["flow"], number))) for number in numbers]
+    flow = integers(rows, "flow")
+    return [(number, where(rows, flow == number)) for number in sorted(set(flow.tolist()))]
 
 
 def _only(table: pa.Table, column: str) -> str:
-    values = pc.unique(table[column]).to_pylist()
+    values = table[column].unique().to_pylist()
     return str(values[0]) if len(values) == 1 else "varies"
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hopyard import tables
+from hopyard.arrays import distinct, floats, integers, where
 from hopyard.confusion import confusion
 from hopyard.database import TABLES, StoreError
 from hopyard.errors import path_of
-from hopyard.measures import MEASURES, SHOWN, check, integers
+from hopyard.measures import MEASURES, SHOWN, check
 from hopyard.stats import estimate, paired_difference
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from hopyard.arrays import Floats, Integers
     from hopyard.confusion import Confusion
-    from hopyard.measures import Floats, Integers, Measure
+    from hopyard.measures import Measure
     from hopyard.plot import Plot
     from hopyard.scenario import Scenario
     from hopyard.stats import Estimate
@@ -212,8 +213,7 @@ class Results:
             raise ValueError(f"there is no table {table!r}: expected {', '.join(TABLES)}")
         case = self.own(case)
         rows: pa.Table = getattr(self, table)
-        # A mask: an expression would import the query engine, which takes longer than a run.
-        return rows.filter(pc.equal(rows["case"], case.number))
+        return where(rows, integers(rows, "case") == case.number)
 
     def own(self, case: Case) -> Case:
         """The case here that has the same configuration, seed and settings.
@@ -234,7 +234,7 @@ class Results:
 
     def runs_of(self, case: Case) -> Integers:
         """The numbers of a case's runs, in order."""
-        return np.unique(integers(self.rows("nodes", case), "run"))
+        return distinct(integers(self.rows("nodes", case), "run"))
 
     @staticmethod
     def measure(name: str) -> Measure:
@@ -291,7 +291,7 @@ class Results:
         if isinstance(since, bool) or not isinstance(since, (int, float)):
             raise TypeError(f"since: expected a number of seconds, found {since!r}")
         rows = self.decisions if case is None else self.rows("decisions", case)
-        return confusion(rows.filter(pc.field("time_s") >= since))
+        return confusion(where(rows, floats(rows, "time_s") >= since))
 
     def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
         """A row for each case: each measure's mean, and half the width of its 95 % interval."""

@@ -247,12 +247,13 @@ class Store(Reader):
         """Writes the series of each run, and adds the files' names as they are written."""
         import numpy as np
 
-        from hopyard.tables import numbers, whole, write_parquet
+        from hopyard.arrays import integers
+        from hopyard.tables import whole, write_parquet
 
         if not len(table):
             return
         (self.folder / SERIES).mkdir(exist_ok=True)
-        case, run = numbers(table, "case"), numbers(table, "run")
+        case, run = integers(table, "case"), integers(table, "run")
         new = np.flatnonzero((np.diff(case) != 0) | (np.diff(run) != 0)) + 1
         for first, end in zip([0, *new.tolist()], [*new.tolist(), len(table)], strict=True):
             pair = int(case[first]), int(run[first])

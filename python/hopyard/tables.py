@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, parquet
 
 from hopyard import _core, early
+from hopyard.arrays import array, integers, taken, values, where
 from hopyard.database import TABLES, StoreError
 from hopyard.fit import table_files
 
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from hopyard.arrays import Integers, Mask
     from hopyard.results import Case, Results
-
-    Mask = NDArray[np.bool_]
-    Integers = NDArray[np.int64]
 
 
 class _NoPandas:
@@ -101,13 +97,7 @@ def sql_type(kind: str) -> str:
 
 def rows(table: pa.Table) -> list[tuple[Any, ...]]:
     """The rows of a table as Python values."""
-    return list(zip(*(_values(column).to_pylist() for column in table.columns), strict=True))
-
-
-def _values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    # Values of a dictionary are slow to take one by one.
-    dictionary = pa.types.is_dictionary(column.type)
-    return column.cast(column.type.value_type) if dictionary else column
+    return list(zip(*map(values, table.columns), strict=True))
 
 
 class WrongValueError(ValueError):
@@ -140,17 +130,16 @@ def from_rows(
     parts: Iterable[Sequence[object]] = zip(*found, strict=True) if found else [()] * len(names)
     arrays = []
     for name, kind, part in zip(names, types, parts, strict=True):
-        value_type = pa.string() if kind is _TEXT else kind
-        array = _array(part, value_type)
-        if array is None or (array.null_count and not may_lack.get(name, True)):
+        made = _array(part, kind)
+        if made is None or (made.null_count and not may_lack.get(name, True)):
             row, value = next(
                 (row, value)
                 for row, value in enumerate(part)
-                if _array([value], value_type) is None
-                or (value is None and not may_lack.get(name, True))
+                if _array([value], kind) is None or (value is None and not may_lack.get(name, True))
             )
-            raise WrongValueError(row, f"{name}: expected {value_type}, found {value!r:.80}")
-        arrays.append(array.dictionary_encode() if kind is _TEXT else array)
+            expected = pa.string() if kind is _TEXT else kind
+            raise WrongValueError(row, f"{name}: expected {expected}, found {value!r:.80}")
+        arrays.append(made)
     return pa.table(dict(zip(names, arrays, strict=True)))
 
 
@@ -171,21 +160,16 @@ def read(stream: object) -> pa.Table:
 def ordered(parts: Sequence[pa.Table]) -> pa.Table:
     """Tables of runs as one, in the order of cases and runs."""
     table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
-    case, run = numbers(table, "case"), numbers(table, "run")
+    case, run = integers(table, "case"), integers(table, "run")
     order = np.lexsort((run, case))
     if (order[1:] > order[:-1]).all():
         return table
-    return table.take(pa.array(order))
-
-
-def numbers(table: pa.Table, name: str) -> Integers:
-    """A column of whole numbers."""
-    return np.asarray(np.from_dlpack(table[name].cast("int64").combine_chunks()), dtype=np.int64)
+    return taken(table, order)
 
 
 def with_origin(table: pa.Table, cases: Sequence[Case], version: str) -> pa.Table:
     """The table with what says where each row comes from, and makes its run again."""
-    case = numbers(table, "case")
+    case = integers(table, "case")
     place = {each.number: index for index, each in enumerate(cases)}
     known = np.array([place.get(number, 0) for number in range(max(place, default=0) + 1)])
     index = known[case] if len(case) else case
@@ -195,7 +179,7 @@ def with_origin(table: pa.Table, cases: Sequence[Case], version: str) -> pa.Tabl
         different = list(dict.fromkeys(texts))
         codes = np.array([different.index(each) for each in texts], dtype=np.int32)
         mine = codes[index] if len(index) else np.zeros(0, dtype=np.int32)
-        return pa.DictionaryArray.from_arrays(pa.array(mine), pa.array(different, pa.string()))
+        return pa.DictionaryArray.from_arrays(array(mine), pa.array(different, pa.string()))
 
     keys = list(dict.fromkeys(key for each in cases for key in each.settings))
     made: dict[str, object] = {"scenario": text(lambda each: each.scenario)}
@@ -207,7 +191,7 @@ def with_origin(table: pa.Table, cases: Sequence[Case], version: str) -> pa.Tabl
     if "seed" not in made:
         seeds = np.array([each.seed for each in cases], dtype=np.uint64)
         own = seeds[index] if len(index) else np.zeros(0, dtype=np.uint64)
-        made["seed"] = pa.array(own)
+        made["seed"] = array(own)
     made["config"] = text(lambda each: each.config)
     made["version"] = text(lambda _: version)
     made["case"] = table["case"]
@@ -276,6 +260,8 @@ def _write(table: pa.Table, path: Path) -> None:
     def save(beside: Path) -> None:
         if path.suffix == ".csv":
             with beside.open("wb") as file:
+                from pyarrow import csv
+
                 csv.write_csv(_plain(table), file)
         else:
             write_parquet(table, beside)
@@ -285,6 +271,8 @@ def _write(table: pa.Table, path: Path) -> None:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Writes a table as a Parquet file."""
+    from pyarrow import parquet
+
     # An open file: pyarrow takes a path such as `word:name/file` for a URI.
     with path.open("wb") as file:
         parquet.write_table(table, file, compression="zstd")
@@ -296,6 +284,8 @@ def read_series(path: Path) -> pa.Table:
     Raises:
         StoreError: when the file is gone, damaged, or another one.
     """
+    from pyarrow import parquet
+
     schema = empty()["series"].drop_columns(["case", "run"]).schema
     try:
         with path.open("rb") as file:
@@ -343,9 +333,9 @@ def of_runs(table: pa.Table, wanted: Collection[tuple[int, int]]) -> Mask:
 
 def codes(table: pa.Table) -> Integers:
     """A number for each row, which is that of the case times 2**32 and that of the run."""
-    return numbers(table, "case") << 32 | numbers(table, "run")
+    return integers(table, "case") << 32 | integers(table, "run")
 
 
 def restrict(table: pa.Table, wanted: Collection[tuple[int, int]]) -> pa.Table:
     """The rows of the runs, which are given by case and number."""
-    return table.filter(pa.array(of_runs(table, wanted), pa.bool_()))
+    return where(table, of_runs(table, wanted))

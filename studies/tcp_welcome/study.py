@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hopyard import Estimate, Results
-    from hopyard.measures import Floats
+    from hopyard.arrays import Floats
 
     from studies.common import Lab
 
