@@ -1,85 +1,144 @@
-//! A model is one file and its registry entry: this test adds a TCP variant in this way to a copy of the source.
+//! A model is one file and its entry in a list: this test adds one to every list, in a copy of the source.
 //!
-//! A program in the copy then lists the model, finds it in the schema, selects it in a scenario and runs the scenario.
-//! Nothing else in the copy is changed.
+//! The models are those of `docs/adding`: the test takes the files and the lines from the pages. A program in the copy
+//! then lists every model, finds it in the schema, selects it in a scenario and runs the scenario. Tests of the copy
+//! that go through the lists meet the models too. Nothing else in the copy is changed.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The file of the model.
-const MODEL: &str = r#"//! Shy: a window that never changes.
+/// The pages, and the list that each adds a model to. A probe needs no list.
+const PAGES: [&str; 11] = [
+    "congestion",
+    "recovery",
+    "acking",
+    "routing",
+    "agent",
+    "mac",
+    "reception",
+    "propagation",
+    "mobility",
+    "traffic",
+    "probe",
+];
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Ack, Answer, CongestionControl, Loss, RecoveryChoice, Timeout, View};
-use crate::params;
-
-/// Parameters of the shy variant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The window in segments, from the first acknowledgement on.
-    pub segments: f64,
-}
-
-impl params::Params for Params {
-    fn of_profile(_profile: &str) -> Self {
-        Self { segments: 2.0 }
-    }
-}
-
-/// The rule.
-#[derive(Clone, Debug)]
-pub struct Shy(Params);
-
-impl Shy {
-    /// The congestion control with these parameters.
-    #[must_use]
-    pub fn new(params: &Params) -> Self {
-        Self(params.clone())
-    }
-}
-
-impl CongestionControl for Shy {
-    fn on_ack(&mut self, _ack: &Ack, view: &View) -> Answer {
-        Answer::Set { cwnd: self.0.segments, ssthresh: view.ssthresh }
-    }
-    fn on_loss(&mut self, _loss: &Loss, _view: &View) -> Answer {
-        Answer::Keep
-    }
-    fn on_timeout(&mut self, _timeout: &Timeout, _view: &View) -> Answer {
-        Answer::Keep
-    }
-    fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::GoBackN
-    }
-}
-"#;
-
-/// The program that looks for it.
+/// The program that looks for the models.
 const PROGRAM: &str = r##"
 use std::path::Path;
+use hopyard_engine::Time;
+use hopyard_model::address::NodeId;
+use hopyard_model::agent::Model;
+use hopyard_model::observe::Outcome;
 use hopyard_model::world::{Watch, World};
 use hopyard_scenario::{Scenario, find_models, json_schema, new_scenario};
 
+fn scenario(settings: &[(&str, &str)]) -> Scenario {
+    let mut all = vec![("duration".to_owned(), "5 s".to_owned()), ("runs".to_owned(), "1".to_owned())];
+    all.extend(settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+    let text = new_scenario("chain").expect("a template");
+    Scenario::load(&text, "t.toml", Path::new(""), &all).unwrap_or_else(|p| panic!("{settings:?}: {p}"))
+}
+
+fn run(settings: &[(&str, &str)]) -> Outcome {
+    let world = World::new(&scenario(settings).spec(0)).expect("it can be built");
+    world.run(&Watch::default()).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+}
+
 fn main() {
-    let model = find_models("shy").expect("the list has it").remove(0);
-    assert_eq!((model.room, model.section.as_str()), ("congestion", "[tcp.shy]"));
-    assert_eq!(model.parameters[0].default("rfc"), "2.0");
-    assert_eq!(json_schema()["properties"]["tcp"]["properties"]["shy"]["$ref"], "#/$defs/congestion.shy");
-    let settings = [("flow.tcp", "shy"), ("tcp.shy.segments", "3"), ("duration", "5 s")];
-    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let text = new_scenario("wired").expect("a template");
-    let scenario = Scenario::load(&text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));
-    let world = World::new(&scenario.spec(0)).expect("it can be built");
-    let outcome = world.run(&Watch::default()).expect("every packet is accounted for");
-    assert_eq!(outcome.flows[0].transport, "shy");
-    assert!(outcome.flows[0].goodput_kbps > 0.0);
-    print!("the shy variant ran");
+    // Every model is listed, has its section, and stands in the schema.
+    let schema = json_schema().to_string();
+    for (name, room, section) in [
+        ("shy", "congestion", "[tcp.shy]"),
+        ("third", "acking", "[acking.third]"),
+        ("direct", "routing", "[routing.direct]"),
+        ("listener", "agent", "[agents.listener]"),
+        ("aloha", "mac", "[mac.aloha]"),
+        ("cube", "propagation", "[radio.cube]"),
+        ("drift", "mobility", "[mobility.drift]"),
+        ("burst", "traffic", "[traffic.burst]"),
+    ] {
+        let model = find_models(name).unwrap_or_else(|error| panic!("{error}")).remove(0);
+        assert_eq!((model.room, model.section.as_str()), (room, section));
+        assert!(schema.contains(&format!("\"#/$defs/{room}.{name}\"")), "{room}.{name} is in the schema");
+    }
+    assert!(schema.contains("\"timer_only\"") && schema.contains("\"alone\""));
+
+    // Each can be selected, and does what it says.
+    let plain = run(&[]);
+    let last = run(&[("flow.tcp", "shy"), ("tcp.shy.segments", "3")]);
+    assert_eq!(last.flows[0].transport, "shy");
+    assert!(last.flows[0].goodput_kbps > 0.0);
+    let timer = run(&[("tcp.recovery", "timer_only")]);
+    assert_eq!(timer.flows[0].fast_retransmits, 0);
+    assert!(timer.flows[0].delivered_bytes > 0);
+    let third = run(&[("flow.acking", "third")]);
+    assert_ne!(third.digest, plain.digest);
+    let direct = run(&[("routing.protocol", "direct"), ("flow.to", "1")]);
+    assert_eq!(direct.flows[0].routing, "direct");
+    assert_eq!((direct.flows[0].hops, direct.nodes[0].routing_packets), (Some(1.0), 0));
+    let aloha = run(&[("mac.model", "aloha"), ("routing.protocol", "direct"), ("flow.to", "1")]);
+    let bytes = aloha.nodes[0].metric("bytes_sent").expect("a column of its own");
+    assert!(bytes > 1000 && aloha.nodes[0].metric("rts").is_none());
+    let alone = run(&[("radio.reception", "alone")]);
+    assert_eq!(alone.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>(), 0);
+    assert!(plain.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>() > 0);
+    assert!(run(&[("radio.propagation", "cube"), ("radio.cube.at_one_metre", "1e-3")]).flows[0].delivered_bytes > 0);
+    // All nodes together stay where they are to one another; one that drifts away alone is lost.
+    assert_eq!(run(&[("mobility.model", "drift"), ("mobility.drift.speed", "10 m/s")]).digest, plain.digest);
+    let text = new_scenario("chain").expect("a template");
+    let text = format!("{text}\n[[movement]]\nnodes = [6]\nmodel = \"drift\"\n[movement.drift]\nspeed = \"99 m/s\"\n");
+    let settings = [("duration".to_owned(), "5 s".to_owned())];
+    let leaving = Scenario::load(&text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));
+    let drift = World::new(&leaving.spec(0)).expect("a world").run(&Watch::default()).expect("packets add up");
+    assert!(drift.flows[0].delivered_bytes < plain.flows[0].delivered_bytes);
+    let burst = run(&[("flow.traffic", "burst"), ("traffic.burst.packets", "7")]);
+    assert_eq!(burst.flows[0].delivered_bytes, 7 * 512);
+    let mut world = World::new(&scenario(&[("agents.run", "[\"listener\"]")]).spec(0)).expect("a world");
+    world.advance(Time::NEVER, &Watch::default());
+    let [Model::Listener(agent)] = world.agents(NodeId(1)) else { panic!("one agent") };
+    assert!(agent.overheard > 10, "{} packets overheard", agent.overheard);
+    world.finish().expect("packets add up");
+
+    // Two agents with one port cannot be told apart; a parameter outside of its range is refused with its line.
+    let text = "[nodes]\ncount = 2\n[agents]\nrun = [\"listener\", \"listener\"]\n[acking.third]\ndelay = \"0 s\"\n";
+    let problems = Scenario::load(text, "t.toml", Path::new(""), &[]).expect_err("two problems").to_string();
+    assert!(problems.contains("listed twice") && problems.contains("above zero"), "{problems}");
+    print!("every model ran");
 }
 "##;
+
+/// A file that a page shows, or lines that it inserts before an anchor.
+#[derive(Debug)]
+enum Step {
+    File(PathBuf, String),
+    Lines(PathBuf, String, String),
+}
+
+/// The steps of a page: a paragraph "`path`:" or "In `path`, before `anchor`:" says what the code below it is.
+fn steps(page: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut lines = page.lines();
+    let mut said: Vec<&str> = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.starts_with('`') && line.ends_with("`:") || line.starts_with("In `") && line.ends_with("`:") {
+            said = line.split('`').collect();
+        }
+        if line == "```rust" {
+            let code: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let code = code.join("\n") + "\n";
+            match said[..] {
+                ["", path, ":"] => steps.push(Step::File(path.into(), code)),
+                ["In ", path, ", before ", anchor, ":"] => {
+                    steps.push(Step::Lines(path.into(), anchor.to_owned(), code));
+                }
+                _ => panic!("nothing says what this code is: {code}"),
+            }
+        }
+    }
+    steps
+}
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
@@ -116,7 +175,7 @@ fn of_another_version(text: &str) -> String {
 }
 
 #[test]
-fn one_file_and_one_registry_entry_add_a_model() {
+fn one_file_and_one_entry_add_a_model_to_every_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let target = temporary.parent().expect("it is within the target folder");
@@ -146,29 +205,58 @@ fn one_file_and_one_registry_entry_add_a_model() {
         let text = of_another_version(&text);
         fs::write(fixture.join(file), text).expect("it can be written");
     }
+    let mut touched: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
+    for name in PAGES {
+        let page = root.join(format!("docs/adding/{name}.md"));
+        let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        for step in steps(&page) {
+            match step {
+                Step::File(path, code) => {
+                    assert!(!fixture.join(&path).exists(), "{name}: {} is a new file", path.display());
+                    fs::create_dir_all(fixture.join(&path).parent().expect("a folder")).expect("it can be made");
+                    fs::write(fixture.join(&path), code).expect("it can be written");
+                    touched.entry(name).or_default().push(path);
+                }
+                Step::Lines(path, anchor, code) => edit(&fixture.join(path), &anchor, &code),
+            }
+        }
+        assert_eq!(touched.get(name).map(Vec::len), Some(1), "{name}: one file");
+    }
     let examples = fixture.join("crates/scenario/examples");
     fs::create_dir_all(&examples).expect("a directory can be made");
     fs::write(examples.join("look.rs"), PROGRAM).expect("it can be written");
 
-    // One file and its entry: the line with the module, and the line with the model.
-    let room = fixture.join("crates/model/src/transport/congestion");
-    fs::write(room.join("shy.rs"), MODEL).expect("it can be written");
-    edit(&room.join("mod.rs"), "pub mod tahoe;", "pub mod shy;\n");
-    edit(
-        &room.join("mod.rs"),
-        "    \"tahoe\" => ",
-        "    \"shy\" => shy::Shy, \"Shy: a window that never changes.\";\n",
-    );
-
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--offline", "--locked", "--workspace", "--example", "look"])
+        .args(["--example", "count_frames"])
         .current_dir(&fixture)
         .env("CARGO_TARGET_DIR", target)
         .output()
         .expect("cargo runs");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let output = Command::new(target.join("debug/examples/look")).output().expect("it was built");
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{errors}");
-    assert_eq!(said, "the shy variant ran");
+    let run = |program: &str| {
+        let output = Command::new(target.join("debug/examples").join(program)).output().expect("it was built");
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(run("look"), "every model ran");
+    assert!(run("count_frames").contains("times decoded"));
+}
+
+/// Every list has a page, and the page leads to the others.
+#[test]
+fn every_list_has_its_page() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/adding");
+    let index = fs::read_to_string(folder.join("index.md")).expect("an index");
+    let rooms: std::collections::BTreeSet<&str> = hopyard_scenario::models().iter().map(|model| model.room).collect();
+    for room in rooms {
+        // Sections of a scenario, and what there is only one of.
+        if ["scenario", "radio", "link", "ip", "tcp"].contains(&room) {
+            continue;
+        }
+        assert!(PAGES.contains(&room), "{room} has no page");
+    }
+    for name in PAGES {
+        assert!(index.contains(&format!("({name}.md)")), "the index leads to {name}");
+    }
 }
