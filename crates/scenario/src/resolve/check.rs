@@ -22,6 +22,21 @@ use crate::sections::{Flow, Placement, Until};
 /// The greatest number of channels beyond the first.
 const MOST_CHANNELS: usize = 16;
 
+/// Which nodes have a radio on a channel.
+fn stations(nodes: &[NodeId]) -> String {
+    match nodes {
+        [] => "no node has a radio on this channel".to_owned(),
+        [one] => format!("node {one} has a radio on this channel"),
+        [first, .., last] if (last.0 - first.0) as usize + 1 == nodes.len() => {
+            format!("nodes {first} to {last} have a radio on this channel")
+        }
+        _ => {
+            let numbers: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+            format!("nodes {} have a radio on this channel", numbers.join(", "))
+        }
+    }
+}
+
 /// The key that gives the prefix of a network.
 fn network_path(network: Network) -> String {
     match network {
@@ -103,7 +118,6 @@ impl Resolver<'_> {
     /// Reports channels and addresses that cannot be.
     fn check_networks(&mut self, resolved: &Resolved) {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        let before = self.problems.len();
         for (i, it) in resolved.channels.iter().enumerate() {
             let path = format!("channel.{i}.nodes");
             if self.is_faulty(&format!("channel.{i}")) {
@@ -131,7 +145,8 @@ impl Resolver<'_> {
             if let Ok(config) = mac::Config::read(model, &Value::Object(it.mac.values.clone()))
                 && let Err(fault) = config.check_stations(&nodes)
             {
-                self.problem(&format!("channel.{i}.{model}.{}", fault.parameter), fault.problem);
+                self.problem(&format!("channel.{i}.{model}.{}", fault.parameter), fault.problem).hint =
+                    Some(stations(&nodes));
             }
         }
         let mut addresses = Vec::new();
@@ -156,22 +171,27 @@ impl Resolver<'_> {
                 }
             }
         }
-        let wires_fit = resolved.wires.iter().all(|(wire, _)| wire.between.iter().all(|node| *node < all));
-        if self.problems.len() > before || !wires_fit {
+        if all == 0 {
             return;
         }
         let mut radios: Vec<Vec<u16>> =
             (0..all).map(|node| vec![0; usize::from(node < resolved.nodes.count)]).collect();
         for (number, it) in (1..).zip(&resolved.channels) {
             for node in &it.channel.nodes {
-                radios[*node as usize].push(number);
+                // What is wrong with the others has been said.
+                if let Some(channels) = radios.get_mut(*node as usize)
+                    && !channels.contains(&number)
+                {
+                    channels.push(number);
+                }
             }
         }
+        let there = |node: u32| NodeId(if node < all { node } else { 0 });
         let further = resolved.channels.iter().map(|it| it.channel.network.prefix());
         let layout = Layout {
             radios: radios.iter().map(|channels| &**channels).collect(),
             channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
-            wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(NodeId), wire.network.prefix())).collect(),
+            wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(there), wire.network.prefix())).collect(),
             tunnels: (resolved.tunnels.iter())
                 .filter(|it| it.between.iter().all(|node| *node < all))
                 .map(|it| it.between.map(NodeId))
@@ -195,7 +215,23 @@ impl Resolver<'_> {
                 | AddressError::Twice { address, .. }
                 | AddressError::Nowhere { address, .. } => given(*address),
             };
-            self.problem(&path, error.to_string());
+            let problem = self.problem(&path, error.to_string());
+            problem.hint = Some(
+                match &error {
+                    AddressError::Overlap { .. } => {
+                        "give one of them another prefix, or leave it out: prefixes that are not given do not overlap"
+                    }
+                    AddressError::Full { .. } => "a shorter prefix, such as one with /16, has room for more interfaces",
+                    AddressError::Outside { .. } => "the first and the last address of a prefix belong to no host",
+                    AddressError::Twice { .. } => {
+                        "give one of them another address, or leave it out: addresses that are not given are different"
+                    }
+                    AddressError::Nowhere { .. } => {
+                        "a node has an interface for each of its channels and wires; their keys `network` give prefixes"
+                    }
+                }
+                .to_owned(),
+            );
         }
     }
 
@@ -234,7 +270,7 @@ impl Resolver<'_> {
         let Ok(config) = mac::Config::read(model, &Value::Object(resolved.mac.values.clone())) else { return };
         let nodes: Vec<NodeId> = (0..resolved.nodes.count).map(NodeId).collect();
         if let Err(fault) = config.check_stations(&nodes) {
-            self.problem(&format!("mac.{model}.{}", fault.parameter), fault.problem);
+            self.problem(&format!("mac.{model}.{}", fault.parameter), fault.problem).hint = Some(stations(&nodes));
         }
     }
 
