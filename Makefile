@@ -3,6 +3,9 @@
 # .venv/dev with the developers' packages too; the wheel there is built in the profile `dev`, which shares its dependencies with the
 # tests of Rust and so takes a third of the time of the release wheel.
 
+# cargo has jobs of its own: it could not use those of make, and would warn of that.
+unexport MAKEFLAGS
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

@@ -154,6 +154,18 @@ def test_cancelled_runs_leave_the_finished_ones() -> None:
     assert digests(taken)[0] == digests(batch(runs=1, duration="60 s"))[0]
 
 
+def test_long_runs_start_first() -> None:
+    short, long = (Scenario(CHAIN | {"duration": each}).core for each in ("1 s", "300 s"))
+    made = _core.Batch([short, long], [range(3), [0]], 1)
+    while not made.poll(0.01).finished:
+        pass
+    first, _ = made.take()
+    assert 1 in [run.case for run in first]
+    rest, _ = over(made).take()
+    assert [(run.case, run.run) for run in [*rest, *first]].count((1, 0)) == 1
+    assert len(first) + len(rest) == 4
+
+
 def test_what_is_taken_is_not_kept() -> None:
     made = over(_core.Batch([Scenario(CHAIN).core], [range(3)]))
     records, tables = made.take()

@@ -105,6 +105,9 @@ def _run(
 
     stop.idle = False
     codes: list[int] = []
+    ahead = [] if request.quiet else ["hopyard.report"]
+    if folder is not None:
+        ahead += ["pyarrow.csv", f"pyarrow.{request.format}"]
     try:
         results = make(
             cases,
@@ -112,6 +115,7 @@ def _run(
             progress=False if request.quiet else None,
             folder=folder,
             capture=request.capture,
+            ahead=ahead,
         )
     except Interrupted as interruption:
         results = interruption.results

@@ -6,7 +6,6 @@ import atexit
 import json
 import shutil
 import tempfile
-import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +77,8 @@ def read_toml(text: str, place: str) -> dict[str, Any]:
     Raises:
         StoreError: when it is no TOML; `place` says where it stands.
     """
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -356,6 +355,8 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The summary for a notebook."""
+        import html
+
         measures = [MEASURES[name] for name in SHOWN]
         head = _html_row("th", ["scenario", *self.settings, *(each.label for each in measures)])
         body = [
@@ -378,4 +379,6 @@ def _case(case: Case) -> Case:
 
 
 def _html_row(tag: str, cells: Iterable[str]) -> str:
+    import html
+
     return "<tr>{}</tr>".format("".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells))

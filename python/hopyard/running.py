@@ -107,7 +107,15 @@ def run(
         where = path_of(out, "a folder for the results (out)")
         folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
-            results = make(cases, jobs=jobs, progress=progress, folder=folder, capture=capturing)
+            ahead = ("pyarrow.csv", f"pyarrow.{format}")
+            results = make(
+                cases,
+                jobs=jobs,
+                progress=progress,
+                folder=folder,
+                capture=capturing,
+                ahead=ahead,
+            )
             folder.write(results, format)
         except (Interrupted, SimulationError, CaptureError) as error:
             if error.results is not None:
@@ -148,8 +156,12 @@ def make(
     progress: bool | Watch | None = None,
     folder: Folder | None = None,
     capture: Capture | None = None,
+    ahead: Sequence[str] = (),
 ) -> Results:
     """Makes the runs of cases. With a folder, each run is added to it as it ends.
+
+    The modules `ahead`, which are needed for the results, are imported while the runs are in
+    progress.
 
     Raises: as `run` does.
     """
@@ -166,8 +178,8 @@ def make(
                 [each.core for each in wanted], [each.runs for each in wanted], count, captures
             )
             try:
-                # Import the modules for the results while the runs are in progress.
-                importlib.import_module("hopyard.loading")
+                for name in ("hopyard.loading", *ahead):
+                    importlib.import_module(name)
                 _look_on(batch, keep, tell, stop, capture)
             except BaseException:
                 batch.cancel()

@@ -9,7 +9,6 @@ Series are large: those of each run are a Parquet file, which the store names.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import uuid
@@ -121,6 +120,8 @@ class Store(Reader):
             )
         rules = {}
         for module, source in inputs.rules.items():
+            import hashlib
+
             rules[module] = source_hash = hashlib.sha256(source.encode()).hexdigest()
             self._connection.execute(
                 "INSERT OR IGNORE INTO rules VALUES (?, ?, ?)", (source_hash, module, source)

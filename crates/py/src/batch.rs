@@ -5,6 +5,7 @@ use std::time::Duration;
 use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, mac_columns};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
+use hopyard_scenario as core;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -58,7 +59,8 @@ pub struct Run {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, one case after the other. `jobs` is the number of threads (0: one for each core);
+    /// Starts the runs of all cases, those that are likely to take longest first, so that no thread is left with a
+    /// long run while the others have none. `jobs` is the number of threads (0: one for each core);
     /// there are never more threads than runs. `runs` has the run numbers of each case, `captures` a file for each.
     #[new]
     #[pyo3(signature = (cases, runs, jobs=0, captures=None))]
@@ -87,13 +89,18 @@ impl Batch {
         let scenarios: Vec<_> = cases.iter().map(|case| case.inner()).collect();
         let mut plan = Vec::new();
         let mut duration = 0.0;
+        let mut lengths = Vec::new();
         for (number, (scenario, runs)) in (0..).zip(scenarios.iter().zip(runs)) {
             // The number of runs of a case fits into 32 bits.
             duration += f64::from(u32::try_from(runs.len()).unwrap_or(u32::MAX)) * scenario.duration().seconds();
+            lengths.resize(plan.len() + runs.len(), length(scenario));
             plan.extend(runs.into_iter().map(|run| (number, run)));
         }
+        let mut order: Vec<usize> = (0..plan.len()).collect();
+        // Runs of equal length stay in the order of cases and runs.
+        order.sort_by(|&one, &other| lengths[other].total_cmp(&lengths[one]));
         let numbers = plan.clone();
-        let pool = Pool::start(plan.len(), jobs, move |number, watch| {
+        let pool = Pool::start(order, jobs, move |number, watch| {
             let (case, run) = numbers[number];
             let scenario = &scenarios[case as usize];
             let spec = scenario.spec(u64::from(run));
@@ -147,6 +154,12 @@ impl Batch {
 pub type Tables = (Table, Table, Table, Table, Table);
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long a run takes in comparison with those of other scenarios, roughly: with each node there are more frames at a
+/// time.
+fn length(scenario: &core::Scenario) -> f64 {
+    scenario.duration().seconds() * f64::from(scenario.nodes())
+}
 
 /// Whether a flow's congestion control is written in Python.
 pub fn has_rules(spec: &Spec) -> bool {

@@ -33,8 +33,8 @@ pub struct Ended {
 }
 
 struct State {
-    /// The number of the next run to start.
-    next: usize,
+    /// How many runs have been started.
+    started: usize,
     finished: usize,
     failed: usize,
     /// The number of threads that may still start a run.
@@ -62,19 +62,19 @@ impl Shared {
     }
 
     /// The next run for a thread. Waits until there is room for its result.
-    fn next(&self, thread: usize, count: usize) -> Option<(usize, Arc<Watch>)> {
+    fn next(&self, thread: usize, order: &[usize]) -> Option<(usize, Arc<Watch>)> {
         let mut state = self
             .taken
             .wait_while(self.lock(), |state| state.ended.len() >= FULL_AT && !state.cancelled)
             .unwrap_or_else(PoisonError::into_inner);
-        if state.cancelled || state.next == count {
+        let next = order.get(state.started).filter(|_| !state.cancelled);
+        let Some(&number) = next else {
             state.threads -= 1;
             drop(state);
             self.changed.notify_all();
             return None;
-        }
-        let number = state.next;
-        state.next += 1;
+        };
+        state.started += 1;
         let watch = Arc::new(Watch::default());
         state.watches[thread] = Some(Arc::clone(&watch));
         Some((number, watch))
@@ -115,19 +115,19 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts `count` runs in order on `threads` threads (0: one for each core); there are never more threads than
-    /// runs. `run` gets the number of the run.
+    /// Starts the runs with the numbers of `order`, in this order, on `threads` threads (0: one for each core); there
+    /// are never more threads than runs. `run` gets the number of the run.
     ///
     /// # Errors
     /// If no thread can be created.
-    pub fn start<F>(count: usize, threads: usize, run: F) -> io::Result<Self>
+    pub fn start<F>(order: Vec<usize>, threads: usize, run: F) -> io::Result<Self>
     where
         F: Fn(usize, &Watch) -> Result<Captured, String> + Send + Sync + 'static,
     {
         let threads = if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads };
-        let threads = threads.min(count);
+        let threads = threads.min(order.len());
         let state = State {
-            next: 0,
+            started: 0,
             finished: 0,
             failed: 0,
             threads,
@@ -137,10 +137,10 @@ impl Pool {
             ended: Vec::new(),
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() });
-        let run = Arc::new(run);
+        let (order, run) = (Arc::<[usize]>::from(order), Arc::new(run));
         for number in 0..threads {
-            let (of_thread, run) = (Arc::clone(&shared), Arc::clone(&run));
-            let work = move || work(&of_thread, number, count, &*run);
+            let (of_thread, order, run) = (Arc::clone(&shared), Arc::clone(&order), Arc::clone(&run));
+            let work = move || work(&of_thread, number, &order, &*run);
             if let Err(error) = thread::Builder::new().name(format!("run-{number}")).spawn(work) {
                 // The existing threads make all runs.
                 shared.lock().threads -= threads - number;
@@ -188,8 +188,8 @@ impl Drop for Pool {
 }
 
 /// The work of a thread: one run after the other.
-fn work(shared: &Shared, thread: usize, count: usize, run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
-    while let Some((number, watch)) = shared.next(thread, count) {
+fn work(shared: &Shared, thread: usize, order: &[usize], run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
+    while let Some((number, watch)) = shared.next(thread, order) {
         let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
         // After a panic the run's world is dropped, so that no inconsistent state remains.
         let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {

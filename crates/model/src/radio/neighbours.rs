@@ -17,7 +17,7 @@ use crate::mobility::{Leg, Position};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Search {
-    /// The array up to [`ARRAY_LIMIT`] stations, the grid above.
+    /// The array up to 256 stations, the grid above.
     #[default]
     Auto,
     /// Look at every station.
