@@ -5,18 +5,21 @@ use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
 use crate::context::Context;
-use crate::mac::{self, Outgoing};
+use crate::mac::{self, Mac as _, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::PacketId;
 use crate::radio::medium::{TransmissionId, Walk};
 
 macro_rules! any_channel {
-    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+    ($($name:literal => $module:ident :: $variant:ident $(| $kind:ident < $procedure:ident >)*, $summary:literal;)+) => {
         /// A channel of any kind.
         #[derive(Debug)]
         pub enum AnyChannel {
-            $(#[doc = $summary] $variant(Box<Channel<mac::$module::$variant>>),)+
+            $(
+                #[doc = $summary] $variant(Box<Channel<mac::$module::$variant>>),
+                $(#[doc = $summary] $kind(Box<Channel<mac::$module::$variant<mac::$module::$procedure>>>),)*
+            )+
         }
 
         impl AnyChannel {
@@ -24,8 +27,13 @@ macro_rules! any_channel {
             #[must_use]
             pub fn new(id: ChannelId, plan: &Plan<'_>, stations: Vec<Station>, streams: &Streams) -> Self {
                 match plan.mac {
-                    $(mac::Config::$variant(params) =>
-                        Self::$variant(Box::new(Channel::new(id, plan, params, stations, streams))),)+
+                    $(
+                        $(mac::Config::$variant(params)
+                            if <mac::$module::$variant<mac::$module::$procedure>>::follows(params) =>
+                            Self::$kind(Box::new(Channel::new(id, plan, params, stations, streams))),)*
+                        mac::Config::$variant(params) =>
+                            Self::$variant(Box::new(Channel::new(id, plan, params, stations, streams))),
+                    )+
                 }
             }
         }
@@ -33,7 +41,12 @@ macro_rules! any_channel {
         /// Calls a function of the channel, whatever its kind.
         macro_rules! each {
             ($any:expr, $channel:ident => $call:expr) => {
-                match $any { $(AnyChannel::$variant($channel) => $call,)+ }
+                match $any {
+                    $(
+                        AnyChannel::$variant($channel) => $call,
+                        $(AnyChannel::$kind($channel) => $call,)*
+                    )+
+                }
             };
         }
     };
@@ -66,7 +79,7 @@ impl AnyChannel {
     }
 
     /// See [`Channel::walk`].
-    #[inline]
+    #[inline(always)]
     pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,

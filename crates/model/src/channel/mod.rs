@@ -211,7 +211,7 @@ impl<M: Mac> Channel<M> {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
     /// first.
-    #[inline]
+    #[inline(always)]
     pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,

@@ -5,12 +5,9 @@
 //! Left out: fragmentation, rate adaptation, power save, beacons and association (nodes are in one ad hoc network), and
 //! the point coordination function.
 //!
-//! The `ns2` profile behaves as ns-2.35 does where that differs from the standard: back-off is drawn from 0 to CW-1; a
-//! station waits for a back-off even when the medium has long been idle; a frame received in error sets the NAV for an
-//! EIFS; the NAV is not reset when no frame follows an RTS; no back-off follows a packet that is given up; the data
-//! header is 34 bytes; a station senses the medium once more at the moment it sends; a frame that is being received
-//! does not prolong the wait for an answer; when a packet is given up after failed RTS, the count of failed data frames
-//! is kept for the next packet.
+//! The `ns2` profile behaves as ns-2.35 does where that differs from the standard. These steps are a type of their own
+//! beside those of the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is
+//! given some of both is a [`Mixed`] one.
 //!
 //! Validated: saturation of one station against arithmetic and ns-2, contention of several against Bianchi's model,
 //! ns-2 and ns-3, hidden stations against ns-2 (`docs/validation.md`).
@@ -21,8 +18,14 @@
 
 mod counters;
 mod frame;
+mod mixed;
+mod ns2;
 mod params;
+mod procedure;
 mod receive;
+mod standard;
+
+use std::marker::PhantomData;
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
@@ -34,7 +37,11 @@ use crate::packet::PacketId;
 
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
+pub use mixed::Mixed;
+pub use ns2::Ns2;
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
+pub use procedure::Procedure;
+pub use standard::Standard;
 
 /// What the station itself is doing: sending a frame, or waiting for the answer to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +96,7 @@ enum Backoff {
 /// nodes most of the time goes into loading them from memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Dcf {
+pub struct Dcf<P = Standard> {
     backoff: Backoff,
     nav: Time,
     /// Until when a frame must follow the RTS that set the NAV.
@@ -117,13 +124,18 @@ pub struct Dcf {
     rng: Rng,
     /// Counters of what the station did.
     pub counters: Counters,
+    procedure: PhantomData<P>,
 }
 
-impl Mac for Dcf {
+impl<P: Procedure> Mac for Dcf<P> {
     type Params = Params;
     type Shared = Timing;
     type Control = Control;
     type Counters = Counters;
+
+    fn follows(params: &Params) -> bool {
+        P::follows(params)
+    }
 
     fn share(params: &Params, _nodes: &[NodeId]) -> Timing {
         Timing::new(params)
@@ -159,6 +171,7 @@ impl Mac for Dcf {
             heard: Vec::new(),
             rng,
             counters: Counters::default(),
+            procedure: PhantomData,
         }
     }
 
@@ -215,11 +228,9 @@ impl Mac for Dcf {
         });
         self.next_sequence = self.next_sequence.wrapping_add(1);
         self.ready_told = false;
-        if params.failures_per_packet {
-            (self.short_retries, self.long_retries) = (0, 0);
-        }
+        (self.short_retries, self.long_retries) = P::begin_packet((self.short_retries, self.long_retries), params);
         if matches!(self.backoff, Backoff::None) && self.defer == Time::NEVER {
-            if params.immediate_access && self.is_idle(now) {
+            if P::sends_at_once(params) && self.is_idle(now) {
                 // §9.2.5.1: the DIFS begins when the medium becomes idle, also if that is before the packet arrives.
                 let since = self.idle_since.max(self.nav_end_if_past(now));
                 let ifs = self.ifs(timing, since);
@@ -260,11 +271,7 @@ impl Mac for Dcf {
     /// comes later, and there the EIFS begins (§9.2.3.4).
     #[inline]
     fn on_error(&mut self, timing: &Timing, now: Time) {
-        if timing.params.eifs_replaces_difs {
-            self.eifs_until = Time::NEVER;
-        } else {
-            self.set_nav(now + timing.eifs);
-        }
+        P::keep_eifs(&mut self.eifs_until, &mut self.nav, now, timing);
     }
 
     #[inline]
@@ -286,7 +293,7 @@ impl Mac for Dcf {
         let now = cx.now;
         if self.timeout <= now {
             self.timeout = Time::NEVER;
-            if !(timing.params.hears_out && self.carrier && self.is_waiting()) {
+            if !(P::hears_out(&timing.params) && self.carrier && self.is_waiting()) {
                 self.on_timeout(timing, cx);
             }
         }
@@ -309,7 +316,7 @@ impl Mac for Dcf {
     }
 }
 
-impl Dcf {
+impl<P: Procedure> Dcf<P> {
     /// Whether medium, NAV and station are idle.
     fn is_idle(&self, now: Time) -> bool {
         !self.carrier && self.exchange == Exchange::Idle && self.nav_end() <= now
@@ -332,7 +339,7 @@ impl Dcf {
     }
 
     fn draw(&mut self, timing: &Timing) -> u32 {
-        self.rng.below(u64::from(self.cw) + u64::from(timing.params.draw_includes_cw)) as u32
+        self.rng.below(P::choices(self.cw, &timing.params)) as u32
     }
 
     fn start_backoff(&mut self, timing: &Timing, now: Time) {
@@ -428,7 +435,7 @@ impl Dcf {
 
     /// Whether the station senses the medium once more before it sends, and finds it busy.
     fn senses_busy(&self, timing: &Timing, now: Time) -> bool {
-        timing.params.final_carrier_check && !self.is_idle(now)
+        P::senses_again(&timing.params) && !self.is_idle(now)
     }
 
     /// The station may send: transmits the RTS or the data.
@@ -537,7 +544,7 @@ impl Dcf {
             }
             self.outgoing = None;
             self.cw = timing.params.cw_min;
-            if timing.params.backoff_after_giving_up {
+            if P::backs_off_after_giving_up(&timing.params) {
                 self.start_backoff(timing, cx.now);
             }
         } else {

@@ -19,10 +19,13 @@ use crate::address::NodeId;
 use crate::params::Fault;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
+///
+/// A MAC whose procedures are several types lists them after the usual one: a name, and the type's parameter in angle
+/// brackets. The first of them that follows the parameters ([`Mac::follows`]) is taken, otherwise the usual one.
 macro_rules! macs {
     ($macro:ident) => {
         $macro! {
-            "dcf" => dcf::Dcf,
+            "dcf" => dcf::Dcf | DcfNs2<Ns2> | DcfMixed<Mixed>,
                 "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
             "tdma" => tdma::Tdma,
                 "Slotted access: the owner of a slot sends, and nobody acknowledges (ns-2.35, mac/mac-tdma.cc)";
@@ -32,7 +35,7 @@ macro_rules! macs {
 pub(crate) use macs;
 
 macro_rules! config {
-    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+    ($($name:literal => $module:ident :: $variant:ident $(| $kind:ident < $procedure:ident >)*, $summary:literal;)+) => {
         crate::registry! { "mac": $($name => $module::$variant, $summary;)+ }
 
         /// The counters of every MAC: columns of the table of nodes, in the order of the MACs.
@@ -43,7 +46,7 @@ macro_rules! config {
             /// The rate of data frames.
             #[must_use]
             pub fn rate(&self) -> Rate {
-                match self { $(Self::$variant(params) => $module::$variant::rate(params),)+ }
+                match self { $(Self::$variant(params) => <$module::$variant>::rate(params),)+ }
             }
 
             /// Checks that stations of these nodes can share a channel.
@@ -51,7 +54,7 @@ macro_rules! config {
             /// # Errors
             /// The first parameter that is impossible, and why.
             pub fn check_stations(&self, nodes: &[NodeId]) -> Result<(), Fault> {
-                match self { $(Self::$variant(params) => $module::$variant::check_stations(params, nodes),)+ }
+                match self { $(Self::$variant(params) => <$module::$variant>::check_stations(params, nodes),)+ }
             }
         }
     };

@@ -59,6 +59,11 @@ pub trait Mac: Debug + Sized {
     /// What it counts.
     type Counters: Counters;
 
+    /// Whether the type follows these parameters: only a MAC whose procedures are several types can refuse some.
+    fn follows(_params: &Self::Params) -> bool {
+        true
+    }
+
     /// What stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 

@@ -140,6 +140,22 @@ impl params::Params for Params {
     }
 }
 
+impl Params {
+    /// What the parameters select of the steps in which ns-2 differs from the standard, in their order above.
+    pub(super) const fn habits(&self) -> [bool; 8] {
+        [
+            self.immediate_access,
+            self.draw_includes_cw,
+            self.eifs_replaces_difs,
+            self.nav_reset,
+            self.backoff_after_giving_up,
+            self.failures_per_packet,
+            self.final_carrier_check,
+            self.hears_out,
+        ]
+    }
+}
+
 /// Bytes of an RTS frame.
 pub const RTS_BYTES: u32 = 20;
 /// Bytes of a CTS frame.

@@ -2,16 +2,16 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{ACK_BYTES, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, RTS_BYTES, Timing};
+use super::{ACK_BYTES, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, Procedure, RTS_BYTES, Timing};
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 
-impl Dcf {
+impl<P: Procedure> Dcf<P> {
     /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: `on_idle` comes next.
     pub(super) fn receive(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         // §9.2.3.4: a frame without error ends the EIFS.
         self.eifs_until = Time::ZERO;
-        if timing.params.hears_out && self.fails_by(frame.control.kind) {
+        if P::hears_out(&timing.params) && self.fails_by(frame.control.kind) {
             self.timeout = Time::NEVER;
             self.on_timeout(timing, cx);
         }
@@ -34,11 +34,8 @@ impl Dcf {
         let end = now + frame.control.duration;
         if end > self.nav_end() {
             self.nav = end;
-            self.nav_guard = if frame.control.kind == FrameKind::Rts && timing.params.nav_reset {
-                now + timing.params.sifs * 2 + timing.cts + timing.params.slot * 2
-            } else {
-                Time::NEVER
-            };
+            let is_rts = frame.control.kind == FrameKind::Rts;
+            self.nav_guard = if is_rts { P::nav_guard(now, timing) } else { Time::NEVER };
         }
     }
 

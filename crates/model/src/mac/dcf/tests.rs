@@ -1,5 +1,7 @@
 //! One station with an empty context. The tests tell it what its radio senses, and check its frames and deadlines.
 
+mod procedures;
+
 use hopyard_engine::Streams;
 use hopyard_engine::units::{Bytes, Rate};
 
@@ -28,15 +30,18 @@ fn us(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
 
-struct Bench {
-    station: Dcf,
+/// A station that follows every parameter.
+type Bench = Station<Mixed>;
+
+struct Station<P> {
+    station: Dcf<P>,
     timing: Timing,
     cx: Context,
     /// Frames sent and not yet checked, with the time in us at which their transmission began.
     sent: Vec<(u64, Frame)>,
 }
 
-impl Bench {
+impl<P: Procedure> Station<P> {
     fn new(profile: &str, seed: u64, change: impl FnOnce(&mut Params)) -> Self {
         let mut params = Params::of_profile(profile);
         change(&mut params);
@@ -156,7 +161,7 @@ fn control(kind: FrameKind, from: InterfaceId, to: InterfaceId, duration: u64) -
     }
 }
 
-fn data(bench: &mut Bench, from: InterfaceId, to: InterfaceId, sequence: u16, retry: bool) -> Frame {
+fn data<P: Procedure>(bench: &mut Station<P>, from: InterfaceId, to: InterfaceId, sequence: u16, retry: bool) -> Frame {
     Frame {
         transmitter: from,
         receiver: to,

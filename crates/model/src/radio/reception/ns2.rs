@@ -54,7 +54,7 @@ impl Radio for Ns2 {
         self.damaged = true;
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin<C>(
         &mut self,
         transmission: u32,
@@ -83,7 +83,7 @@ impl Radio for Ns2 {
         Begin::Nothing
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, transmission: u32, _power: f64, now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
         if self.locked != transmission {
             return End { verdict: Verdict::Missed, idle: false };

@@ -95,7 +95,7 @@ impl Radio for Sinr {
         self.locked = NONE;
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin<C>(
         &mut self,
         transmission: u32,
@@ -131,7 +131,7 @@ impl Radio for Sinr {
         if self.signals.count() == 1 { Begin::Busy } else { Begin::Nothing }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End {
         self.count_bits(now, receiver);
         self.signals.remove(power);

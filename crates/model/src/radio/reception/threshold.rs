@@ -50,7 +50,7 @@ impl Radio for Threshold {
         self.locked = NONE;
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin<C>(
         &mut self,
         transmission: u32,
@@ -82,7 +82,7 @@ impl Radio for Threshold {
         if self.signals.count() == 1 { Begin::Busy } else { Begin::Nothing }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, transmission: u32, power: f64, _now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
         self.signals.remove(power);
         let verdict = if self.locked != transmission {
