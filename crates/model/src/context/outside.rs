@@ -89,9 +89,15 @@ impl Outside {
     /// A packet was sent or given up; if it is a datagram from outside at its first node, this is reported.
     #[inline]
     pub fn complete(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if !self.sending.is_empty()
-            && let Some((node, token)) = self.take(packet)
-        {
+        if !self.sending.is_empty() {
+            self.report(packet, at, result);
+        }
+    }
+
+    /// Most runs have nobody outside: this stays out of the way of their packets.
+    #[cold]
+    fn report(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
+        if let Some((node, token)) = self.take(packet) {
             self.leave(Departure::Completed { at, node, token, result });
         }
     }

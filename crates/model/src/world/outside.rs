@@ -102,6 +102,7 @@ impl<P: Probe> World<P> {
     }
 
     /// What is due at the border happens.
+    #[cold]
     pub(super) fn on_due(&mut self, handle: Handle) {
         let now = self.cx.now;
         match self.border.due.remove(handle) {
@@ -145,6 +146,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A datagram has reached the node that it was for.
+    #[cold]
     pub(super) fn leaves(&mut self, node: NodeId, packet: PacketId) {
         let at = self.cx.now;
         let packet = self.cx.deliver(packet);
