@@ -49,6 +49,7 @@ lint: lint-rust lint-python
 lint-rust:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(FUZZ) --all-targets -- --deny warnings
 

@@ -390,7 +390,7 @@ section!(Agents);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The node that sends. "last" is the last node; it needs `count` or `positions` in [nodes].
+    /// The node that sends. "last" is the last node; it needs `count` or `positions` in `[nodes]`.
     #[serde(deserialize_with = "node_or_last")]
     #[schemars(with = "NodeOrLast")]
     pub from: u32,

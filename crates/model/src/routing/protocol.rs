@@ -40,7 +40,8 @@ pub enum Prescribed {
 /// A routing protocol at one node.
 pub trait Routing {
     /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
-    /// that finds the link broken, or at the source that has no route. To query it, use [`Config::reports_breaks`].
+    /// that finds the link broken, or at the source that has no route.
+    /// To query it, use [`Config::reports_breaks`](super::Config::reports_breaks).
     const REPORTS_BREAKS: bool = false;
 
     /// Whether the protocol finds routes over wires as well as over radio. If so, its broadcasts go to the other ends
