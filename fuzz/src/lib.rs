@@ -14,14 +14,14 @@ pub enum Edit {
         /// Which word of the text.
         place: u16,
         /// Which word of the vocabulary.
-        word: u8,
+        word: u16,
     },
     /// Puts a word before another.
     InsertWord {
         /// Which word of the text.
         place: u16,
         /// Which word of the vocabulary.
-        word: u8,
+        word: u16,
     },
     /// Takes a word away.
     DeleteWord {
@@ -128,7 +128,7 @@ impl Spoilt {
 
 impl Edit {
     fn apply(&self, text: &mut Vec<u8>, vocabulary: &[&str]) {
-        let word_of = |word: u8| {
+        let word_of = |word: u16| {
             let word = usize::from(word) % (vocabulary.len() + HARD_WORDS.len());
             vocabulary.get(word).unwrap_or_else(|| &HARD_WORDS[word - vocabulary.len()]).bytes()
         };

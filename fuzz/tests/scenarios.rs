@@ -2,8 +2,9 @@
 //! refused is refused with problems that lie within the text.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use hopyard_scenario::{KINDS, Scenario, new_scenario};
+use hopyard_scenario::{KINDS, Scenario, models, new_scenario};
 
 const SEEDS: &[&str] = &[
     "name = \"a\"\nprofile = \"ns2\"\nduration = \"5 s\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\n[mac.dcf]\n\
@@ -53,6 +54,29 @@ const WORDS: &[&str] = &[
     "é",
 ];
 
+/// The seeds, and a scenario for each model of every list, with all its parameters.
+static ALL_SEEDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut seeds: Vec<String> = SEEDS.iter().map(|&seed| seed.to_owned()).collect();
+    for model in models().iter().filter(|model| model.room != "scenario" && model.name != "wire") {
+        let head = "[nodes]\ncount = 3\nspacing = \"200 m\"\n[[flow]]\nfrom = 0\nto = 2\n";
+        let parameters = model.parameters.iter().map(|it| format!("{} = {}\n", it.name, it.default("rfc")));
+        seeds.push(format!("{head}{}\n{}", model.section, parameters.collect::<String>()));
+    }
+    seeds
+});
+
+/// The words, and the name, the section and the keys of each model of every list.
+static ALL_WORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut words: Vec<String> = WORDS.iter().map(|&word| word.to_owned()).collect();
+    for model in models() {
+        words.extend([format!("\"{}\"", model.name), model.section]);
+        words.extend(model.parameters.into_iter().map(|parameter| parameter.name));
+    }
+    words.sort_unstable();
+    words.dedup();
+    words
+});
+
 fn check_scenario(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Scenario::load(text, "fuzz.toml", Path::new("/nowhere"), &[]) {
@@ -81,15 +105,16 @@ fn scenario_any_bytes() {
 
 #[test]
 fn scenario_spoilt_files() {
-    bolero::check!()
-        .with_type::<hopyard_fuzz::Spoilt>()
-        .for_each(|spoilt| check_scenario(spoilt.text(SEEDS, WORDS).as_ref()));
+    bolero::check!().with_type::<hopyard_fuzz::Spoilt>().for_each(|spoilt| {
+        let [seeds, words] = [&ALL_SEEDS, &ALL_WORDS].map(|all| all.iter().map(String::as_str).collect::<Vec<_>>());
+        check_scenario(spoilt.text(&seeds, &words).as_ref());
+    });
 }
 
 #[test]
 fn scenario_seeds_are_sound() {
     let templates = KINDS.map(|kind| new_scenario(kind).expect("a kind of template"));
-    for text in SEEDS.iter().copied().chain(templates.iter().map(String::as_str)) {
+    for text in ALL_SEEDS.iter().chain(&templates).map(String::as_str) {
         Scenario::load(text, "seed.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
         check_scenario(text.as_bytes());
     }

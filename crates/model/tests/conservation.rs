@@ -2,26 +2,29 @@
 
 mod common;
 
-use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
+use std::sync::Arc;
+
+use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::mobility::{self, group, random_waypoint};
+use hopyard_model::mobility::files::Reading;
+use hopyard_model::mobility::{self, Configured as _, Movements};
 use hopyard_model::observe::Outcome;
-use hopyard_model::params::Params as _;
+use hopyard_model::params::{ModelInfo, Params as _};
 use hopyard_model::radio::{Reception, propagation};
-use hopyard_model::routing;
 use hopyard_model::transport::{acking, congestion};
-use hopyard_model::world::{Quantity, Spec, Transport, Watch, WireSpec, World};
-use hopyard_model::{link, traffic};
+use hopyard_model::world::{ChannelSpec, Quantity, Spec, Transport, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::{agent, link, mac, routing, traffic};
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::Value;
 
-use common::{add_cbr, add_tcp, mbps, network, run, with_dcf};
+use common::{add_cbr, add_tcp, mbps, network, run};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 
-fn names(models: &'static [hopyard_model::params::ModelInfo]) -> impl Strategy<Value = &'static str> {
+fn names(models: &'static [ModelInfo]) -> impl Strategy<Value = &'static str> {
     select(models).prop_map(|model| model.name)
 }
 
@@ -72,28 +75,19 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
         add_cbr(spec, from, to, plan.size, Span::from_millis(10));
     }
     let flow = spec.flows.last_mut().expect("a flow");
-    flow.traffic = traffic::Config::of_profile(plan.traffic, plan.profile).expect("traffic");
-    let offers_packets = match &mut flow.traffic {
-        traffic::Config::Cbr(cbr) => {
-            (cbr.packet_size, cbr.rate, cbr.jitter) = (Bytes::new(plan.size), mbps(0.3), 1.0);
-            true
-        }
-        traffic::Config::OnOff(on_off) => {
-            (on_off.packet_size, on_off.rate) = (Bytes::new(plan.size), mbps(0.2));
-            true
-        }
-        traffic::Config::Transfer(transfer) => {
-            transfer.size = Bytes::new(plan.size * 37);
-            false
-        }
-        traffic::Config::Ftp(_) => false,
-    };
+    let changes = [
+        ("packet_size", format!("{} B", plan.size).into()),
+        ("size", format!("{} B", plan.size * 37).into()),
+        ("rate", "0.3 Mbps".into()),
+        ("jitter", 1.0.into()),
+    ];
+    flow.traffic = traffic::Config::read(plan.traffic, &tuned(traffic::MODELS, plan.traffic, plan.profile, &changes))
+        .expect("traffic");
     match &mut flow.transport {
         Transport::Tcp { acking, .. } => {
             *acking = acking::Config::of_profile(plan.acking, plan.profile).expect("a way of acknowledging");
         }
-        // An endless file needs a transport with a window.
-        Transport::Udp if !offers_packets => {
+        Transport::Udp if flow.traffic.needs_tcp() => {
             flow.traffic = traffic::Config::of_profile("cbr", "rfc").expect("traffic");
         }
         Transport::Udp => {}
@@ -102,74 +96,168 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
     flow.stop = plan.stop.map_or(Time::NEVER, |stop| Time::ZERO + Span::from_millis(stop));
 }
 
-/// Any small network: a few nodes in a square of 700 m, stationary or very fast, some of them wired.
+/// The defaults of a model with other values of those of these parameters that it has.
+fn tuned(models: &[ModelInfo], name: &str, profile: &str, changes: &[(&str, Value)]) -> Value {
+    let model = models.iter().find(|model| model.name == name).expect("a model of the list");
+    let mut values = (model.defaults)(profile);
+    for (key, value) in changes {
+        if let Some(place) = values.get_mut(*key) {
+            *place = value.clone();
+        }
+    }
+    values
+}
+
+/// Sets every switch of a model's parameters.
+fn switched(mut values: Value, on: bool) -> Value {
+    if let Some(values) = values.as_object_mut() {
+        values.values_mut().filter(|value| value.is_boolean()).for_each(|value| *value = on.into());
+    }
+    values
+}
+
+/// How a node moves, and what a channel is like.
+#[derive(Clone, Debug)]
+struct Ground {
+    movement: &'static str,
+    speed: f64,
+    followers: bool,
+    channels: Vec<Air>,
+}
+
+#[derive(Clone, Debug)]
+struct Air {
+    mac: &'static str,
+    reception: Reception,
+    propagation: &'static str,
+    rate: f64,
+    rts_threshold: u64,
+}
+
+fn air() -> impl Strategy<Value = Air> {
+    let rates = (select(&[1.0, 2.0, 5.5, 11.0][..]), select(&[0_u64, 300, 3000][..]));
+    (names(mac::MODELS), select(Reception::ALL), names(propagation::MODELS), rates).prop_map(
+        |(mac, reception, propagation, (rate, rts_threshold))| Air { mac, reception, propagation, rate, rts_threshold },
+    )
+}
+
+impl Air {
+    fn channel(&self, profile: &str) -> ChannelSpec {
+        let mut channel = ChannelSpec::of_profile(profile);
+        channel.radio.reception = self.reception;
+        let changes = [("sigma", "5 dB".into())];
+        let values = tuned(propagation::MODELS, self.propagation, profile, &changes);
+        channel.propagation = propagation::Config::read(self.propagation, &values).expect("a propagation model");
+        let changes = [
+            ("rate", format!("{} Mbps", self.rate).into()),
+            ("rts_threshold", format!("{} B", self.rts_threshold).into()),
+            // Long enough for every packet at every rate.
+            ("slot", "20 ms".into()),
+        ];
+        channel.mac = mac::Config::read(self.mac, &tuned(mac::MODELS, self.mac, profile, &changes)).expect("a MAC");
+        channel
+    }
+}
+
+fn ground() -> impl Strategy<Value = Ground> {
+    let channels = prop::collection::vec(air(), 1..3);
+    (names(mobility::MODELS), 10.0..300.0_f64, any::<bool>(), channels)
+        .prop_map(|(movement, speed, followers, channels)| Ground { movement, speed, followers, channels })
+}
+
+/// A file in which every node but the first moves.
+fn movements(nodes: usize, speed: f64) -> Arc<Movements> {
+    let place = |n| format!("$node_({n}) set X_ {n}\n$node_({n}) set Y_ 0\n");
+    let order = |n| format!("$ns_ at 0.5 \"$node_({n}) setdest {}.0 600.0 {speed:.1}\"\n", 90 * n);
+    let text: String = (0..nodes).map(place).chain((1..nodes).map(order)).collect();
+    Arc::new(Movements::read("inline", text.as_bytes(), &Reading::default()).expect("a movement file"))
+}
+
+impl Ground {
+    fn apply(&self, spec: &mut Spec, profile: &str) {
+        spec.channels = self.channels.iter().map(|air| air.channel(profile)).collect();
+        if self.channels.len() > 1 {
+            // Every third node joins both channels, every third has the second one only.
+            for (number, node) in spec.nodes.iter_mut().enumerate() {
+                node.radios = [vec![0], vec![0, 1], vec![1]][number % 3].clone();
+            }
+        }
+        let of = |name: &str| {
+            let changes = [
+                ("width", "700 m".into()),
+                ("height", "700 m".into()),
+                ("speed_min", format!("{} m/s", self.speed / 2.0).into()),
+                ("speed_max", format!("{} m/s", self.speed).into()),
+                ("pause_max", "300 ms".into()),
+                ("leader", 1.into()),
+            ];
+            mobility::Config::read(name, &tuned(mobility::MODELS, name, profile, &changes)).expect("a movement model")
+        };
+        let file = movements(spec.nodes.len(), self.speed);
+        let movement = of(self.movement);
+        // A group needs a leader that moves in another way.
+        let movement = if movement.membership().is_some() { of("random_waypoint") } else { movement };
+        for node in spec.nodes.iter_mut().skip(1) {
+            node.movements = movement.reads_file().then(|| Arc::clone(&file));
+            node.mobility = movement.clone();
+        }
+        if self.followers || of(self.movement).membership().is_some() {
+            for node in spec.nodes.iter_mut().skip(2).step_by(2) {
+                node.mobility = of("group");
+            }
+        }
+    }
+}
+
+/// Any small network: a few nodes in a square of 700 m, with any model of every list, one channel or two, some nodes
+/// wired, some with agents, some joined by a tunnel.
 fn spec() -> impl Strategy<Value = Spec> {
-    let ground = (select(&PROFILES[..]), prop::collection::vec((0.0..700.0_f64, 0.0..700.0_f64), 2..9), any::<u64>());
-    let protocols = (names(routing::MODELS), prop::option::of(10.0..300.0_f64), any::<bool>());
-    let radio = (
-        select(&[Reception::Threshold, Reception::Ns2, Reception::Sinr][..]),
-        names(propagation::MODELS),
-        select(&[1.0, 2.0, 5.5, 11.0][..]),
-        select(&[0_u64, 300, 3000][..]),
-    );
+    let place = (select(&PROFILES[..]), prop::collection::vec((0.0..700.0_f64, 0.0..700.0_f64), 2..9), any::<u64>());
+    let protocols = (names(routing::MODELS), ground());
     let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>());
     let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64), 0..3);
+    let tunnel = prop::option::weighted(0.3, (0..64_u32, 0..64_u32, select(&["10.0.0.0/9", "192.168.0.0/16"][..])));
+    let further = (wires, tunnel, prop::option::of(any::<bool>()));
     let observed = (prop::collection::vec(flow(), 1..5), 1..6_u64, any::<bool>());
-    (ground, protocols, radio, narrow, wires, observed).prop_map(
+    (place, protocols, narrow, further, observed).prop_map(
         |(
             (profile, places, seed),
-            (routing, speed, grouped),
-            (reception, propagation, rate, rts_threshold),
+            (routing, ground),
             (ttl, queue, hold, resolve),
-            wires,
+            (wires, tunnel, agents),
             (flows, seconds, series),
         )| {
             let mut spec = network(profile, routing, &places);
             spec.seed = seed;
-            spec.channels[0].radio.reception = reception;
-            spec.channels[0].propagation =
-                propagation::Config::of_profile(propagation, profile).expect("a propagation model");
-            if let propagation::Config::LogDistance(params) = &mut spec.channels[0].propagation {
-                params.sigma = Ratio::from_db(5.0);
-            }
-            with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(rate), Bytes::new(rts_threshold)));
             spec.ip.ttl = ttl;
             (spec.link.queue_length, spec.link.arp.hold) = (queue, hold);
             if !resolve {
                 spec.link.arp.resolution = link::arp::Resolution::Off;
             }
-            if let Some(speed) = speed {
-                let movement = random_waypoint::Params {
-                    width: Distance::new(700.0),
-                    height: Distance::new(700.0),
-                    speed_min: Speed::new(speed / 2.0),
-                    speed_max: Speed::new(speed),
-                    pause_max: Span::from_millis(300),
-                    ..random_waypoint::Params::of_profile(profile)
-                };
-                for node in spec.nodes.iter_mut().skip(1) {
-                    node.mobility = mobility::Config::RandomWaypoint(movement.clone());
-                }
-            }
-            if grouped {
-                for node in spec.nodes.iter_mut().skip(2).step_by(2) {
-                    let leader = group::Leader::Node(1);
-                    node.mobility =
-                        mobility::Config::Group(group::Params { leader, ..group::Params::of_profile(profile) });
-                }
-            }
+            ground.apply(&mut spec, profile);
             let nodes = spec.nodes.len() as u32;
+            let pair = |a: u32, b: u32| (NodeId(a % nodes), NodeId((a % nodes + 1 + b % (nodes - 1)) % nodes));
             for (from, to, loss) in wires {
                 let mut params =
                     wired::Params { rate: mbps(0.5), queue_length: queue, ..wired::Params::of_profile(profile) };
                 params.losses.rate = loss;
-                let from = from % nodes;
-                spec.wires.push(WireSpec {
-                    ends: (NodeId(from), NodeId((from + 1 + to % (nodes - 1)) % nodes)),
-                    params,
-                    network: None,
+                let ends = pair(from, to);
+                spec.wires.push(WireSpec { ends, params, network: None });
+                if loss >= 0.1 {
+                    spec.nodes[ends.0.index()].radios.clear();
+                }
+            }
+            if let Some((from, to, prefix)) = tunnel {
+                let carries = [vec![prefix.parse().expect("a prefix")], Vec::new()];
+                spec.tunnels.push(TunnelSpec { ends: pair(from, to), carries });
+            }
+            if let Some(switch) = agents {
+                let all = agent::MODELS.iter().map(|model| {
+                    let values = switched((model.defaults)(profile), switch);
+                    agent::Config::read(model.name, &values).expect("an agent")
                 });
-                spec.nodes[from as usize].radios = if loss < 0.1 { vec![0] } else { Vec::new() };
+                let all: Vec<_> = all.collect();
+                spec.nodes.iter_mut().for_each(|node| node.agents = all.clone());
             }
             for plan in &flows {
                 add(&mut spec, plan);
@@ -203,7 +291,8 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     for node in &outcome.nodes {
         let control: u64 = ["rts", "cts", "acks"].into_iter().filter_map(|name| node.metric(name)).sum();
         prop_assert_eq!(node.frames, control + node.data_frames + node.broadcasts);
-        if let Some(slots) = node.metric("slots") {
+        // Both counters, and none of another MAC.
+        if let (Some(slots), 2) = (node.metric("slots"), node.mac.iter().flatten().count()) {
             prop_assert_eq!(slots, node.metric("slots_unused").unwrap_or(0) + node.frames);
         }
     }

@@ -32,7 +32,7 @@ fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
 
 /// Runs every scenario in two forms in parallel, and requires equal results.
 fn unchanged_by(change: impl Fn(&mut Spec) + Sync) -> Vec<(Outcome, Outcome)> {
-    scenarios::all()
+    scenarios::of_every_model()
         .into_par_iter()
         .map(|(name, spec)| {
             let mut changed = spec.clone();
@@ -230,7 +230,7 @@ fn steps_and_probes_do_not_change_a_run() {
             self.delivered += 1;
         }
     }
-    for (name, spec) in scenarios::all() {
+    for (name, spec) in scenarios::of_every_model() {
         let whole = run(&spec);
         let mut world = World::with_probe(&spec, (Everything::default(), ())).expect("a world");
         let watch = Watch::default();

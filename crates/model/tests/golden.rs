@@ -19,9 +19,10 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
+use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
-use hopyard_model::{link, mac, routing, traffic};
+use hopyard_model::{agent, link, mac, routing, traffic};
 
 use common::table::table;
 use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges};
@@ -85,9 +86,11 @@ fn medium_access() {
 /// Two pairs of nodes that interfere, one near and one far, with each kind of reception.
 #[test]
 fn reception() {
-    let runs: Vec<_> = [("threshold", Reception::Threshold), ("ns2", Reception::Ns2), ("sinr", Reception::Sinr)]
-        .into_iter()
-        .flat_map(|(name, reception)| {
+    let runs: Vec<_> = Reception::ALL
+        .iter()
+        .flat_map(|&reception| {
+            let name = serde_json::to_value(reception).expect("a word");
+            let name = name.as_str().expect("a word").to_owned();
             [400.0, 650.0].map(|apart| {
                 let mut spec =
                     network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0), (apart, 0.0), (apart + 100.0, 0.0)]);
@@ -102,6 +105,37 @@ fn reception() {
         })
         .collect();
     check("reception", &runs);
+}
+
+/// Four nodes that run each agent, without and with what its switches can switch on.
+#[test]
+fn agents() {
+    let mut runs = Vec::new();
+    for model in agent::MODELS {
+        for on in [false, true] {
+            let mut values = (model.defaults)("rfc");
+            let switches = values.as_object_mut().into_iter().flat_map(|values| values.values_mut());
+            switches.filter(|value| value.is_boolean()).for_each(|value| *value = on.into());
+            let agent = agent::Config::read(model.name, &values).expect("an agent");
+            let mut spec = network("rfc", "aodv", &chain(4, 150.0));
+            spec.nodes.iter_mut().for_each(|node| node.agents = vec![agent.clone()]);
+            add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
+            spec.duration = Span::from_secs(6);
+            runs.push((format!("{}{}", model.name, if on { ", switched on" } else { "" }), run(&spec)));
+        }
+    }
+    check("agents", &runs);
+}
+
+/// Every loss recovery, over a narrow wire.
+#[test]
+fn recoveries() {
+    let recoveries = RecoveryChoice::ALL.iter().map(|&recovery| {
+        let mut spec = bottleneck("rfc");
+        add_tcp(&mut spec, 0, 2, "rfc", "newreno", |tcp| tcp.recovery = recovery);
+        (format!("{recovery:?}"), run(&spec))
+    });
+    check("recovery", &recoveries.collect::<Vec<_>>());
 }
 
 /// A node that sends to one nearby and to one far away.
@@ -291,7 +325,7 @@ fn applications() {
     let mut runs = Vec::new();
     for (model, profile) in traffic::MODELS.iter().flat_map(|model| ["rfc", "ns2"].map(|p| (model.name, p))) {
         for udp in [true, false] {
-            if udp && matches!(model, "ftp" | "transfer") {
+            if udp && traffic::Config::of_profile(model, profile).is_ok_and(|it| it.needs_tcp()) {
                 continue;
             }
             let mut spec = network(profile, "oracle", &chain(3, 200.0));

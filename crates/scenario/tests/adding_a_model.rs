@@ -241,6 +241,18 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     };
     assert_eq!(run("look"), "every model ran");
     assert!(run("count_frames").contains("times decoded"));
+
+    // The test of conservation goes through the lists, and so meets the models in random networks.
+    copy(&root.join("crates/model/tests"), &fixture.join("crates/model/tests"));
+    let tested = Command::new(env!("CARGO"))
+        .args(["test", "--quiet", "--offline", "--locked", "--package", "hopyard-model", "--test", "conservation"])
+        .args(["every_packet_is_accounted_for"])
+        .current_dir(&fixture)
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .expect("cargo runs");
+    let said = String::from_utf8_lossy(&tested.stdout).into_owned() + &String::from_utf8_lossy(&tested.stderr);
+    assert!(tested.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// Every list has a page, and the page leads to the others.

@@ -237,6 +237,7 @@ impl<M: Mac> Channel<M> {
                 Ended::Nothing => {}
                 Ended::HandedOver(packet) => cx.hand_over(packet),
                 Ended::NotReceived(packet) => {
+                    cx.now = cx.now.max(self.medium.ended(id));
                     let transmitter = self.nodes[self.medium.transmitter(id)];
                     cx.drop_packet(transmitter, packet, DropReason::NotReceived);
                 }

@@ -292,6 +292,7 @@ impl<C: Copy> Medium<C> {
             if at >= undisturbed && !first {
                 let rank = order::end(hearer.station, transmitter);
                 if exact || !listener.comes_first(at, rank) {
+                    *received |= listener.take_received();
                     return Walk::Next(at, rank);
                 }
             }
@@ -316,6 +317,14 @@ impl<C: Copy> Medium<C> {
     #[must_use]
     pub fn next_edge(&self, id: TransmissionId) -> (Time, Rank) {
         self.edge(id, self.transmissions[id.0 as usize].next)
+    }
+
+    /// When a transmission's signal ends at the farthest hearer.
+    #[must_use]
+    pub fn ended(&self, id: TransmissionId) -> Time {
+        let it = &self.transmissions[id.0 as usize];
+        let delay = it.hearers.last().map_or(0, |hearer| u64::from(hearer.delay));
+        it.start + it.frame.airtime + Span::from_nanos(delay)
     }
 
     /// Ends a transmission whose last edge has happened.

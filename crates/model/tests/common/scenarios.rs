@@ -8,9 +8,10 @@ use hopyard_model::mobility::{self, group, random_waypoint, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::radio::propagation::{self, log_distance};
-use hopyard_model::routing;
-use hopyard_model::transport::congestion;
-use hopyard_model::world::{Spec, WireSpec};
+use hopyard_model::transport::recovery_choice::RecoveryChoice;
+use hopyard_model::transport::{acking, congestion};
+use hopyard_model::world::{Spec, Transport, WireSpec};
+use hopyard_model::{agent, mac, routing, traffic};
 
 use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges};
 
@@ -33,6 +34,69 @@ pub fn all() -> Vec<(String, Spec)> {
     for protocol in routing::MODELS.iter().map(|model| model.name).filter(|&name| name != "static") {
         scenarios.push((format!("chain, {protocol}"), chain_of_six(protocol)));
         scenarios.push((format!("moving, {protocol}"), moving("rfc", protocol)));
+    }
+    scenarios
+}
+
+/// A short chain with TCP and datagrams under every model of every list, beside those of [`all`].
+pub fn of_every_model() -> Vec<(String, Spec)> {
+    let mut base = network("rfc", "oracle", &chain(4, 150.0));
+    add_tcp(&mut base, 0, 3, "rfc", "newreno", |_| {});
+    add_cbr(&mut base, 3, 1, 256, Span::from_millis(40));
+    stagger(&mut base);
+    base.duration = Span::from_secs(4);
+    let mut scenarios = all();
+    let mut with = |kind: &str, name: &str, change: &dyn Fn(&mut Spec)| {
+        let mut spec = base.clone();
+        change(&mut spec);
+        scenarios.push((format!("{kind}, {name}"), spec));
+    };
+    for model in mac::MODELS {
+        with("mac", model.name, &|spec| {
+            spec.channels[0].mac = mac::Config::of_profile(model.name, "rfc").expect("a MAC");
+        });
+    }
+    for model in agent::MODELS {
+        with("agent", model.name, &|spec| {
+            // With everything that a switch can switch on.
+            let mut values = (model.defaults)("rfc");
+            let switches = values.as_object_mut().into_iter().flat_map(|values| values.values_mut());
+            switches.filter(|value| value.is_boolean()).for_each(|value| *value = true.into());
+            let agent = agent::Config::read(model.name, &values).expect("an agent");
+            spec.nodes.iter_mut().for_each(|node| node.agents = vec![agent.clone()]);
+        });
+    }
+    for &reception in Reception::ALL {
+        with("reception", &format!("{reception:?}"), &|spec| spec.channels[0].radio.reception = reception);
+    }
+    for model in propagation::MODELS {
+        with("propagation", model.name, &|spec| {
+            let propagation = propagation::Config::of_profile(model.name, "rfc").expect("a propagation model");
+            // Signals of equal power give no ratio.
+            if propagation.equal_powers() {
+                spec.channels[0].radio.reception = Reception::Threshold;
+            }
+            spec.channels[0].propagation = propagation;
+        });
+    }
+    for model in acking::MODELS {
+        with("acking", model.name, &|spec| {
+            if let Transport::Tcp { acking, .. } = &mut spec.flows[0].transport {
+                *acking = acking::Config::of_profile(model.name, "rfc").expect("a way of acknowledging");
+            }
+        });
+    }
+    for &recovery in RecoveryChoice::ALL {
+        with("recovery", &format!("{recovery:?}"), &|spec| {
+            if let Transport::Tcp { config, .. } = &mut spec.flows[0].transport {
+                config.tcp.recovery = recovery;
+            }
+        });
+    }
+    for model in traffic::MODELS {
+        with("traffic", model.name, &|spec| {
+            spec.flows[0].traffic = traffic::Config::of_profile(model.name, "rfc").expect("traffic");
+        });
     }
     scenarios
 }
