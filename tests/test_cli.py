@@ -202,7 +202,7 @@ def test_a_reader_that_has_gone_ends_every_command_alike(command: str) -> None:
 
 def test_too_little_memory_is_said(chain: Path) -> None:
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (350_000_000, 350_000_000))
+        resource.setrlimit(resource.RLIMIT_AS, (300_000_000, 300_000_000))
 
     line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=100 ms"]
     done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
