@@ -44,12 +44,12 @@ LARGE = {
 
 # Nodes and simulated seconds of the scenarios that compare a reception of one kind of frame among
 # few nodes and among many: floods alone, and TCP alone.
-SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 2}
+SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 1}
 
 # Nodes and simulated seconds of the benchmark of JiST/SWANS (its user guide, 2004): radios of
 # 802.11b whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s,
 # random waypoints at 2 to 10 m/s with pauses of 30 s.
-SWANS = {1000: 900, 10000: 120, 100000: 60}
+SWANS = {1000: 300, 10000: 60, 100000: 60}
 
 
 def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
