@@ -1,7 +1,7 @@
 //! The event queue: events and timers, in order of time.
 //!
 //! Simultaneous events are in an order that does not depend on when they were scheduled: first the events, by their
-//! [`Rank`], and then the timers, by their slot. So a handler may schedule early or late, and cancel, without an effect
+//! [`Rank`], then the timers, by their slot, and last the events of a late rank. So a handler may schedule early or late, and cancel, without an effect
 //! on the order in which anything else happens.
 //!
 //! A key of an event packs the time (64 bits), the rank (43 bits) and the event's index (21 bits) into one integer. A
@@ -22,6 +22,8 @@ const PLACE_BITS: u32 = 21;
 /// The number of bits of a key for the rank: of its kind, of its object, and of what tells apart the events of that.
 const RANK_BITS: u32 = KIND_BITS + OBJECT_BITS + DETAIL_BITS;
 const KIND_BITS: u32 = 3;
+/// The kind whose events come after the timers.
+const LATE: u8 = (1 << KIND_BITS) - 1;
 const OBJECT_BITS: u32 = 20;
 const DETAIL_BITS: u32 = 20;
 
@@ -40,13 +42,31 @@ impl Rank {
     /// The number of objects that ranks can tell apart.
     pub const OBJECTS: u32 = 1 << OBJECT_BITS;
 
-    /// The rank of the events of a kind (0 to 7) of an object. Of the detail, the lowest 20 bits count.
+    /// The rank of the events of a kind (0 to 6) of an object. Of the detail, the lowest 20 bits count.
     #[inline]
     #[must_use]
     pub const fn new(kind: u8, object: u32, detail: u32) -> Self {
-        debug_assert!(kind < 1 << KIND_BITS && object < Self::OBJECTS, "a rank has room for so many");
+        debug_assert!(kind < LATE, "this kind is late");
+        Self::of(kind, object, detail)
+    }
+
+    /// As [`Rank::new`], for the kind of events that come after the timers of their time.
+    #[inline]
+    #[must_use]
+    pub const fn late(object: u32, detail: u32) -> Self {
+        Self::of(LATE, object, detail)
+    }
+
+    #[inline]
+    const fn of(kind: u8, object: u32, detail: u32) -> Self {
+        debug_assert!(object < Self::OBJECTS, "a rank has room for so many");
         let detail = detail as u64 & ((1 << DETAIL_BITS) - 1);
         Self((kind as u64) << (OBJECT_BITS + DETAIL_BITS) | (object as u64) << DETAIL_BITS | detail)
+    }
+
+    #[inline]
+    const fn is_late(self) -> bool {
+        self.0 >> (OBJECT_BITS + DETAIL_BITS) == LATE as u64
     }
 }
 
@@ -128,7 +148,7 @@ impl<E: Copy> Queue<E> {
     pub fn pop(&mut self, end: Time) -> Option<(Time, Next<E>)> {
         let due = self.timers.first();
         match self.near.first() {
-            Some(first) if time_of(first) <= due => {
+            Some(first) if self.precedes_timers(time_of(first), rank_of(first)) => {
                 if time_of(first) > end {
                     return None;
                 }
@@ -150,7 +170,7 @@ impl<E: Copy> Queue<E> {
     #[inline]
     pub fn replace_first(&mut self, at: Time, rank: Rank, event: E, end: Time) -> Option<(Time, E)> {
         let first = match self.near.first() {
-            Some(first) if time_of(first) <= self.timers.first().min(end) => first,
+            Some(first) if time_of(first) <= end && self.precedes_timers(time_of(first), rank_of(first)) => first,
             _ => {
                 self.push(at, rank, event);
                 return None;
@@ -182,7 +202,7 @@ impl<E: Copy> Queue<E> {
     #[inline]
     #[must_use]
     pub fn comes_first(&self, at: Time, rank: Rank) -> bool {
-        at <= self.timers.first() && self.near.first().is_none_or(|head| key(at, rank) < head)
+        self.precedes_timers(at, rank) && self.near.first().is_none_or(|head| key(at, rank) < head)
     }
 
     /// The time of the first event or timer.
@@ -209,6 +229,12 @@ impl<E: Copy> Queue<E> {
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let keys = self.near.keys().iter().chain(self.far.keys()).chain(self.wheel.keys());
         keys.map(|&key| &self.events[place_of(key) as usize])
+    }
+
+    #[inline]
+    fn precedes_timers(&self, at: Time, rank: Rank) -> bool {
+        let due = self.timers.first();
+        at < due || at == due && (!rank.is_late() || due == Time::NEVER)
     }
 
     #[inline]
@@ -342,6 +368,11 @@ fn time_of(key: u128) -> Time {
 }
 
 #[inline]
+fn rank_of(key: u128) -> Rank {
+    Rank((key >> PLACE_BITS) as u64 & ((1 << RANK_BITS) - 1))
+}
+
+#[inline]
 fn place_of(key: u128) -> u32 {
     (key & ((1 << PLACE_BITS) - 1)) as u32
 }
@@ -358,7 +389,7 @@ mod tests {
 
     /// A rank that tells events apart by a number.
     const fn rank(number: u64) -> Rank {
-        Rank::new((number >> 40) as u8, (number >> 20) as u32, number as u32)
+        Rank::of((number >> 40) as u8, (number >> 20) as u32, number as u32)
     }
 
     fn drain<E: Copy>(queue: &mut Queue<E>) -> Vec<E> {
@@ -377,13 +408,13 @@ mod tests {
         let mut queue = Queue::default();
         let t = Time::from_nanos(5);
         for (kind, object, detail, event) in
-            [(1, 0, 0, 'd'), (0, 7, 3, 'c'), (0, 7, 2, 'b'), (0, 6, 9, 'a'), (7, Rank::OBJECTS - 1, u32::MAX, 'e')]
+            [(1, 0, 0, 'd'), (0, 7, 3, 'c'), (0, 7, 2, 'b'), (0, 6, 9, 'a'), (6, Rank::OBJECTS - 1, u32::MAX, 'e')]
         {
             queue.push(t, Rank::new(kind, object, detail), event);
         }
         assert!(!queue.comes_first(t, Rank::new(0, 7, 2)));
         assert!(queue.comes_first(t, Rank::new(0, 6, 8)));
-        assert!(queue.comes_first(Time::from_nanos(4), Rank::new(7, 7, 7)));
+        assert!(queue.comes_first(Time::from_nanos(4), Rank::late(7, 7)));
         assert_eq!(drain(&mut queue), ['a', 'b', 'c', 'd', 'e']);
     }
 
@@ -394,6 +425,8 @@ mod tests {
         queue.set(2, t);
         queue.push(t, rank(9), 'a');
         queue.set(1, t);
+        queue.push(t, Rank::late(0, 0), 'c');
+        assert!(!queue.comes_first(t, Rank::late(0, 0)));
         assert!(queue.comes_first(t, rank(8)) && !queue.comes_first(Time::from_nanos(6), rank(0)));
         assert_eq!(queue.pop(Time::from_nanos(4)), None);
         assert_eq!(queue.pop(t), Some((t, Next::Event('a'))));
@@ -403,6 +436,7 @@ mod tests {
             assert_eq!(queue.pop(t), Some((t, Next::Timer(timer))));
             queue.set(timer, Time::NEVER);
         }
+        assert_eq!(queue.pop(t), Some((t, Next::Event('c'))));
         assert_eq!((queue.pop(Time::NEVER), queue.next_time()), (None, None));
     }
 

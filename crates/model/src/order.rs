@@ -1,9 +1,10 @@
 //! The order of simultaneous events: by kind, then by node or station, never by when they were scheduled.
 //!
 //! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
-//! signals begin, packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run:
-//! MACs, links, routing protocols, agents, sources, sinks and wires, each in order of their numbers. Series are sampled
-//! last.
+//! packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run: MACs, links,
+//! routing protocols, agents, sources, sinks and wires, each in order of their numbers; and series are sampled. Signals
+//! begin last: a station whose back-off ends at the instant at which a signal arrives has not sensed it in time (IEEE
+//! 802.11-1999 §9.2), and sends. Such ties are common, because stations count their slots from the end of the same frame.
 
 use hopyard_engine::Rank;
 
@@ -12,7 +13,7 @@ pub const MEASURE: Rank = Rank::new(0, 0, 0);
 /// The oracle looks at the true connectivity. Legs, of the same kind, come before it.
 pub const CONNECTIVITY: Rank = Rank::new(2, 0, 0);
 /// The first packet of the receive path reaches IP.
-pub const ENTER: Rank = Rank::new(5, 0, 0);
+pub const ENTER: Rank = Rank::new(4, 0, 0);
 
 /// A node's leg ends.
 #[must_use]
@@ -31,19 +32,19 @@ pub const fn end(station: u32, transmitter: u32) -> Rank {
 #[inline]
 #[must_use]
 pub const fn begin(station: u32, transmitter: u32) -> Rank {
-    Rank::new(4, station, transmitter)
+    Rank::late(station, transmitter)
 }
 
 /// A node sends a packet that it has delayed. `number` counts the delayed packets.
 #[must_use]
 pub const fn delayed(node: u32, number: u32) -> Rank {
-    Rank::new(6, node, number)
+    Rank::new(5, node, number)
 }
 
 /// A node's host, which is outside, passes a datagram to IP, or learns that one is sent. `number` counts these events.
 #[must_use]
 pub const fn outside(node: u32, number: u32) -> Rank {
-    Rank::new(7, node, number)
+    Rank::new(6, node, number)
 }
 
 /// The slots of the timers, kind by kind.

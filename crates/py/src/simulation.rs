@@ -69,19 +69,22 @@ impl Simulation {
         let it = world.as_mut().ok_or_else(over)?;
         let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
         let mut signal = Ok(());
+        let done = AtomicBool::new(false);
         let advanced = py.detach(|| {
             thread::scope(|scope| {
                 let step = || {
                     let mut advance = || it.advance(Time::from_nanos(until), &watch);
                     // A thread that is registered with Python acquires the interpreter much faster.
                     let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
+                    // The thread itself has not ended yet when its caller wakes up.
+                    done.store(true, Ordering::Release);
                     caller.unpark();
                     advanced
                 };
                 let worker = scope.spawn(step);
-                while !worker.is_finished() {
+                while !done.load(Ordering::Acquire) && !worker.is_finished() {
                     thread::park_timeout(LOOK);
-                    if !worker.is_finished() && signal.is_ok() {
+                    if !done.load(Ordering::Acquire) && !worker.is_finished() && signal.is_ok() {
                         signal = Python::attach(|py| py.check_signals());
                         if signal.is_err() {
                             watch.cancel();
