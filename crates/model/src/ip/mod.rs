@@ -23,7 +23,7 @@ pub struct Params {
     /// Time to live of data packets, in hops.
     pub ttl: u8,
     /// Least time between two ICMP errors of a node about segments of one flow (RFC 1812 §4.3.2.8). They are sent to
-    /// TCP variants that ask for them. Both: 100 ms.
+    /// TCP variants that ask for them.
     pub unreachable_interval: Span,
 }
 

@@ -16,15 +16,14 @@ use crate::params::{self, Fault, NS2, RFC};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The maximum delay. rfc: 200 ms (RFC 1122 requires less than 500 ms); ns2: 100 ms (`interval_`).
+    /// The maximum delay. rfc: RFC 1122 requires less than 500 ms; ns2: `interval_`.
     pub interval: Span,
-    /// The maximum number of segments in order that one acknowledgement covers. Both: 2 (RFC 5681 §4.2).
+    /// The maximum number of segments in order that one acknowledgement covers. RFC 5681 §4.2.
     pub segments: u32,
-    /// Whether the first segment is acknowledged at once if the connection opens without a SYN. rfc: off; ns2: on
-    /// (`SYN_immediate_ack_`).
+    /// Whether the first segment is acknowledged at once if the connection opens without a SYN. ns2:
+    /// ns-2: `SYN_immediate_ack_`.
     pub first_at_once: bool,
-    /// Whether the acknowledgement of a duplicate of the last segment in order may be delayed. rfc: off (RFC 5681
-    /// §4.2); ns2: on.
+    /// Whether the acknowledgement of a duplicate of the last segment in order may be delayed. rfc: RFC 5681 §4.2.
     pub delay_copies: bool,
 }
 

@@ -106,17 +106,17 @@ pub struct Params {
     /// The source of the number of hops. paper: route; agent: acknowledgement.
     pub hops: Hops,
     /// The number of hops after which a segment does not disturb its successor: 4 if the sensing range is slightly more
-    /// than twice the reception range (250 m and 550 m). Both: 4 (`n_factor_`).
+    /// than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
     pub reuse_hops: u8,
     /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
     pub one_hop_if_short: bool,
-    /// The weight of the old value in the mean propagation delay. Both: 0.7 (`alpha_`).
+    /// The weight of the old value in the mean propagation delay. ns-2: `alpha_`.
     pub smoothing: f64,
-    /// The number of samples from which the variation is computed. Both: 50 (`history_`).
+    /// The number of samples from which the variation is computed. ns-2: `history_`.
     pub samples: u16,
     /// The measure of the variation. paper: standard_deviation; agent: mean_deviation.
     pub variation: Variation,
-    /// The factor of the variation in the gap. Both: 2.
+    /// The factor of the variation in the gap.
     pub variation_weight: f64,
     /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation delay
     /// is ignored; "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
@@ -134,9 +134,9 @@ pub struct Params {
     /// off.
     pub hold_ssthresh: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465. Both: 1.
+    /// RFC 3465.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). paper: on; agent: off.
     pub grow_only_when_limited: bool,

@@ -34,30 +34,28 @@ const FULL_ROUNDS: u32 = 3;
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The gain of pacing rate and window in STARTUP: about 2/ln 2, the smallest gain with which the rate can double in
-    /// each round trip. DRAIN paces with its inverse. rfc: 2.885; ns3: 2.89.
+    /// each round trip. DRAIN paces with its inverse.
     pub high_gain: f64,
-    /// The gain of the window in PROBE_BW, which allows for delayed acknowledgements. Both: 2.
+    /// The gain of the window in PROBE_BW, which allows for delayed acknowledgements.
     pub cwnd_gain: f64,
-    /// For how many round trips the bandwidth is remembered. Both: 10.
+    /// For how many round trips the bandwidth is remembered.
     pub bandwidth_rounds: u32,
-    /// How long the shortest round-trip time is remembered; then PROBE_RTT measures it again. Both: 10 s.
+    /// How long the shortest round-trip time is remembered; then PROBE_RTT measures it again.
     pub min_rtt_window: Span,
-    /// The minimum time for which PROBE_RTT keeps the window at its minimum. Both: 200 ms.
+    /// The minimum time for which PROBE_RTT keeps the window at its minimum.
     pub probe_rtt_time: Span,
-    /// The minimum window, so that a receiver that acknowledges every second segment never stalls. Both: 4.
+    /// The minimum window, so that a receiver that acknowledges every second segment never stalls.
     pub min_window: u32,
-    /// The share by which the pacing rate stays below the bandwidth, so that no queue builds up. rfc: 0.01 (Linux);
-    /// ns3: 0.
+    /// The share by which the pacing rate stays below the bandwidth, so that no queue builds up. As in Linux.
     pub pacing_margin: f64,
     /// Whether the segments of about a millisecond are sent together, at least two from 1.2 Mb/s on (§4.2.2). Otherwise
-    /// each segment is paced separately. rfc: on (Linux); ns3: off.
+    /// each segment is paced separately. As in Linux.
     pub bursts: bool,
-    /// Whether windows are even numbers of segments, for receivers that acknowledge every second segment. rfc: on
-    /// (Linux); ns3: off.
+    /// Whether windows are even numbers of segments, for receivers that acknowledge every second segment. As in Linux.
     pub whole_segments: bool,
-    /// Whether a constant bandwidth with many losses is regarded as that of a policer. rfc: on (Linux); ns3: off.
+    /// Whether a constant bandwidth with many losses is regarded as that of a policer. As in Linux.
     pub long_term: bool,
-    /// Whether the window is increased for acknowledgements that arrive in bursts. Both: on (Linux).
+    /// Whether the window is increased for acknowledgements that arrive in bursts. As in Linux.
     pub aggregation: bool,
 }
 

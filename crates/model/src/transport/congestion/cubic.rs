@@ -45,28 +45,28 @@ pub enum Growth {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The constant C of the cubic function, in segments per cubic second. Both: 0.4 (RFC 9438 §5).
+    /// The constant C of the cubic function, in segments per cubic second. RFC 9438 §5.
     pub c: f64,
-    /// The share of the window that remains after a loss. Both: 0.7 (RFC 9438 §4.6).
+    /// The share of the window that remains after a loss. RFC 9438 §4.6.
     pub beta: f64,
     /// Whether a flow reduces its window further if the loss occurred at a smaller window than the previous loss (RFC
-    /// 9438 §4.7). Both: on.
+    /// 9438 §4.7).
     pub fast_convergence: bool,
-    /// Whether the window is at least that of Reno (RFC 9438 §4.3); only with growth by RFC 9438. rfc: on; ns3: off.
+    /// Whether the window is at least that of Reno (RFC 9438 §4.3); only with growth by RFC 9438.
     pub reno_friendly: bool,
-    /// The quantity that a loss reduces. rfc: flight; ns3: window.
+    /// The quantity that a loss reduces.
     pub reduce: Reduce,
-    /// How the window follows the cubic function. rfc: rfc9438; ns3: ns3.
+    /// How the window follows the cubic function.
     pub growth: Growth,
     /// Whether growth above the threshold counts acknowledged segments. Otherwise each acknowledgement counts as one
-    /// segment, so that delayed acknowledgements reduce the growth (RFC 9438 §4.4). rfc: off; ns3: on.
+    /// segment, so that delayed acknowledgements reduce the growth (RFC 9438 §4.4).
     pub count_bytes: bool,
-    /// The largest increase of the window by one acknowledgement in slow start without HyStart++, in segments. rfc: 1
-    /// (RFC 5681 eq. 2); ns3: 65535.
+    /// The largest increase of the window by one acknowledgement in slow start without HyStart++, in segments. rfc: RFC
+    /// 5681 eq. 2.
     pub slow_start_limit: u32,
-    /// Whether the window grows only while it limits the sender (RFC 9438 §5.8). rfc: on; ns3: off.
+    /// Whether the window grows only while it limits the sender (RFC 9438 §5.8).
     pub grow_only_when_limited: bool,
-    /// Whether round trips end the first slow start (RFC 9406). rfc: plus_plus; ns3: off.
+    /// Whether round trips end the first slow start (RFC 9406).
     pub hystart: hystart::Choice,
     /// `MIN_RTT_THRESH`: a smaller increase of the round-trip time has no effect (RFC 9406 §4.3).
     pub hystart_min_threshold: Span,

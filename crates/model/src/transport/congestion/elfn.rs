@@ -51,21 +51,21 @@ pub enum Race {
 pub struct Params {
     /// The base variant, while no route is broken: "newreno", "reno" or "sack".
     pub base: Base,
-    /// The time between probes while frozen. Both: 2 s, as in both papers.
+    /// The time between probes while frozen. As in both papers.
     pub probe_interval: Span,
     /// What is restored if the retransmission timer expired before the notice arrived: "published" (the state after the
     /// timeout) or "restore_before_timeout".
     pub race: Race,
-    /// The quantity that a loss halves. rfc: flight; ns2: window.
+    /// The quantity that a loss halves.
     pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
     pub hold_ssthresh: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465. Both: 1.
+    /// RFC 3465.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 

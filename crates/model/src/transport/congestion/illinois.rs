@@ -28,34 +28,34 @@ const PAPER: &str = "paper";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The maximum growth of the window in a round trip, in segments. Both: 10.
+    /// The maximum growth of the window in a round trip, in segments.
     pub alpha_max: f64,
     /// The minimum growth of the window in a round trip, in segments. linux: 0.3; paper: 0.1.
     pub alpha_min: f64,
-    /// The minimum share by which a loss reduces the window. Both: 0.125.
+    /// The minimum share by which a loss reduces the window.
     pub beta_min: f64,
-    /// The maximum share by which a loss reduces the window. Both: 0.5.
+    /// The maximum share by which a loss reduces the window.
     pub beta_max: f64,
     /// Below this window, in segments, alpha is 1 and beta is a half. linux: 15; paper: 10.
     pub window_threshold: f64,
-    /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta). Both: 5.
+    /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta).
     pub patience: u32,
-    /// The share of the largest queueing delay up to which alpha is `alpha_max`. Both: 0.01.
+    /// The share of the largest queueing delay up to which alpha is `alpha_max`.
     pub low_delay: f64,
-    /// The share of the largest queueing delay up to which beta is `beta_min`. Both: 0.1.
+    /// The share of the largest queueing delay up to which beta is `beta_min`.
     pub beta_min_delay: f64,
-    /// The share of the largest queueing delay from which beta is `beta_max`. Both: 0.8.
+    /// The share of the largest queueing delay from which beta is `beta_max`.
     pub beta_max_delay: f64,
     /// The quantity that a loss reduces. linux: window; paper: flight.
     pub halve: Halve,
     /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. linux: on;
     /// paper: off.
     pub sack: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments. Both: 1.
+    /// The largest increase of the window by one acknowledgement in slow start, in segments.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). linux: on; paper: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). Both: on.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 

@@ -28,17 +28,17 @@ pub enum Halve {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The quantity that a loss halves. rfc: flight; ns2: window.
+    /// The quantity that a loss halves.
     pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
     pub hold_ssthresh: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465. Both: 1.
+    /// RFC 3465.
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes, so that delayed acknowledgements do not reduce the
-    /// growth (RFC 3465 §2.1). Both: off.
+    /// growth (RFC 3465 §2.1).
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 

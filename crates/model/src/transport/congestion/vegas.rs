@@ -20,25 +20,23 @@ use crate::params::{self, Fault, NS2, RFC};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The window grows if fewer segments are queued. Both: 1 (`v_alpha_`).
+    /// The window grows if fewer segments are queued. ns-2: `v_alpha_`.
     pub alpha: f64,
-    /// The window shrinks if more segments are queued. Both: 3 (`v_beta_`).
+    /// The window shrinks if more segments are queued. ns-2: `v_beta_`.
     pub beta: f64,
-    /// Slow start ends if more segments are queued. Both: 1 (`v_gamma_`).
+    /// Slow start ends if more segments are queued. ns-2: `v_gamma_`.
     pub gamma: f64,
-    /// Whether the difference is rounded to whole segments. rfc: off; ns2: on.
+    /// Whether the difference is rounded to whole segments.
     pub whole_segments: bool,
-    /// Whether IP and TCP headers count in the size of data packets. rfc: on; ns2: off.
+    /// Whether IP and TCP headers count in the size of data packets.
     pub charge_headers: bool,
-    /// Whether the next new acknowledgement always ends the inflation of the window by duplicate acknowledgements. rfc:
-    /// on; ns2: off.
+    /// Whether the next new acknowledgement always ends the inflation of the window by duplicate acknowledgements.
     pub always_deflate: bool,
     /// Whether a sample may include the time that its segment waited behind a lost segment: the round trip of the
-    /// newest segment acknowledged is used even if other segments are acknowledged with it. rfc: off; ns2: on.
+    /// newest segment acknowledged is used even if other segments are acknowledged with it.
     pub sample_holes: bool,
     /// Whether the clock restarts each time that the first segment is sent, as in ns-2. The time of the last reduction
-    /// is then not converted, and a first segment with data gives no sample, because its sending time is 0. rfc: off;
-    /// ns2: on.
+    /// is then not converted, and a first segment with data gives no sample, because its sending time is 0.
     pub clock_restarts: bool,
 }
 

@@ -35,9 +35,9 @@ pub enum RoundTrip {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// A loss is random if fewer segments than this are queued. Both: 3.
+    /// A loss is random if fewer segments than this are queued.
     pub beta: f64,
-    /// The share of the window that remains after a random loss. Both: 0.8.
+    /// The share of the window that remains after a random loss.
     pub random_loss_keeps: f64,
     /// The round-trip time from which the backlog is computed. paper: smoothed; linux: last.
     pub round_trip: RoundTrip,
@@ -53,11 +53,11 @@ pub struct Params {
     /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
     /// off; linux: on.
     pub sack: bool,
-    /// The maximum increase in slow start for one acknowledgement that covers several segments, in segments. Both: 1.
+    /// The maximum increase in slow start for one acknowledgement that covers several segments, in segments.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). Both: on.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 

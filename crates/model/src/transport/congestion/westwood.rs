@@ -58,7 +58,7 @@ pub struct Params {
     pub slow_start_limit: u32,
     /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2, inet: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 

@@ -93,61 +93,58 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The payload of a full segment. rfc: 1460 B, as in an Ethernet frame (RFC 9293 §3.7.1); ns2: 1000 B
-    /// (`packetSize_`).
+    /// The payload of a full segment. rfc: as in an Ethernet frame (RFC 9293 §3.7.1); ns2: `packetSize_`.
     pub segment_size: Bytes,
-    /// The receiver's window in segments. rfc: 44, the 65,535 bytes that a header can announce without scaling; ns2: 20
-    /// (`window_`).
+    /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
+    /// `window_`.
     pub window: u32,
-    /// The initial congestion window, in segments. rfc: 10 (RFC 6928 §2); ns2: 2 (`windowInit_`).
+    /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
-    /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: 65535, "arbitrarily high"
-    /// (RFC 5681 §3.1); ns2: 0.
+    /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: "arbitrarily high" (RFC 5681
+    /// §3.1).
     pub initial_ssthresh: u32,
-    /// The largest congestion window in segments; 0 means no limit. Both: 0 (ns-2: `maxcwnd_`).
+    /// The largest congestion window in segments; 0 means no limit. ns-2: `maxcwnd_`.
     pub max_cwnd: u32,
-    /// How the connection opens. rfc: three_way; ns2: ns2 (`syn_`, `delay_growth_`).
+    /// How the connection opens. ns2: `syn_`, `delay_growth_`.
     pub connect: Connect,
-    /// How the connection closes when the application has no more data. rfc: fin; ns2: none.
+    /// How the connection closes when the application has no more data.
     pub close: Close,
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
-    /// Nagle algorithm). rfc: on; ns2: off.
+    /// Nagle algorithm).
     pub nagle: bool,
-    /// How the receiving application reads. Data that it has not read yet occupies the receiver's window. Both:
-    /// at_once.
+    /// How the receiving application reads. Data that it has not read yet occupies the receiver's window.
     pub reader: Reader,
-    /// The rate of an application that reads at a constant rate. Both: 1 Mbps.
+    /// The rate of an application that reads at a constant rate.
     pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" means the recovery of the congestion
     /// control.
     pub recovery: RecoveryChoice,
     /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to the delivered data
-    /// (RFC 9937): "recovery" means on for `rack` and off for `sack`; "on" and "off" apply to both. Both: recovery.
+    /// (RFC 9937): "recovery" means on for `rack` and off for `sack`; "on" and "off" apply to both.
     pub prr: Proportional,
-    /// Whether `rack` sends probes for the loss of the last segments (RFC 8985 §7). Both: on.
+    /// Whether `rack` sends probes for the loss of the last segments (RFC 8985 §7).
     pub tail_loss_probe: bool,
     /// The time by which the receiver may delay an acknowledgement. A tail loss probe waits longer by this time if a
-    /// single segment is outstanding (RFC 8985 §7.2). Both: 200 ms.
+    /// single segment is outstanding (RFC 8985 §7.2).
     pub max_ack_delay: Span,
-    /// Whether a receiver that uses SACK also reports duplicate segments (RFC 2883). rfc: on; ns2: off.
+    /// Whether a receiver that uses SACK also reports duplicate segments (RFC 2883).
     pub dsack: bool,
-    /// The number of duplicate acknowledgements that show a loss. Both: 3 (RFC 5681 §3.2; `numdupacks_`).
+    /// The number of duplicate acknowledgements that show a loss. RFC 5681 §3.2; ns-2: `numdupacks_`.
     pub duplicate_threshold: u32,
-    /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). Both: on (`singledup_`).
+    /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). ns-2: `singledup_`.
     pub limited_transmit: bool,
-    /// The window at the end of a fast recovery. rfc: flight; ns2: grow.
+    /// The window at the end of a fast recovery.
     pub recovery_exit: RecoveryExit,
-    /// The maximum number of segments sent on one acknowledgement during NewReno's recovery; 0 means no limit. rfc: 0;
-    /// ns2: 2.
+    /// The maximum number of segments sent on one acknowledgement during NewReno's recovery; 0 means no limit.
     pub recovery_burst: u32,
-    /// Whether a fast retransmission restarts the retransmission timer. rfc: off (RFC 6298 §5.1); ns2: on.
+    /// Whether a fast retransmission restarts the retransmission timer. rfc: RFC 6298 §5.1.
     pub fast_retransmit_restarts_timer: bool,
-    /// Whether acknowledgements of part of the losses give round-trip samples. rfc: on; ns2: off.
+    /// Whether acknowledgements of part of the losses give round-trip samples.
     pub sample_partial_acks: bool,
-    /// The maximum number of segments sent on one event; 0 means no limit. Both: 0 (ns-2: `maxburst_`).
+    /// The maximum number of segments sent on one event; 0 means no limit. ns-2: `maxburst_`.
     pub max_burst: u32,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
-    /// timestamps, one segment is timed at a time. rfc: on; ns2: off (`timestamps_`).
+    /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
     /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later: "all"
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
@@ -155,20 +152,20 @@ pub struct Params {
     pub echo_copies: EchoCopies,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
-    /// The timeout before the first sample. rfc: 1 s (RFC 6298 §2.1); ns2: 3 s (`rtxcur_init_`).
+    /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
     pub initial_rto: Span,
-    /// The minimum timeout. rfc: 1 s (RFC 6298 §2.4); ns2: 0.2 s (`minrto_`).
+    /// The minimum timeout. rfc: RFC 6298 §2.4; ns2: `minrto_`.
     pub min_rto: Span,
-    /// The maximum timeout. Both: 60 s (RFC 6298 §2.5; `maxrto_`).
+    /// The maximum timeout. RFC 6298 §2.5; ns-2: `maxrto_`.
     pub max_rto: Span,
-    /// The factor of the timeout that is computed from round-trip times, before the limits apply. Both: 1 (TCP-DAA: 5).
+    /// The factor of the timeout that is computed from round-trip times, before the limits apply. TCP-DAA: 5.
     pub timeout_factor: f64,
-    /// The granularity of the clock that measures round trips. rfc: 1 ms; ns2: 10 ms (`tcpTick_`).
+    /// The granularity of the clock that measures round trips. ns2: `tcpTick_`.
     pub tick: Span,
-    /// The window after a pause. rfc: initial_window (RFC 5681 §4.1); ns2: one_segment.
+    /// The window after a pause. rfc: RFC 5681 §4.1.
     pub idle_restart: IdleRestart,
-    /// Whether header options are padded to whole 32-bit words, as on the wire. rfc: on; ns2: off (a SACK block is 8
-    /// bytes, timestamps are 10).
+    /// Whether header options are padded to whole 32-bit words, as on the wire. Otherwise a SACK block is
+    /// 8 bytes, and timestamps are 10.
     pub padded_options: bool,
 }
 

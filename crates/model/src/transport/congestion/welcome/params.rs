@@ -81,57 +81,55 @@ pub enum Growths {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The answer to a loss that is classified as congestion: by the paper's "text", like `NewReno`; or by its
-    /// "pseudocode", with a window of one segment and a threshold from the bandwidth estimate. Both: text.
+    /// "pseudocode", with a window of one segment and a threshold from the bandwidth estimate.
     pub reading: Reading,
     /// The answer to a loss that is classified as a loss on the channel: "clamp" reduces the window to the segments
     /// that the path holds by the bandwidth estimate (the paper's pseudo-code), "keep" does not change it (the text).
-    /// Both: clamp.
     pub wireless: WirelessLoss,
     /// The window after a link failure: option 1 of the paper ("keep"), 2 ("halve") or 3 ("scale", that of its
-    /// pseudo-code). Both: scale.
+    /// pseudo-code).
     pub after_failure: AfterFailure,
     /// More increased samples than this mean congestion (the paper's η). The paper's "5 growths needed" is 4 here; "≤
-    /// η" with η = 5 is 5. Both: 4.
+    /// η" with η = 5 is 5.
     pub eta: u32,
-    /// Whether increases count in any order within the stored samples, or only if they are consecutive. Both: any.
+    /// Whether increases count in any order within the stored samples, or only if they are consecutive.
     pub growths: Growths,
     /// How often the round-trip time is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP
-    /// of the paper's time. Both: `round_trip`.
+    /// of the paper's time.
     pub sampling: Sampling,
-    /// The number of stored round-trip times (`RTT_SAMPLE_COUNT`). Both: 10.
+    /// The number of stored round-trip times (`RTT_SAMPLE_COUNT`).
     pub samples: u32,
-    /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`). Both:
-    /// 0.05.
+    /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`).
     pub growth: f64,
     /// The average with which a round-trip time is compared: the flip-flop filter with one of two rules for the use of
-    /// its stable average ("band", "control_limits"), or TCP's own average ("smoothed"). Both: smoothed.
+    /// its stable average ("band", "control_limits"), or TCP's own average ("smoothed").
     pub average: Average,
     /// The share by which the agile average may differ from the stable one before the stable one is used
-    /// (`RTT_THRESHOLD`). Both: 0.1.
+    /// (`RTT_THRESHOLD`).
     pub stable_band: f64,
-    /// The weight of the old value in the agile average. Both: 0.1.
+    /// The weight of the old value in the agile average.
     pub agile_weight: f64,
-    /// The weight of the old value in the stable average. Both: 0.9.
+    /// The weight of the old value in the stable average.
     pub stable_weight: f64,
-    /// The factor a until round-trip times of the new route are known: a timeout grows by 1/a. Both: 2/3.
+    /// The factor a until round-trip times of the new route are known: a timeout grows by 1/a.
     pub factor: f64,
-    /// The number of round-trip times of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`). Both: 4.
+    /// The number of round-trip times of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`).
     pub new_route_samples: u32,
     /// The weight of the old values in the means of acknowledged bytes and of intervals. The bandwidth is estimated
-    /// from these means. Both: 0.9.
+    /// from these means.
     pub bandwidth_weight: f64,
-    /// The time constant with which the bandwidth estimate is smoothed. Both: 1 s.
+    /// The time constant with which the bandwidth estimate is smoothed.
     pub bandwidth_time: Span,
-    /// The quantity that a loss halves if `NewReno`'s answer is used. rfc: flight; ns2: window.
+    /// The quantity that a loss halves if `NewReno`'s answer is used.
     pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). rfc: on; ns2: off.
+    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
     pub hold_ssthresh: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465. Both: 1.
+    /// RFC 3465.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). Both: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
     pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). rfc: on; ns2: off.
+    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
 }
 
