@@ -4,7 +4,7 @@
 # tests of Rust and so takes a third of the time of the release wheel.
 
 # cargo has jobs of its own: it could not use those of make, and would warn of that.
-unexport MAKEFLAGS
+unexport MAKEFLAGS MFLAGS
 
 PYTHON ?= python3
 VENV   := .venv

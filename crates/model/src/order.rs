@@ -4,7 +4,8 @@
 //! packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run: MACs, links,
 //! routing protocols, agents, sources, sinks and wires, each in order of their numbers; and series are sampled. Signals
 //! begin last: a station whose back-off ends at the instant at which a signal arrives has not sensed it in time (IEEE
-//! 802.11-1999 §9.2), and sends. Such ties are common, because stations count their slots from the end of the same frame.
+//! 802.11-1999 §9.2), and sends. Such ties are common, because stations count their slots from the end of the same
+//! frame.
 
 use hopyard_engine::Rank;
 
