@@ -5,8 +5,8 @@
 use bolero::check;
 use hopyard_engine::Time;
 use hopyard_fuzz::Spoilt;
-use hopyard_model::mobility::Mobility;
 use hopyard_model::mobility::files::{BadFile, Dimensions, Format, Movements, Reading};
+use hopyard_model::mobility::{Mobility, Position};
 
 const SETDEST: Reading = Reading { format: Format::Setdest, dimensions: Dimensions::Detect, area: None };
 const BONNMOTION: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };
@@ -29,7 +29,7 @@ fn check_movements(movements: &Movements) {
         assert_eq!(leg.start, Time::ZERO);
         for legs in 0.. {
             assert!(legs <= track.fixes().len(), "one leg for each fix, and one before the first");
-            assert!(leg.from.x.abs() <= 1e9 && leg.from.y.abs() <= 1e9, "{leg:?}");
+            assert!([leg.from.x, leg.from.y, leg.from.z].iter().all(|it| it.abs() <= 1e9), "{leg:?}");
             if leg.until == Time::NEVER {
                 break;
             }
@@ -38,7 +38,8 @@ fn check_movements(movements: &Movements) {
             assert_eq!(next.start, leg.until);
             // Two legs meet but for rounding, which grows with distance and speed.
             let end = leg.position(leg.until);
-            let scale = 1.0 + leg.from.x.abs() + leg.from.y.abs() + next.from.x.abs() + next.from.y.abs();
+            let extent = |at: Position| at.x.abs() + at.y.abs() + at.z.abs();
+            let scale = 1.0 + extent(leg.from) + extent(next.from);
             assert!(end.distance(next.from) <= 1e-9 * scale, "{leg:?} ends far from {next:?}");
             leg = next;
         }
