@@ -25,11 +25,11 @@ def test_each_situation_brings_about_its_loss(situation: str, cause: str) -> Non
     settings = {"flow.1.cbr.rate": "300 kbps"} if situation == "interference" else {}
     results = hopyard.run(STUDY / f"{situation}.toml", runs=2, set=settings, progress=False)
     matrix = results.confusion()
-    # It is the only cause, except for late segments and one loss in fifty at most.
+    # It is the only cause, except for late segments. A first segment may wait for its first route.
     assert matrix.count(cause) > 0
     assert matrix.total == len(results.decisions)
-    others = matrix.total - matrix.count(cause) - matrix.count("spurious")
-    assert 50 * others <= matrix.total
+    later = confusion(results.decisions.filter(pc.field("sequence") > 0))
+    assert later.count(cause) + later.count("spurious") == later.total > 0
     once = confusion(results.decisions.filter(pc.field("transmissions") == 1))
     assert 0 < once.total <= matrix.total
     # Duplicate acknowledgements mean that segments arrive, so there is a route.
