@@ -76,6 +76,25 @@ pub enum Message {
     RouteReplyAck,
 }
 
+/// An extension behind a message (§9): type, length, value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Type 4 of AODV-UU: the host outside the ad hoc network for which a gateway answers.
+    InternetDestination(Ipv4Addr),
+}
+
+impl Extension {
+    /// Bytes of the extension.
+    pub const BYTES: u32 = 6;
+
+    /// Appends the extension's bytes.
+    pub fn emit(self, out: &mut Vec<u8>) {
+        let Self::InternetDestination(address) = self;
+        out.extend([4, 4]);
+        out.address(address);
+    }
+}
+
 const fn bit(set: bool, mask: u8) -> u8 {
     if set { mask } else { 0 }
 }
@@ -244,6 +263,10 @@ mod tests {
             lifetime: 3000,
         };
         assert_eq!(emitted(&Message::RouteReply(reply)), hex("02401802 0a000009 0000000b 0a000001 00000bb8"));
+        let mut with_host = emitted(&Message::RouteReply(reply));
+        Extension::InternetDestination(A).emit(&mut with_host);
+        assert_eq!(with_host[20..], hex("0404 0a000001"));
+        assert_eq!(with_host.len() as u32, 20 + Extension::BYTES);
         // A hello interval of one second follows (§9.2).
         let hello = hex("02401802 0a000009 0000000b 0a000001 00000bb8 0104 000003e8");
         assert_eq!(Message::parse(&hello), Ok((Message::RouteReply(reply), &hello[20..])));

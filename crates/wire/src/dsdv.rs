@@ -8,7 +8,10 @@
 //! | 0–3 | destination |
 //! | 4–7 | sequence number, even if set by the destination, odd if set by a node that detected a broken link |
 //! | 8–9 | metric in hops; what the network has agreed on as infinity (by default 250), or more, for no route |
-//! | 10–11 | zero; ignored on reception |
+//! | 10 | zero for a host; for a network, one more than the length of its prefix |
+//! | 11 | zero; ignored on reception |
+//!
+//! A network follows the gateway that reaches it, and has the gateway's sequence number.
 //!
 //! UDP carries an update on a port for experiments (RFC 4727 §6). The length of the datagram gives the number of
 //! entries. Full dumps and incremental updates have the same format.
@@ -28,6 +31,8 @@ pub struct Entry {
     pub sequence: u32,
     /// Hops, or infinity.
     pub metric: u16,
+    /// If the destination is a network: the length of its prefix, at most 32. The last host before it is its gateway.
+    pub network: Option<u8>,
 }
 
 impl Entry {
@@ -46,14 +51,17 @@ impl Update {
     /// The update in these bytes.
     ///
     /// # Errors
-    /// If the bytes are not a whole number of entries.
+    /// If the bytes are not a whole number of entries, or a prefix is longer than an address.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let mut entries = Vec::with_capacity(bytes.len() / Entry::LEN);
         while !reader.bytes.is_empty() {
-            let entry = Entry { destination: reader.address()?, sequence: reader.u32()?, metric: reader.u16()? };
-            let _zero = reader.u16()?;
-            entries.push(entry);
+            let (destination, sequence, metric) = (reader.address()?, reader.u32()?, reader.u16()?);
+            let (network, _zero) = (reader.u8()?, reader.u8()?);
+            if network > 33 {
+                return Err(reader.malformed("a prefix of 32 bits or less", u32::from(network) - 1));
+            }
+            entries.push(Entry { destination, sequence, metric, network: network.checked_sub(1) });
         }
         Ok(Self { entries })
     }
@@ -64,7 +72,7 @@ impl Update {
             out.address(entry.destination);
             out.u32(entry.sequence);
             out.u16(entry.metric);
-            out.u16(0);
+            out.extend([entry.network.map_or(0, |length| length.min(32) + 1), 0]);
         }
     }
 }
@@ -81,22 +89,28 @@ mod tests {
         let destination = Ipv4Addr::new(10, 0, 0, 9);
         let update = Update {
             entries: vec![
-                Entry { destination, sequence: 258, metric: 3 },
-                Entry { destination: Ipv4Addr::new(10, 0, 0, 7), sequence: 13, metric: 250 },
+                Entry { destination, sequence: 258, metric: 3, network: None },
+                Entry { destination: Ipv4Addr::new(10, 0, 0, 7), sequence: 13, metric: 250, network: None },
+                Entry { destination: Ipv4Addr::new(192, 168, 0, 0), sequence: 13, metric: 251, network: Some(30) },
             ],
         };
         let mut out = Vec::new();
         update.emit(&mut out);
-        assert_eq!(out, hex("0a000009 00000102 0003 0000  0a000007 0000000d 00fa 0000"));
+        assert_eq!(out, hex("0a000009 00000102 0003 0000  0a000007 0000000d 00fa 0000  c0a80000 0000000d 00fb 1f00"));
         assert_eq!(Update::parse(&out[..23]), Err(WireError::Truncated { format: "DSDV", expected: 24, found: 23 }));
+        let error = Update::parse(&hex("0a000009 00000102 0003 2200")).expect_err("33 bits").to_string();
+        assert_eq!(error, "DSDV: expected a prefix of 32 bits or less, found 33");
     }
 
     proptest! {
         #[test]
-        fn what_is_emitted_is_parsed(entries in prop::collection::vec((address(), any::<u32>(), any::<u16>()), 0..50)) {
+        fn what_is_emitted_is_parsed(
+            entries in prop::collection::vec(
+                (address(), any::<u32>(), any::<u16>(), prop::option::of(0..33_u8)), 0..50),
+        ) {
             let entries: Vec<_> = entries
                 .into_iter()
-                .map(|(destination, sequence, metric)| Entry { destination, sequence, metric })
+                .map(|(destination, sequence, metric, network)| Entry { destination, sequence, metric, network })
                 .collect();
             let update = Update { entries };
             let mut bytes = Vec::new();
@@ -107,7 +121,9 @@ mod tests {
 
         #[test]
         fn no_bytes_upset_the_parser(bytes in bytes(60)) {
-            prop_assert_eq!(Update::parse(&bytes).is_ok(), bytes.len().is_multiple_of(Entry::LEN));
+            let whole = bytes.len().is_multiple_of(Entry::LEN);
+            let sound = bytes.chunks(Entry::LEN).all(|entry| entry.get(10).is_none_or(|&network| network <= 33));
+            prop_assert_eq!(Update::parse(&bytes).is_ok(), whole && sound);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The options header of DSR (RFC 4728 §6). It stands between the IP header and what IP carries, as IP protocol 48.
 //!
-//! Left out: the options of the flow state extension (§7).
+//! Of the flow state extension (§7): the header, the Timeout option and the errors.
 
 use std::net::Ipv4Addr;
 
@@ -69,6 +69,11 @@ pub enum DsrOption {
         /// The hops between the source and the destination of the packet.
         addresses: Vec<Ipv4Addr>,
     },
+    /// Type 128, how long a flow is remembered (§7.2.1).
+    Timeout {
+        /// In seconds.
+        seconds: u16,
+    },
 }
 
 /// What a route error reports.
@@ -78,6 +83,21 @@ pub enum RouteError {
     NodeUnreachable(Ipv4Addr),
     /// Type 3: the node does not know an option of this type (§6.4.3).
     OptionNotSupported(u8),
+    /// Type 129: the flow to this destination with this number is not known (§7.3.1).
+    UnknownFlow(Ipv4Addr, u16),
+    /// Type 130: no default flow to this destination is known (§7.3.2).
+    DefaultFlowUnknown(Ipv4Addr),
+}
+
+impl RouteError {
+    const fn kind(self) -> u8 {
+        match self {
+            Self::NodeUnreachable(_) => 1,
+            Self::OptionNotSupported(_) => 3,
+            Self::UnknownFlow(..) => 129,
+            Self::DefaultFlowUnknown(_) => 130,
+        }
+    }
 }
 
 impl DsrOption {
@@ -89,7 +109,9 @@ impl DsrOption {
             Self::RouteReply { addresses, .. } => 3 + 4 * addresses.len(),
             Self::RouteError { error: RouteError::NodeUnreachable(_), .. } => 16,
             Self::RouteError { error: RouteError::OptionNotSupported(_), .. } => 13,
-            Self::AckRequest { .. } => 4,
+            Self::RouteError { error: RouteError::UnknownFlow(..), .. } => 18,
+            Self::RouteError { error: RouteError::DefaultFlowUnknown(_), .. } => 16,
+            Self::AckRequest { .. } | Self::Timeout { .. } => 4,
             Self::Ack { .. } => 12,
             Self::SourceRoute { addresses, .. } => 4 + 4 * addresses.len(),
         }
@@ -108,6 +130,7 @@ impl DsrOption {
             Self::RouteError { .. } => 3,
             Self::Ack { .. } => 32,
             Self::SourceRoute { .. } => 96,
+            Self::Timeout { .. } => 128,
             Self::AckRequest { .. } => 160,
         }
     }
@@ -130,7 +153,9 @@ impl DsrOption {
                 let error = match kind {
                     1 => RouteError::NodeUnreachable(reader.address()?),
                     3 => RouteError::OptionNotSupported(reader.u8()?),
-                    _ => return Err(reader.malformed("an error of type 1 or 3", u32::from(kind))),
+                    129 => RouteError::UnknownFlow(reader.address()?, reader.u16()?),
+                    130 => RouteError::DefaultFlowUnknown(reader.address()?),
+                    _ => return Err(reader.malformed("an error of type 1, 3, 129 or 130", u32::from(kind))),
                 };
                 Self::RouteError { error, salvage, source, destination }
             }
@@ -154,8 +179,9 @@ impl DsrOption {
                 }
                 route
             }
+            128 => Self::Timeout { seconds: reader.u16()? },
             160 => Self::AckRequest { identification: reader.u16()? },
-            _ => return Err(reader.malformed("an option of type 1, 2, 3, 32, 96 or 160", u32::from(kind))),
+            _ => return Err(reader.malformed("an option of type 1, 2, 3, 32, 96, 128 or 160", u32::from(kind))),
         };
         match reader.bytes {
             [] => Ok(option),
@@ -179,16 +205,22 @@ impl DsrOption {
             }
             Self::RouteError { error, salvage, source, destination } => {
                 limit("salvages", 0x0f, usize::from(*salvage))?;
-                out.u8(if matches!(error, RouteError::NodeUnreachable(_)) { 1 } else { 3 });
+                out.u8(error.kind());
                 out.u8(*salvage);
                 out.address(*source);
                 out.address(*destination);
                 match *error {
                     RouteError::NodeUnreachable(address) => out.address(address),
                     RouteError::OptionNotSupported(kind) => out.u8(kind),
+                    RouteError::UnknownFlow(address, flow) => {
+                        out.address(address);
+                        out.u16(flow);
+                    }
+                    RouteError::DefaultFlowUnknown(address) => out.address(address),
                 }
             }
             Self::AckRequest { identification } => out.u16(*identification),
+            Self::Timeout { seconds } => out.u16(*seconds),
             Self::Ack { identification, source, destination } => {
                 out.u16(*identification);
                 out.address(*source);
@@ -219,9 +251,20 @@ fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError
     if found > limit { Err(WireError::TooLong { format: FORMAT, unit, limit, found }) } else { Ok(()) }
 }
 
+/// The header of the flow state extension (§7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The number of the flow among those of the packet's source.
+    pub identification: u16,
+    /// How many hops the packet has taken, below 128.
+    pub hops: u8,
+}
+
 /// The header and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
+    /// The header of the flow state extension, which stands first. Without options it stands alone.
+    pub flow: Option<Flow>,
     /// What follows the header; [`Protocol::NO_NEXT_HEADER`] for nothing.
     pub next: Protocol,
     /// The options, in order.
@@ -232,7 +275,9 @@ impl Header {
     /// The bytes of the header with its options.
     #[must_use]
     pub fn len(&self) -> usize {
-        FIXED + self.options.iter().map(DsrOption::len).sum::<usize>()
+        let options: usize = self.options.iter().map(DsrOption::len).sum();
+        let header = if self.stands_alone() { 0 } else { FIXED };
+        header + options + if self.flow.is_some() { FIXED } else { 0 }
     }
 
     /// Whether the header has no bytes: every header has some.
@@ -241,16 +286,28 @@ impl Header {
         false
     }
 
+    /// Whether the flow state header needs no other.
+    const fn stands_alone(&self) -> bool {
+        self.flow.is_some() && self.options.is_empty()
+    }
+
     /// The header, and what follows it. Padding (Pad1 and PadN, §6.8) is left out.
     ///
     /// # Errors
     /// If the bytes end too early, an option is unknown, or its length is not that of its fields.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
-        let next = Protocol(reader.u8()?);
-        let flags = reader.u8()?;
-        // §6.1: F marks the header of the flow state extension, which has another form.
-        reader.constant("no flow state header", 0, u32::from(flags >> 7))?;
+        let (mut next, mut flags) = (Protocol(reader.u8()?), reader.u8()?);
+        let mut flow = None;
+        // §7.1: F marks the header of the flow state extension, which has another form.
+        if flags & FLOW != 0 {
+            flow = Some(Flow { identification: reader.u16()?, hops: flags & !FLOW });
+            if next != Protocol::DSR {
+                return Ok((Self { flow, next, options: Vec::new() }, reader.bytes));
+            }
+            (next, flags) = (Protocol(reader.u8()?), reader.u8()?);
+        }
+        reader.constant("one flow state header", 0, u32::from(flags & FLOW))?;
         let length = usize::from(reader.u16()?);
         let mut inside = Reader::new(FORMAT, reader.take(length)?);
         let mut options = Vec::new();
@@ -266,7 +323,7 @@ impl Header {
                 }
             }
         }
-        Ok((Self { next, options }, reader.bytes))
+        Ok((Self { flow, next, options }, reader.bytes))
     }
 
     /// Appends the header with its options; `payload` follows it.
@@ -274,10 +331,19 @@ impl Header {
     /// # Errors
     /// If a value is too large for its field.
     pub fn emit(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
-        limit("bytes", 0xffff, self.len() - FIXED)?;
-        out.u8(self.next.0);
-        out.u8(0);
-        out.u16((self.len() - FIXED) as u16);
+        let length = self.options.iter().map(DsrOption::len).sum();
+        limit("bytes", 0xffff, length)?;
+        if let Some(flow) = self.flow {
+            limit("hops of a flow", usize::from(!FLOW), usize::from(flow.hops))?;
+            out.u8(if self.stands_alone() { self.next } else { Protocol::DSR }.0);
+            out.u8(FLOW | flow.hops);
+            out.u16(flow.identification);
+        }
+        if !self.stands_alone() {
+            out.u8(self.next.0);
+            out.u8(0);
+            out.u16(length as u16);
+        }
         for option in &self.options {
             option.emit(out)?;
         }
@@ -286,6 +352,8 @@ impl Header {
     }
 }
 
+/// The flag of the flow state header.
+const FLOW: u8 = 0x80;
 /// The type of one byte of padding.
 const PAD_1: u8 = 224;
 /// The type of padding with a length.

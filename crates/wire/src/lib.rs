@@ -11,6 +11,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 pub mod aodv;
+pub mod aomdv;
 pub mod arp;
 pub mod checksum;
 pub mod cooked;
@@ -19,6 +20,7 @@ pub mod dsr;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;
+pub mod olsr;
 pub mod pcapng;
 pub mod radiotap;
 pub mod tcp;

@@ -20,8 +20,12 @@ pub struct Header {
 impl Header {
     /// The port of AODV (RFC 3561 §10).
     pub const AODV: u16 = 654;
+    /// The port of OLSR (RFC 3626 §3.1).
+    pub const OLSR: u16 = 698;
     /// A port for experiments (RFC 4727 §6). Updates of DSDV have it, because no port is assigned to them.
     pub const EXPERIMENT: u16 = 1021;
+    /// The other port for experiments (RFC 4727 §6). Messages of AOMDV have it, for the same reason.
+    pub const EXPERIMENT_2: u16 = 1022;
 
     /// The header and the payload of a datagram from `source` to `destination`. A checksum of zero means that there is
     /// none.

@@ -24,6 +24,15 @@ fn the_layout_of_the_options() {
             DsrOption::RouteError { error: RouteError::OptionNotSupported(160), salvage: 0, source: b, destination: a },
             "03 0b 03 00 0a000002 0a000001 a0",
         ),
+        (
+            DsrOption::RouteError { error: RouteError::UnknownFlow(c, 5), salvage: 0, source: b, destination: a },
+            "03 10 81 00 0a000002 0a000001 0a000003 0005",
+        ),
+        (
+            DsrOption::RouteError { error: RouteError::DefaultFlowUnknown(c), salvage: 0, source: b, destination: a },
+            "03 0e 82 00 0a000002 0a000001 0a000003",
+        ),
+        (DsrOption::Timeout { seconds: 60 }, "80 02 003c"),
         (DsrOption::AckRequest { identification: 7 }, "a0 02 0007"),
         (DsrOption::Ack { identification: 7, source: b, destination: a }, "20 0a 0007 0a000002 0a000001"),
         (
@@ -39,7 +48,7 @@ fn the_layout_of_the_options() {
     ];
     for (option, text) in cases {
         let mut emitted = Vec::new();
-        let header = Header { next: Protocol::UDP, options: vec![option.clone()] };
+        let header = Header { flow: None, next: Protocol::UDP, options: vec![option.clone()] };
         header.emit(b"payload", &mut emitted).expect("it has an encoding");
         let expected = hex(text);
         assert_eq!(emitted[4..4 + expected.len()], expected, "{option:?}");
@@ -47,6 +56,25 @@ fn the_layout_of_the_options() {
         assert_eq!((option.len(), header.len()), (expected.len(), 4 + expected.len()));
         assert_eq!(Header::parse(&emitted), Ok((header, &b"payload"[..])));
     }
+}
+
+/// The flow state header (§7.1) stands alone, or before the other one.
+#[test]
+fn the_layout_of_the_flow_state_header() {
+    let flow = Some(Flow { identification: 0x0102, hops: 3 });
+    for (options, text) in
+        [(vec![], "11 83 0102"), (vec![DsrOption::Timeout { seconds: 60 }], "30 83 0102 11 00 0004 80 02 003c")]
+    {
+        let header = Header { flow, next: Protocol::UDP, options };
+        let mut emitted = Vec::new();
+        header.emit(b"payload", &mut emitted).expect("it has an encoding");
+        assert_eq!(emitted, [&hex(text)[..], b"payload"].concat());
+        assert_eq!(header.len(), hex(text).len());
+        assert_eq!(Header::parse(&emitted), Ok((header, &b"payload"[..])));
+    }
+    let header = Header { flow: Some(Flow { identification: 1, hops: 128 }), next: Protocol::UDP, options: vec![] };
+    assert!(header.emit(b"", &mut Vec::new()).is_err(), "seven bits");
+    assert!(Header::parse(&hex("30 83 0102 11 80 0000")).is_err(), "a second one");
 }
 
 #[test]
@@ -60,12 +88,11 @@ fn padding_is_passed_over() {
 #[test]
 fn wrong_headers_are_refused() {
     for (bytes, words) in [
-        ("11 80 0000", "flow state"),
-        ("11 00 0002 05 00", "type 1, 2, 3, 32, 96 or 160, found 5"),
+        ("11 00 0002 05 00", "type 1, 2, 3, 32, 96, 128 or 160, found 5"),
         ("11 00 0005 a003000700", "no bytes after"),
         ("11 00 0004 60020001", "segments left"),
         ("11 00 0008 6006 0000 0a0000", "expected 12 bytes"),
-        ("11 00 0010 030e 02 00 0a000002 0a000001 0a000003", "type 1 or 3, found 2"),
+        ("11 00 0010 030e 02 00 0a000002 0a000001 0a000003", "type 1, 3, 129 or 130, found 2"),
     ] {
         let error = Header::parse(&hex(bytes)).expect_err("it is wrong").to_string();
         assert!(error.contains(words), "{bytes}: {error}");
@@ -77,7 +104,7 @@ fn wrong_headers_are_refused() {
         }
         other => other,
     };
-    let header = Header { next: Protocol::UDP, options: vec![long] };
+    let header = Header { flow: None, next: Protocol::UDP, options: vec![long] };
     let error = header.emit(&[], &mut Vec::new()).expect_err("258 bytes").to_string();
     assert!(error.contains("at most 257 bytes of an option, found 260"), "{error}");
 }
@@ -118,7 +145,7 @@ proptest! {
         options in prop::collection::vec(option(), 0..5),
         rest in bytes(50),
     ) {
-        let header = Header { next: Protocol(next), options };
+        let header = Header { flow: None, next: Protocol(next), options };
         let mut bytes = Vec::new();
         header.emit(&rest, &mut bytes).expect("it has an encoding");
         prop_assert_eq!(bytes.len(), header.len() + rest.len());
