@@ -1,0 +1,18 @@
+//! What distance vector protocols on demand have in common: AODV, and those that are made from it.
+//!
+//! Such a protocol has several sets of procedures over one state, which a parameter selects: those of its
+//! specification, and those of other simulators. Here are the state of a node ([`State`]), the table by destination
+//! ([`Table`]), and the router that makes a routing protocol of a set of procedures ([`Router`]). A protocol says by
+//! [`OnDemand`], which its parameters implement, what is its own.
+
+mod radios;
+mod router;
+mod state;
+mod table;
+mod times;
+
+pub use radios::Radios;
+pub use router::{Procedures, Router};
+pub use state::{Common, OnDemand, State};
+pub use table::{Entry, INFINITY, Table};
+pub use times::{milliseconds, tick_from};
