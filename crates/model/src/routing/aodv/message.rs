@@ -11,6 +11,7 @@ use hopyard_wire::{WireError, aodv, udp};
 
 use crate::address::Address;
 use crate::packet::{Carrier, Message, Place};
+use crate::routing::common::on_demand::milliseconds;
 
 /// A message of AODV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,9 @@ pub struct Reply {
     pub lifetime: Span,
     /// Flag A: the receiver shall acknowledge.
     pub ack_required: bool,
+    /// The host outside the ad hoc network for which a gateway answers: the route leads to the gateway (RREP-I of
+    /// AODV-UU, an extension of type 4).
+    pub internet: Option<Address>,
     /// When the request was sent (see [`Request::sent`]).
     pub sent: Time,
 }
@@ -91,11 +95,6 @@ impl RouteError {
     pub fn size(&self) -> u32 {
         4 + 8 * self.unreachable.len() as u32
     }
-}
-
-/// A lifetime on the wire: whole milliseconds.
-fn milliseconds(span: Span) -> u32 {
-    u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX)
 }
 
 impl AodvMessage {
@@ -150,6 +149,7 @@ impl Message for AodvMessage {
     fn kind(&self) -> &'static str {
         match self {
             Self::Request(_) => "RREQ",
+            Self::Reply(Reply { internet: Some(_), .. }) => "RREP-I",
             Self::Reply(_) => "RREP",
             Self::Error(_) => "RERR",
             Self::ReplyAck => "RREP-ACK",
@@ -159,24 +159,9 @@ impl Message for AodvMessage {
 
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         self.on_the_wire(place.source, place.address).emit(out)?;
+        if let Self::Reply(Reply { internet: Some(host), .. }) = self {
+            aodv::Extension::InternetDestination((place.address)(*host)).emit(out);
+        }
         Ok(Carrier::Udp(udp::Header::AODV))
-    }
-}
-
-/// Whether sequence number `a` is newer than `b`: the signed difference, so that it goes on past 2^32 (RFC 3561 §6.1).
-#[must_use]
-pub const fn newer(a: u32, b: u32) -> bool {
-    a.wrapping_sub(b).cast_signed() > 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::newer;
-
-    #[test]
-    fn sequence_numbers_are_compared_across_the_wrap() {
-        assert!(newer(2, 1) && !newer(1, 2) && !newer(1, 1));
-        assert!(newer(0, u32::MAX) && !newer(u32::MAX, 0));
-        assert!(newer(5, u32::MAX - 5) && !newer(u32::MAX - 5, 5));
     }
 }

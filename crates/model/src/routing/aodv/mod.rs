@@ -1,6 +1,6 @@
 //! AODV: routes are looked for when they are needed, by flooding a request, and kept while they are used.
 //!
-//! Reference: RFC 3561 (Perkins, Belding-Royer, Das, 2003). There are two sets of procedures over the same state,
+//! Reference: RFC 3561 (Perkins, Belding-Royer, Das, 2003). There are three sets of procedures over the same state,
 //! which the parameter `rules` selects. Those in `rfc` follow the RFC with HELLO messages, link-layer feedback,
 //! expanding rings, rate limits, precursors, gratuitous replies, RREP-ACK with its blacklist, and local repair (§6.12).
 //! Those in `ns2` do what ns-2.35 does, with which many papers were made:
@@ -15,8 +15,11 @@
 //!   a repair begins: then they stay in the queue.
 //! - The remaining lifetime in an intermediate node's reply is cut to whole seconds.
 //!
-//! Left out: multicast (flags J, R), prefixes, several interfaces, and the wait after a reboot (§6.13), as nodes do not
-//! reboot here. Where the RFC leaves a choice:
+//! Those in `uu` are those of AODV-UU where it differs. Gateways to the Internet (`internet`, `rfc/gateways`) are those
+//! of AODV-UU under both.
+//!
+//! Left out: multicast (flags J, R), prefixes, and the wait after a reboot (§6.13), as nodes do not reboot here. Where
+//! the RFC leaves a choice:
 //!
 //! - When a node's own packet cannot be sent, the node puts it back into the buffer and looks for a new route.
 //! - When a packet in transit has no route, the precursors and the neighbour that sent it are told. The sequence number
@@ -28,31 +31,32 @@
 //! Validated by message exchanges between routers, one for each rule, in `tests`; by a property test that no packet
 //! visits a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
 
-mod buffer;
+mod choices;
+mod forwarding;
+mod internet;
 mod message;
 mod ns2;
 mod params;
 mod rfc;
-mod router;
-mod search;
 mod state;
 mod table;
 #[cfg(test)]
 mod tests;
+mod uu;
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::Rng;
 
-use super::Routing;
-use crate::address::{Address, NodeId};
-use crate::context::Context;
-use crate::packet::{Packet, PacketId};
+pub use super::common::LinkDetection;
+use super::common::on_demand::Router;
+use super::{Routing, forward_routing};
+use crate::address::NodeId;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 use ns2::Ns2;
-pub use params::{Auto, LinkDetection, Params, RepairTimer, Rules};
+pub use params::{Auto, Gateways, Locality, Params, RepairTimer, Rules, ToGateway};
 use rfc::Rfc3561;
-use router::Router;
+use uu::Uu;
 
-/// Makes the enum of procedures, and forwards [`Routing`] to them.
+/// Makes the enum of procedures.
 macro_rules! procedures {
     ($($variant:ident, $summary:literal;)+) => {
         /// AODV at one node, with the procedures that the parameter `rules` selects.
@@ -77,43 +81,7 @@ macro_rules! procedures {
         impl Routing for Aodv {
             const REPORTS_BREAKS: bool = true;
 
-            fn start(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.start(cx),)+ }
-            }
-            #[inline]
-            fn route(&mut self, packet: PacketId, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
-            }
-            fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
-            }
-            #[inline]
-            fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
-            }
-            #[inline]
-            fn prefetch(&self, packet: &Packet) -> u32 {
-                match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
-            }
-            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
-            }
-            fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_taken_back(packet, cx),)+ }
-            }
-            fn on_timer(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
-            }
-            #[inline]
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(it) => it.deadline(),)+ }
-            }
-            fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-                match self { $(Self::$variant(it) => it.lookup(destination),)+ }
-            }
-            fn held(&self) -> Vec<PacketId> {
-                match self { $(Self::$variant(it) => it.held(),)+ }
-            }
+            forward_routing! { $($variant),+ }
         }
     };
 }
@@ -121,4 +89,5 @@ macro_rules! procedures {
 procedures! {
     Rfc3561, "As in RFC 3561.";
     Ns2, "As in ns-2.35.";
+    Uu, "As in AODV-UU.";
 }

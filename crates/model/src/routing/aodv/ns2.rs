@@ -9,23 +9,16 @@ use std::collections::BinaryHeap;
 
 use hopyard_engine::{Rng, Span, Time};
 
+use super::forwarding::Forwarding;
 use super::message::{AodvMessage, Reply, Request, RouteError};
 use super::params::{Params, RepairTimer};
-use super::router::Procedures;
-use super::search::Searches;
 use super::state::State;
-use super::table::{INFINITY, RouteState};
+use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
-
-/// The first multiple of `interval` at or after `at`.
-fn tick_from(at: Time, interval: Span) -> Time {
-    if at == Time::NEVER {
-        return at;
-    }
-    Time::from_nanos(at.nanos().div_ceil(interval.nanos()).saturating_mul(interval.nanos()))
-}
+use crate::routing::common::Searches;
+use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures, tick_from};
 
 /// How many discoveries the mean time per hop is taken of.
 const LATENCIES: usize = 3;
@@ -56,6 +49,8 @@ pub struct Ns2 {
 }
 
 impl Procedures for Ns2 {
+    type Params = Params;
+
     fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
         Self {
             // ns-2 starts at two and keeps its own number even.
@@ -82,18 +77,16 @@ impl Procedures for Ns2 {
 
     /// Requests of this node, and those heard before, are ignored.
     #[inline]
-    fn ignores(&mut self, request: &Request, now: Time) -> bool {
+    fn ignores(&mut self, message: &AodvMessage, now: Time) -> bool {
+        let AodvMessage::Request(request) = message else { return false };
         let state = &mut self.state;
         request.originator == state.address
             || !state.heard.note(request.originator, request.id, now, now + state.memory)
     }
 
     #[inline]
-    fn extend(&mut self, _source: Address, destination: Address, _next_hop: Address, until: Time) {
-        if let Some(route) = self.state.table.get_mut(destination) {
-            route.expires = until;
-        }
-        self.state.table.expires(until);
+    fn send_along(&mut self, packet: PacketId, delay: Span, cx: &mut Context) -> bool {
+        self.forward(packet, delay, cx)
     }
 
     fn route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
@@ -168,9 +161,7 @@ impl Procedures for Ns2 {
             let lifetime = self.state.params.hello_interval * (1 + u64::from(self.state.params.allowed_hello_loss));
             let hello = AodvMessage::Hello { sequence: self.state.sequence, lifetime };
             self.state.send(hello, Address::BROADCAST, 1, Span::ZERO, cx);
-            let jitter = self.state.params.hello_jitter.seconds();
-            let interval = self.state.params.hello_interval.seconds() + self.state.rng.uniform_in(-jitter, jitter);
-            self.state.hello_at = cx.now + Span::from_secs_f64(interval);
+            self.state.hello_at = cx.now + self.state.hello_interval();
         }
         if tick_from(self.state.next_loss, self.state.params.hello_interval) <= cx.now {
             for neighbour in self.state.lost_neighbours(cx.now) {
@@ -195,6 +186,16 @@ impl Procedures for Ns2 {
         let repair = self.repairs.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
         let loss = tick_from(self.state.next_loss, self.state.params.hello_interval);
         next_expiry.min(self.next_search).min(repair).min(loss).min(self.state.hello_at)
+    }
+}
+
+impl Forwarding for Ns2 {
+    #[inline]
+    fn extend(&mut self, _source: Address, destination: Address, _next_hop: Address, until: Time) {
+        if let Some(route) = self.state.table.get_mut(destination) {
+            route.expires = until;
+        }
+        self.state.table.expires(until);
     }
 }
 
@@ -278,7 +279,7 @@ impl Ns2 {
     fn on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
         // The reverse route comes first, whether or not it will be used.
         let least = cx.now + self.state.params.reverse_route_life(request.hops);
-        let active = cx.now + self.state.params.active_route_timeout();
+        let active = cx.now + self.state.common.active_route_timeout;
         let back = self.state.table.entry(request.originator);
         // An entry that is down has no lifetime of its own.
         let mut expires = if back.state == RouteState::Up { back.expires.max(least) } else { least };
@@ -319,9 +320,9 @@ impl Ns2 {
             let lifetime = Span::from_secs(u64::from(left));
             self.send_reply(&request, route.hops.saturating_add(1), route.sequence, lifetime, cx);
             if let Some(back) = self.state.table.get(request.originator) {
-                self.state.precursors.insert(request.destination, back.next_hop);
+                self.state.own.precursors.insert(request.destination, back.next_hop);
             }
-            self.state.precursors.insert(request.originator, route.next_hop);
+            self.state.own.precursors.insert(request.originator, route.next_hop);
             cx.deliver(packet);
         } else {
             if let Some(route) = known {
@@ -347,6 +348,7 @@ impl Ns2 {
             originator: request.originator,
             lifetime,
             ack_required: false,
+            internet: None,
             sent: request.sent,
         };
         self.state.send(AodvMessage::Reply(reply), next_hop, self.state.params.net_diameter, Span::ZERO, cx);
@@ -391,12 +393,12 @@ impl Ns2 {
             cx.drop_packet(self.state.node, packet, DropReason::TtlExpired);
             return;
         }
-        back.expires = cx.now + self.state.params.active_route_timeout();
+        back.expires = cx.now + self.state.common.active_route_timeout;
         let (next_hop, expires) = (back.next_hop, back.expires);
         self.state.table.expires(expires);
         reply.hops = reply.hops.saturating_add(1);
         self.state.send_on(packet, AodvMessage::Reply(reply), next_hop, ttl, Span::ZERO, cx);
-        self.state.precursors.insert(reply.destination, next_hop);
+        self.state.own.precursors.insert(reply.destination, next_hop);
     }
 
     fn on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
@@ -409,9 +411,9 @@ impl Ns2 {
             route.sequence = sequence;
             self.state.take_down(destination, true, Time::NEVER, cx);
             cx.act(Action::TakeBack { node: self.state.node, next_hop: from });
-            if self.state.precursors.any(destination) {
+            if self.state.own.precursors.any(destination) {
                 unreachable.push((destination, sequence));
-                self.state.precursors.clear(destination);
+                self.state.own.precursors.clear(destination);
             }
         }
         if !unreachable.is_empty() {
@@ -427,7 +429,7 @@ impl Ns2 {
 
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
     fn lose_neighbour(&mut self, lost: Address, cx: &mut Context) {
-        self.state.neighbours.retain(|&(neighbour, _)| neighbour != lost);
+        self.state.forget_neighbour(lost);
         self.state.sequence = self.state.sequence.wrapping_add(2);
         let mut unreachable = Vec::new();
         for route in
@@ -439,14 +441,15 @@ impl Ns2 {
         for &(destination, _) in &unreachable {
             self.state.take_down(destination, true, Time::NEVER, cx);
         }
-        self.state.precursors.remove_neighbour(lost);
+        self.state.own.precursors.remove_neighbour(lost);
         if !unreachable.is_empty() {
             self.send_error(unreachable, Span::ZERO, cx);
         }
     }
 
     fn on_hello(&mut self, from: Address, cx: &Context) {
-        if self.state.meet_neighbour(from, cx.now + self.state.params.neighbour_expiry()) {
+        let lost_at = cx.now + self.state.common.neighbour_expiry;
+        if self.state.meet_neighbour(from, lost_at, lost_at) {
             self.state.sequence = self.state.sequence.wrapping_add(2);
         }
     }
@@ -483,7 +486,7 @@ impl Ns2 {
             for destination in expired {
                 self.state.take_down(destination, false, Time::NEVER, cx);
             }
-            self.state.table.find_next_expiry(|route| route.state == RouteState::Up);
+            self.state.table.find_next_expiry(|route| route.is_up().then_some(route.expires));
         }
         if self.next_search <= cx.now {
             let due: Vec<_> = self

@@ -1,122 +1,29 @@
 //! AODV's parameters and the values derived from them.
 
-use std::fmt;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use hopyard_wire::aodv::Extension;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::message::AodvMessage;
+pub use super::choices::{Gateways, Locality, RepairTimer, Rules, ToGateway};
+use super::message::{AodvMessage, Reply};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
 use crate::routing::Facts;
+pub use crate::routing::common::{Auto, LinkDetection};
 
 /// What a HELLO may wait in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
 
-/// Whose procedures are followed where they differ in more than a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rules {
-    /// RFC 3561.
-    Rfc3561,
-    /// ns-2.35, to the letter.
-    Ns2,
-}
-
-/// How a broken link is noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkDetection {
-    /// The link layer says that it could not deliver a packet.
-    LinkLayer,
-    /// A neighbour's HELLO messages stay away.
-    Hello,
-    /// Either.
-    Both,
-}
-
-/// When ns-2's attempt at a local repair is given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RepairTimer {
-    /// As its source does: the *instant* at which the request expires is taken for a delay, so that late in a run the
-    /// timer hardly ever fires; and no error is sent.
-    Literal,
-    /// As its comments say: when the request expires, with an error sent upstream.
-    Intended,
-}
-
-/// A time, or "auto": derived from other parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Auto {
-    /// Derived, as the parameter's description says.
-    Derived,
-    /// This long.
-    Fixed(Span),
-}
-
-impl Auto {
-    /// The time, which is `derived` unless it is fixed.
-    fn or(self, derived: Span) -> Span {
-        match self {
-            Self::Derived => derived,
-            Self::Fixed(span) => span,
-        }
-    }
-}
-
-impl fmt::Display for Auto {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Derived => f.write_str("auto"),
-            Self::Fixed(span) => fmt::Display::fmt(span, f),
-        }
-    }
-}
-
-const AUTO: &str = "a time such as \"10 ms\", or \"auto\"";
-
-impl Serialize for Auto {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Auto {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Auto;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(AUTO)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Auto, E> {
-                if text.trim() == "auto" {
-                    return Ok(Auto::Derived);
-                }
-                text.parse().map(Auto::Fixed).map_err(|_| E::custom(format!("expected {AUTO}, found \"{text}\"")))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Auto {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "TimeOrAuto".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": AUTO, "examples": ["10 ms", "auto"] })
-    }
-}
+/// The profile that behaves as AODV-UU does.
+pub const UU: &str = "uu";
 
 /// Parameters of AODV. Names and defaults of profile `rfc` are those of RFC 3561 §10.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Whose procedures are followed where they differ in more than a constant: "rfc3561" or "ns2".
+    /// Whose procedures are followed where they differ in more than a constant: "rfc3561", "ns2" or "uu".
     pub rules: Rules,
     /// How a broken link is noticed: "link_layer", "hello" or "both".
     pub link_detection: LinkDetection,
@@ -172,6 +79,8 @@ pub struct Params {
     pub repair_timer: RepairTimer,
     /// Whether requests ask for a gratuitous reply, so that the destination learns the way back (flag G).
     pub gratuitous_rrep: bool,
+    /// Whether only requests for which a TCP segment waits ask for one.
+    pub gratuitous_for_tcp: bool,
     /// Whether requests may be answered by the destination alone (flag D).
     pub destination_only: bool,
     /// Whether every reply asks for an RREP-ACK (flag A), to find links that work in one direction alone.
@@ -188,6 +97,11 @@ pub struct Params {
     /// Silence after which a neighbour is lost; "auto": `allowed_hello_loss` of the longest intervals that two jitters
     /// (`hello_jitter`, `broadcast_jitter`) make of `hello_interval`, and 50 ms for queueing.
     pub neighbour_expiry: Auto,
+    /// HELLO messages of a node, one after the other, before it counts as a neighbour; 0 and 1: the first is enough.
+    pub hellos_to_accept: u8,
+    /// Whether a request is ignored that came another way than the present route back to its originator, with no newer
+    /// number.
+    pub drop_mismatched_requests: bool,
     /// Largest random delay of a broadcast that another node's broadcast has caused, and of a request that is repeated.
     pub broadcast_jitter: Span,
     /// Delay between packets that leave the buffer together, to spare an address resolution that holds one packet.
@@ -201,6 +115,15 @@ pub struct Params {
     pub purge_interval: Span,
     /// TTL given to packets originated here; 0: as transport set it.
     pub data_ttl: u8,
+    /// Which nodes are gateways to the Internet: "auto" for every node with a radio and a wire, "off", or a list of
+    /// nodes.
+    pub gateways: Gateways,
+    /// How packets go to a gateway: in a tunnel from the source ("half_tunnel"), or by the default route of each node
+    /// ("default_route").
+    pub to_gateway: ToGateway,
+    /// How a source decides that a host is outside: it believes the gateway that answers first ("prefix"), or waits
+    /// until no node of the ad hoc network has answered to a whole search ("no_answer").
+    pub locality: Locality,
     /// Bytes of the headers around each message.
     pub header: Bytes,
     /// Bytes of a route request.
@@ -210,7 +133,7 @@ pub struct Params {
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, UU];
 
     fn of_profile(profile: &str) -> Self {
         let rfc = Self {
@@ -239,6 +162,7 @@ impl params::Params for Params {
             max_repair_ttl: 0,
             repair_timer: RepairTimer::Literal,
             gratuitous_rrep: true,
+            gratuitous_for_tcp: false,
             destination_only: false,
             request_rrep_ack: false,
             blacklist_timeout: Auto::Derived,
@@ -246,18 +170,42 @@ impl params::Params for Params {
             hello_jitter: Span::ZERO,
             allowed_hello_loss: 2,
             neighbour_expiry: Auto::Derived,
+            hellos_to_accept: 1,
+            drop_mismatched_requests: false,
             broadcast_jitter: Span::from_millis(10),
             buffer_spacing: Span::ZERO,
             buffer_packets: 64,
             buffer_timeout: Span::from_secs(30),
             purge_interval: Span::ZERO,
             data_ttl: 0,
+            gateways: Gateways::Auto,
+            to_gateway: ToGateway::HalfTunnel,
+            locality: Locality::Prefix,
             header: Bytes::new((IP_HEADER + UDP_HEADER) as u64),
             rreq_size: Bytes::new(24),
             rrep_size: Bytes::new(20),
         };
-        if profile != NS2 {
-            return rfc;
+        match profile {
+            NS2 => {}
+            UU => {
+                return Self {
+                    rules: Rules::Uu,
+                    link_detection: LinkDetection::LinkLayer,
+                    active_route_timeout: Auto::Fixed(Span::from_secs(10)),
+                    my_route_timeout: Auto::Fixed(Span::from_secs(20)),
+                    delete_period: Auto::Fixed(Span::from_secs(10)),
+                    gratuitous_rrep: false,
+                    gratuitous_for_tcp: true,
+                    blacklist_timeout: Auto::Fixed(Span::from_millis(5606)),
+                    hello_jitter: Span::from_millis(50),
+                    neighbour_expiry: Auto::Fixed(Span::from_millis(2050)),
+                    broadcast_jitter: Span::from_millis(20),
+                    buffer_packets: 512,
+                    buffer_timeout: Span::from_secs(10),
+                    ..rfc
+                };
+            }
+            _ => return rfc,
         }
         Self {
             rules: Rules::Ns2,
@@ -281,6 +229,7 @@ impl params::Params for Params {
             buffer_spacing: Span::from_millis(10),
             purge_interval: Span::from_millis(500),
             data_ttl: 30,
+            gateways: Gateways::Off,
             header: Bytes::new(IP_HEADER as u64),
             rreq_size: Bytes::new(28),
             rrep_size: Bytes::new(24),
@@ -305,6 +254,10 @@ impl params::Params for Params {
         }
         for (parameter, value) in [
             ("active_route_timeout", self.active_route_timeout()),
+            ("my_route_timeout", self.my_route_timeout()),
+            ("net_traversal_time", self.net_traversal_time()),
+            ("path_discovery_time", self.path_discovery_time()),
+            ("max_request_wait", self.max_request_wait()),
             ("node_traversal_time", self.node_traversal_time),
             ("hello_interval", self.hello_interval),
             ("buffer_timeout", self.buffer_timeout),
@@ -315,7 +268,7 @@ impl params::Params for Params {
         }
         // RFC 3561 §10: or a route could expire between two HELLO messages of a neighbour that is there.
         let silence = self.hello_interval * u64::from(self.allowed_hello_loss);
-        if self.rules == Rules::Rfc3561 && self.by_hello() && self.active_route_timeout() <= silence {
+        if self.rules != Rules::Ns2 && self.by_hello() && self.active_route_timeout() <= silence {
             return Err(Fault::new(
                 "active_route_timeout",
                 format!(
@@ -329,6 +282,9 @@ impl params::Params for Params {
         }
         if self.rules == Rules::Ns2 && self.purge_interval < Span::from_millis(1) {
             return Err(Fault::new("purge_interval", "expected at least 1 ms under the rules of ns-2"));
+        }
+        if self.rules == Rules::Ns2 && self.gateways != Gateways::Off {
+            return Err(Fault::new("gateways", "expected \"off\" under the rules of ns-2, which know no gateways"));
         }
         if self.buffer_packets == 0 {
             return Err(Fault::new("buffer_packets", "expected at least 1, found 0"));
@@ -346,6 +302,55 @@ impl params::Params for Params {
 
 impl Facts for Params {
     const NUMBERED_BY_NS2: bool = false;
+
+    fn reaches_wires(&self) -> bool {
+        self.gateways != Gateways::Off
+    }
+
+    fn doubts(&self) -> Vec<(&'static str, String)> {
+        let mut doubts = Vec::new();
+        let mut shorter = |parameter, value: Span, least: Span, why: &str| {
+            if value < least {
+                doubts.push((parameter, format!("{value} is less than {least}: {why}")));
+            }
+        };
+        let ring = self.ring_traversal_time(self.ttl_start());
+        let why = "a route may expire before the reply that brings it has crossed the first ring";
+        shorter("my_route_timeout", self.my_route_timeout(), ring, why);
+        let why = "a route may expire before the first packet that waited for it has crossed the first ring";
+        shorter("active_route_timeout", self.active_route_timeout(), ring, why);
+        let why = "a request may be forwarded again while it is still on its way (PATH_DISCOVERY_TIME, RFC 3561 §10)";
+        shorter("path_discovery_time", self.path_discovery_time(), self.net_traversal_time(), why);
+        if self.rules != Rules::Ns2 {
+            let why = "a node may forget a sequence number while another one still uses the old route, and routes may \
+                       loop (DELETE_PERIOD, RFC 3561 §10)";
+            shorter("delete_period", self.delete_period(), self.active_route_timeout(), why);
+        }
+        if self.by_hello() {
+            let why = "a neighbour is lost before its next HELLO message can come";
+            let longest = self.hello_interval + self.hello_jitter + self.broadcast_jitter;
+            shorter("neighbour_expiry", self.neighbour_expiry(), longest, why);
+        }
+        doubts
+    }
+
+    fn named_nodes(&self) -> Vec<(String, u32)> {
+        self.gateway_nodes()
+    }
+
+    fn gateway_nodes(&self) -> Vec<(String, u32)> {
+        match &self.gateways {
+            Gateways::Auto | Gateways::Off => Vec::new(),
+            Gateways::Nodes(nodes) => {
+                nodes.iter().enumerate().map(|(place, &node)| (format!("gateways.{place}"), node)).collect()
+            }
+        }
+    }
+
+    /// RFC 3561 §1; ns-2's procedures have loops.
+    fn promises_no_loops(&self) -> bool {
+        self.rules == Rules::Rfc3561
+    }
 }
 
 impl Params {
@@ -354,6 +359,7 @@ impl Params {
     pub fn packet_size(&self, message: &AodvMessage) -> u32 {
         let body = match message {
             AodvMessage::Request(_) => self.rreq_size.count() as u32,
+            AodvMessage::Reply(Reply { internet: Some(_), .. }) => self.rrep_size.count() as u32 + Extension::BYTES,
             AodvMessage::Reply(_) | AodvMessage::Hello { .. } => self.rrep_size.count() as u32,
             AodvMessage::Error(error) => error.size(),
             AodvMessage::ReplyAck => 2,
@@ -459,6 +465,18 @@ impl Params {
     pub fn reverse_route_life(&self, hops: u8) -> Span {
         let used = self.node_traversal_time * (2 * u64::from(hops));
         self.reverse_route_life.or((self.net_traversal_time() * 2).saturating_sub(used))
+    }
+
+    /// The lifetime that a gateway gives to the route to itself: ACTIVE_ROUTE_TIMEOUT, as AODV-UU has it. Where the
+    /// originator waits for the end of its search, the route must be there yet after the last flood.
+    #[must_use]
+    pub fn gateway_lifetime(&self) -> Span {
+        let last_wait = match (self.locality, self.rules) {
+            (Locality::Prefix, _) => Span::ZERO,
+            (Locality::NoAnswer, Rules::Uu) => self.ring_traversal_time(self.net_diameter),
+            (Locality::NoAnswer, _) => self.net_traversal_time() * (1 << (self.rreq_retries - 1).min(10)),
+        };
+        self.active_route_timeout() + last_wait.min(self.max_request_wait())
     }
 
     /// The longest wait for a reply.

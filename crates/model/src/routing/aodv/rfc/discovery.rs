@@ -2,12 +2,15 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::super::message::{AodvMessage, Request, newer};
-use super::super::router::Procedures as _;
-use super::super::table::{INFINITY, RouteState};
+use super::super::message::{AodvMessage, Request};
+use super::super::params::Rules;
+use super::super::table::RouteState;
 use super::{Outcry, Rfc3561, Search};
 use crate::address::Address;
 use crate::context::Context;
+use crate::packet::Body;
+use crate::routing::common::newer;
+use crate::routing::common::on_demand::{INFINITY, Procedures as _};
 
 impl Rfc3561 {
     /// Looks for a destination, unless that is being done.
@@ -21,7 +24,11 @@ impl Rfc3561 {
             Some(route) if route.last_hops != INFINITY => {
                 route.last_hops.saturating_add(self.state.params.ttl_increment)
             }
-            _ => self.state.params.ttl_start(),
+            // A host outside is looked for from where its last gateway was.
+            _ => match self.state.own.internet.last_hops(destination) {
+                Some(hops) => hops.saturating_add(self.state.params.ttl_increment),
+                None => self.state.params.ttl_start(),
+            },
         };
         let ttl = ttl.min(self.state.params.net_diameter);
         self.searches.entry(destination).ttl = ttl;
@@ -39,7 +46,7 @@ impl Rfc3561 {
     }
 
     /// Tries to repair the route of a packet that came from `source`.
-    pub(super) fn repair(&mut self, destination: Address, source: Address, cx: &mut Context) {
+    pub fn repair(&mut self, destination: Address, source: Address, cx: &mut Context) {
         let to_source =
             self.state.table.get(source).map_or(0, |back| if back.state == RouteState::Up { back.hops } else { 0 });
         let route = self.state.table.entry(destination);
@@ -70,7 +77,8 @@ impl Rfc3561 {
             return;
         }
         search.held_back = false;
-        let wait = if ttl < diameter || repair {
+        let wait = if ttl < diameter || repair || self.state.params.rules == Rules::Uu {
+            search.floods += u8::from(ttl >= diameter);
             ring_wait
         } else {
             // §6.3: each further flood waits twice as long.
@@ -88,13 +96,20 @@ impl Rfc3561 {
             destination,
             destination_sequence: known.unwrap_or(0),
             unknown_sequence: known.is_none(),
-            gratuitous: self.state.params.gratuitous_rrep,
+            gratuitous: self.state.params.gratuitous_rrep
+                && (!self.state.params.gratuitous_for_tcp || self.is_for_tcp(destination, cx)),
             destination_only: self.state.params.destination_only,
             originator: self.state.address,
             originator_sequence: self.state.sequence,
             sent: cx.now,
         };
         self.state.send(AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
+    }
+
+    /// Whether a TCP segment waits for a route to a destination.
+    fn is_for_tcp(&self, destination: Address, cx: &Context) -> bool {
+        let mut waiting = self.state.buffer.iter().map(|packet| &cx.packets[packet]);
+        waiting.any(|it| it.destination == destination && matches!(it.carried(), Body::Tcp(_)))
     }
 
     pub(super) fn find_next_search(&mut self) {
@@ -116,9 +131,16 @@ impl Rfc3561 {
                 self.repair_failed(destination, cx);
             } else if flooded && search.floods >= self.state.params.rreq_retries {
                 self.end_search(destination);
-                self.state.give_up(destination, cx);
+                if !search.gateway.is_some_and(|gateway| self.reach_by(destination, gateway, cx)) {
+                    self.state.give_up(destination, cx);
+                }
             } else {
-                let ttl = self.ring(search.ttl.saturating_add(self.state.params.ttl_increment));
+                let next = search.ttl.saturating_add(self.state.params.ttl_increment);
+                let ttl = if self.state.params.rules == Rules::Uu && search.ttl < self.state.params.ttl_threshold {
+                    next.min(self.state.params.net_diameter)
+                } else {
+                    self.ring(next)
+                };
                 self.searches.entry(destination).ttl = ttl;
                 self.send_request(destination, delay, cx);
             }
@@ -126,7 +148,7 @@ impl Rfc3561 {
         self.find_next_search();
     }
 
-    fn end_search(&mut self, destination: Address) -> Option<Search> {
+    pub(super) fn end_search(&mut self, destination: Address) -> Option<Search> {
         let search = self.searches.remove(destination)?;
         self.find_next_search();
         Some(search)
@@ -137,8 +159,20 @@ impl Rfc3561 {
         let sequence = self.state.table.entry(destination).sequence;
         self.invalidate(destination, sequence, &mut outcry, cx);
         // The sources of the packets that waited are told before the routes' users.
-        self.state.give_up(destination, cx);
+        self.state.buffer.expire(cx);
+        let passing = self.state.buffer.iter().filter(|&packet| {
+            let it = &cx.packets[packet];
+            it.destination == destination && !self.state.is_source(it.source, cx)
+        });
+        for packet in passing.collect::<Vec<_>>() {
+            self.state.buffer.remove(packet);
+            self.state.abandon(packet, cx);
+        }
         self.send_error(outcry, false, cx);
+        // For the packets of this node the repair was no search: as their source it may ask farther and longer (§6.3).
+        if self.state.buffer.has(destination) {
+            self.look_for(destination, cx);
+        }
     }
 
     /// Makes a route valid; packets that waited for it go, and a search for it is over.
@@ -156,7 +190,7 @@ impl Rfc3561 {
             if hops > route.last_hops {
                 // §6.12: the users of the route are told that it became longer, with flag N so that they keep it.
                 let mut outcry = Outcry { unreachable: vec![(destination, route.sequence)], recipients: Vec::new() };
-                outcry.recipients.extend(self.state.precursors.of(destination));
+                outcry.recipients.extend(self.state.own.precursors.of(destination));
                 self.send_error(outcry, true, cx);
             }
         }

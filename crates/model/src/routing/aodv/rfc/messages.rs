@@ -2,12 +2,14 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::super::message::{AodvMessage, Reply, Request, newer};
-use super::super::table::RouteState;
+use super::super::message::{AodvMessage, Reply, Request};
+use super::super::params::Rules;
+use super::super::table::{Entry, RouteState};
 use super::Rfc3561;
 use crate::address::Address;
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
+use crate::routing::common::newer;
 
 impl Rfc3561 {
     /// Handles a message.
@@ -33,7 +35,7 @@ impl Rfc3561 {
     /// The neighbour that a message came from can be reached (§6.5, first paragraph): a route without a sequence
     /// number.
     fn meet(&mut self, neighbour: Address, cx: &mut Context) {
-        let least = cx.now + self.state.params.active_route_timeout();
+        let least = cx.now + self.state.common.active_route_timeout;
         let route = self.state.table.entry(neighbour);
         let expires = if route.state == RouteState::Up {
             route.expires.max(least)
@@ -63,18 +65,32 @@ impl Rfc3561 {
             return;
         }
         request.hops = request.hops.saturating_add(1);
+        let mismatch = |back: &Entry| back.next_hop != from && !newer(request.originator_sequence, back.sequence);
+        if self.state.params.drop_mismatched_requests && self.state.table.up(request.originator).is_some_and(mismatch) {
+            cx.deliver(packet);
+            return;
+        }
         let least = cx.now + self.state.params.reverse_route_life(request.hops);
         let expires = self.state.table.up(request.originator).map_or(least, |back| back.expires.max(least));
         if !self.learn(request.originator, from, request.hops, request.originator_sequence, expires, cx) {
             self.keep(request.originator, least);
         }
-        if request.destination == self.state.address {
+        if self.state.is_own(request.destination, cx) {
             // §6.1: at least what the originator knows; §6.6.1: one more where it asks for that.
             if newer(request.destination_sequence, self.state.sequence) && !request.unknown_sequence {
                 self.state.sequence = request.destination_sequence;
+            } else if self.state.params.rules == Rules::Uu
+                && request.destination_sequence == self.state.sequence
+                && !request.unknown_sequence
+            {
+                self.state.sequence = self.state.sequence.wrapping_add(1);
             }
             let lifetime = self.state.params.my_route_timeout();
             self.reply(request.originator, request.destination, 0, self.state.sequence, lifetime, cx);
+            cx.deliver(packet);
+            return;
+        }
+        if self.state.own.internet.serves(request.destination, cx) && self.answer_for(&request, cx) {
             cx.deliver(packet);
             return;
         }
@@ -111,8 +127,12 @@ impl Rfc3561 {
     fn reply_from_table(&mut self, request: &Request, onward: Address, from: Address, cx: &mut Context) {
         let (originator, destination) = (request.originator, request.destination);
         let Some(route) = self.state.table.up(destination).copied() else { return };
-        self.state.precursors.insert(destination, from);
-        self.state.precursors.insert(originator, onward);
+        self.state.own.precursors.insert(destination, from);
+        self.state.own.precursors.insert(originator, onward);
+        // §6.7: whoever gets a reply uses the route. A newer request may have shown another way back.
+        if let Some(back) = self.state.table.up(originator) {
+            self.state.own.precursors.insert(destination, back.next_hop);
+        }
         self.reply(originator, destination, route.hops, route.sequence, route.expires.since(cx.now), cx);
         if request.gratuitous
             && let Some(back) = self.state.table.up(originator).copied()
@@ -132,17 +152,23 @@ impl Rfc3561 {
         lifetime: Span,
         cx: &mut Context,
     ) {
-        let Some(next_hop) = self.state.table.up(originator).map(|back| back.next_hop) else { return };
-        let ack_required = self.await_ack(next_hop, cx);
         let reply = Reply {
             hops,
             destination,
             destination_sequence: sequence,
             originator,
             lifetime,
-            ack_required,
+            ack_required: false,
+            internet: None,
             sent: Time::ZERO,
         };
+        self.send_reply(reply, cx);
+    }
+
+    /// Sends a new reply along the reverse route.
+    pub(super) fn send_reply(&mut self, mut reply: Reply, cx: &mut Context) {
+        let Some(next_hop) = self.state.table.up(reply.originator).map(|back| back.next_hop) else { return };
+        reply.ack_required = self.await_ack(next_hop, cx);
         self.state.send(AodvMessage::Reply(reply), next_hop, self.state.params.net_diameter, Span::ZERO, cx);
     }
 
@@ -177,13 +203,16 @@ impl Rfc3561 {
         }
         reply.hops = reply.hops.saturating_add(1);
         let expires = cx.now + reply.lifetime;
-        let news = reply.destination != self.state.address
+        let news = !self.state.is_own(reply.destination, cx)
             && self.learn(reply.destination, from, reply.hops, reply.destination_sequence, expires, cx);
         // This comes after the route of the reply is learned. Otherwise a neighbour's reply about itself would find its
         // route valid, would change nothing, and would not be forwarded.
         self.meet(from, cx);
+        if let Some(host) = reply.internet.filter(|_| news) {
+            self.on_gateway(host, reply.destination, reply.originator, cx);
+        }
         // §6.7: only a reply that has made or changed a route is forwarded.
-        if !news || reply.originator == self.state.address {
+        if !news || self.state.is_own(reply.originator, cx) {
             cx.deliver(packet);
             return;
         }
@@ -196,9 +225,9 @@ impl Rfc3561 {
             cx.drop_packet(self.state.node, packet, DropReason::TtlExpired);
             return;
         }
-        self.state.precursors.insert(reply.destination, back);
-        self.state.precursors.insert(from, back);
-        self.keep(reply.originator, cx.now + self.state.params.active_route_timeout());
+        self.state.own.precursors.insert(reply.destination, back);
+        self.state.own.precursors.insert(from, back);
+        self.keep(reply.originator, cx.now + self.state.common.active_route_timeout);
         reply.ack_required = self.await_ack(back, cx);
         self.state.send_on(packet, AodvMessage::Reply(reply), back, ttl, Span::ZERO, cx);
     }

@@ -1,21 +1,22 @@
 //! AODV as RFC 3561 describes it: forwarding, broken links, errors, connectivity and timers.
 
 mod discovery;
-mod limiter;
+mod gateways;
+mod interfaces;
 mod messages;
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::message::{AodvMessage, RouteError, newer};
+use super::forwarding::Forwarding;
+use super::message::{AodvMessage, RouteError};
 use super::params::Params;
-use super::router::Procedures;
-use super::search::Searches;
 use super::state::State;
 use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
-use limiter::Limiter;
+use crate::routing::common::on_demand::Procedures;
+use crate::routing::common::{Limiter, Searches, newer};
 
 /// A destination that is looked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,8 @@ struct Search {
     held_back: bool,
     /// Whether this is a local repair.
     repair: bool,
+    /// A gateway that has answered, if the destination counts as outside only when nobody else answers.
+    gateway: Option<Address>,
 }
 
 /// The procedures of RFC 3561.
@@ -48,8 +51,8 @@ pub struct Rfc3561 {
     awaited_acks: Vec<(Address, Time)>,
     /// Neighbours that do not hear this node, each with the time until which their requests are ignored.
     blacklist: Vec<(Address, Time)>,
-    /// Until when the node is part of an active route.
-    active_until: Time,
+    /// Nodes that have sent too few HELLO messages to count as neighbours: how many, and when the last one came.
+    strangers: Vec<(Address, u8, Time)>,
 }
 
 /// Whom an error concerns, and what it says.
@@ -61,6 +64,8 @@ struct Outcry {
 }
 
 impl Procedures for Rfc3561 {
+    type Params = Params;
+
     fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
         Self {
             state: State::new(params, node, rng, 0),
@@ -71,7 +76,7 @@ impl Procedures for Rfc3561 {
             errors_sent: Limiter::new(params.rerr_ratelimit),
             awaited_acks: Vec::new(),
             blacklist: Vec::new(),
-            active_until: Time::ZERO,
+            strangers: Vec::new(),
         }
     }
 
@@ -83,33 +88,22 @@ impl Procedures for Rfc3561 {
         &mut self.state
     }
 
-    /// A data packet goes from `source` through `next_hop` to its destination. Extends the lifetime of the routes to
-    /// all of these, and to the previous hop, to at least `until` (§6.2).
     #[inline]
-    fn extend(&mut self, source: Address, destination: Address, next_hop: Address, until: Time) {
-        self.keep(destination, until);
-        if next_hop != destination {
-            self.keep(next_hop, until);
-        }
-        if source != self.state.address
-            && let Some(previous_hop) = self.keep(source, until)
-            && previous_hop != source
-        {
-            self.keep(previous_hop, until);
-        }
-        self.take_part(until);
+    fn send_along(&mut self, packet: PacketId, delay: Span, cx: &mut Context) -> bool {
+        self.forward(packet, delay, cx)
     }
 
     fn route_lacking(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination) = (it.source, it.destination);
-        let (in_repair, repairable) = self.state.table.get(destination).map_or((false, false), |route| {
+        let (lifetime, remembered) = (self.state.common.active_route_timeout, self.state.params.delete_period());
+        let (in_repair, repairable) = self.state.table.get_mut(destination).map_or((false, false), |route| {
             // §6.12: the flag ends when the route would have expired without use, ACTIVE_ROUTE_TIMEOUT after the break.
             // The entry is forgotten DELETE_PERIOD after the break.
-            let forgotten_in = route.expires.since(cx.now) + self.state.params.active_route_timeout();
-            (route.state == RouteState::InRepair, route.repairable && forgotten_in >= self.state.params.delete_period())
+            route.repairable &= route.expires.since(cx.now) + lifetime >= remembered;
+            (route.state == RouteState::InRepair, route.repairable)
         });
-        if source == self.state.address {
+        if self.state.is_source(source, cx) {
             self.state.buffer.push(packet, cx);
             self.look_for(destination, cx);
         } else if in_repair {
@@ -133,17 +127,15 @@ impl Procedures for Rfc3561 {
     /// Any packet from a neighbour shows that the link is up (§6.9).
     fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) -> bool {
         self.last_heard = Some((packet, from));
-        if let Ok(place) = self.state.neighbours.binary_search_by_key(&from, |&(neighbour, _)| neighbour) {
-            self.state.neighbours[place].1 = cx.now + self.state.params.neighbour_expiry();
-        }
+        self.state.hear_neighbour(from, cx.now);
         let it = &cx.packets[packet];
-        if it.destination == self.state.address && !it.is_routing() {
+        if !it.is_routing() && self.state.is_own(it.destination, cx) {
             // The destination is part of the active route, and the route back is in use.
-            let until = cx.now + self.state.params.active_route_timeout();
+            let until = cx.now + self.state.common.active_route_timeout;
             if let Some(previous_hop) = self.keep(it.source, until) {
                 self.keep(previous_hop, until);
             }
-            self.take_part(until);
+            self.state.take_part(until);
         }
         true
     }
@@ -151,6 +143,7 @@ impl Procedures for Rfc3561 {
     fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination, routing) = (it.source, it.destination, it.is_routing());
+        let is_source = self.state.is_source(source, cx);
         cx.act(Action::TakeBack { node: self.state.node, next_hop });
         if routing {
             self.on_message_lost(packet, next_hop, cx);
@@ -160,14 +153,14 @@ impl Procedures for Rfc3561 {
         }
         let repair =
             self.state.params.local_repair
-                && source != self.state.address
+                && !is_source
                 && self.state.table.up(destination).is_some_and(|route| {
                     route.next_hop == next_hop && route.hops <= self.state.params.max_repair_ttl()
                 });
         // Another route can take the packet, or a repair is already under way for it.
         let recoverable = self.state.table.get(destination).is_some_and(|route| match route.state {
             RouteState::Up => route.next_hop != next_hop,
-            RouteState::InRepair => source != self.state.address,
+            RouteState::InRepair => !is_source,
             RouteState::Down => false,
         });
         if !repair && !recoverable {
@@ -226,23 +219,37 @@ impl Procedures for Rfc3561 {
     }
 }
 
+impl Forwarding for Rfc3561 {
+    /// A data packet goes from `source` through `next_hop` to its destination. Extends the lifetime of the routes to
+    /// all of these, and to the previous hop, to at least `until` (§6.2).
+    #[inline]
+    fn extend(&mut self, source: Address, destination: Address, next_hop: Address, until: Time) {
+        self.keep(destination, until);
+        if next_hop != destination {
+            self.keep(next_hop, until);
+        }
+        if source != self.state.address
+            && let Some(previous_hop) = self.keep(source, until)
+            && previous_hop != source
+        {
+            self.keep(previous_hop, until);
+        }
+        self.state.take_part(until);
+    }
+}
+
 impl Rfc3561 {
+    /// Whether a destination is looked for.
+    pub fn looks_for(&self, destination: Address) -> bool {
+        self.searches.iter().any(|(other, _)| other == destination)
+    }
+
     /// Extends a valid route's lifetime to at least `until`, and returns its next hop.
     #[inline]
     fn keep(&mut self, destination: Address, until: Time) -> Option<Address> {
         let route = self.state.table.get_mut(destination).filter(|route| route.state == RouteState::Up)?;
         route.expires = route.expires.max(until);
         Some(route.next_hop)
-    }
-
-    /// The node is part of an active route: only such nodes send HELLO messages (§6.9).
-    #[inline]
-    fn take_part(&mut self, until: Time) {
-        self.active_until = until;
-        if self.state.hello_at == Time::NEVER && self.state.params.by_hello() {
-            self.state.hello_at = self.state.last_broadcast.max(until - self.state.params.active_route_timeout())
-                + self.state.params.hello_interval;
-        }
     }
 
     /// §6.11 case (ii): data came for a destination without a route. The RFC tells the precursors. The neighbour that
@@ -261,7 +268,7 @@ impl Rfc3561 {
             }
             None => 0,
         };
-        let mut recipients: Vec<_> = self.state.precursors.of(destination).collect();
+        let mut recipients: Vec<_> = self.state.own.precursors.of(destination).collect();
         recipients.push(match self.last_heard {
             Some((heard, from)) if heard == packet => from,
             _ => Address::BROADCAST,
@@ -283,7 +290,9 @@ impl Rfc3561 {
         // A message counts its destinations in eight bits.
         for unreachable in outcry.unreachable.chunks(255) {
             let error = RouteError { no_delete, unreachable: unreachable.to_vec() };
-            self.state.send(AodvMessage::Error(error), to, 1, delay, cx);
+            if !self.send_error_by_each(&error, &outcry.recipients, cx) {
+                self.state.send(AodvMessage::Error(error), to, 1, delay, cx);
+            }
         }
     }
 
@@ -292,25 +301,26 @@ impl Rfc3561 {
         let forget = cx.now + self.state.params.delete_period();
         self.state.table.entry(destination).sequence = sequence;
         self.state.take_down(destination, true, forget, cx);
-        if self.state.precursors.any(destination) {
+        if self.state.own.precursors.any(destination) {
             outcry.unreachable.push((destination, sequence));
-            outcry.recipients.extend(self.state.precursors.of(destination));
+            outcry.recipients.extend(self.state.own.precursors.of(destination));
             outcry.recipients.sort_unstable();
             outcry.recipients.dedup();
-            self.state.precursors.clear(destination);
+            self.state.own.precursors.clear(destination);
         }
     }
 
     /// A packet that could not be sent takes another route if there is one, or waits until one is found. Otherwise it
     /// is dropped.
     fn recover(&mut self, packet: PacketId, reason: DropReason, cx: &mut Context) {
+        self.take_out(packet, cx);
         if self.send_along(packet, Span::ZERO, cx) {
             return;
         }
         let it = &cx.packets[packet];
         let (source, destination, error) = (it.source, it.destination, it.is_error());
         let route = self.state.table.get(destination);
-        if source == self.state.address && !error {
+        if !error && self.state.is_source(source, cx) {
             if reason == DropReason::BrokenLink {
                 cx.unreachable(self.state.node, packet);
             }
@@ -329,9 +339,9 @@ impl Rfc3561 {
     /// §6.11 case (i): the link to a neighbour is broken. `repaired` is the destination for which a repair begins; no
     /// error is sent for it yet. Other destinations that are near enough can be repaired later, when data arrive for
     /// them (§6.12).
-    fn break_link(&mut self, lost: Address, repaired: Address, cx: &mut Context) {
-        self.state.neighbours.retain(|&(neighbour, _)| neighbour != lost);
-        self.state.precursors.remove_neighbour(lost);
+    pub fn break_link(&mut self, lost: Address, repaired: Address, cx: &mut Context) {
+        self.state.forget_neighbour(lost);
+        self.state.own.precursors.remove_neighbour(lost);
         let repairing = !repaired.is_broadcast();
         let mut outcry = Outcry::default();
         let broken: Vec<_> = self
@@ -360,14 +370,17 @@ impl Rfc3561 {
     fn on_error(&mut self, error: &RouteError, from: Address, cx: &mut Context) {
         let mut outcry = Outcry::default();
         for &(destination, sequence) in &error.unreachable {
-            let Some(route) = self.state.table.get(destination) else { continue };
+            let Some(route) = self.state.table.get(destination) else {
+                self.on_host_error(destination, sequence, from, &mut outcry, cx);
+                continue;
+            };
             if route.next_hop != from || route.state == RouteState::Down {
                 continue;
             }
             if error.no_delete {
                 // §6.12: the route was repaired and stays, but those who use it may want a shorter one.
                 outcry.unreachable.push((destination, sequence));
-                outcry.recipients.extend(self.state.precursors.of(destination));
+                outcry.recipients.extend(self.state.own.precursors.of(destination));
                 continue;
             }
             let sequence = if newer(sequence, route.sequence) { sequence } else { route.sequence };
@@ -378,10 +391,33 @@ impl Rfc3561 {
         self.send_error(outcry, error.no_delete, cx);
     }
 
+    /// Notes a HELLO of a node that is not yet a neighbour. Whether more are needed, one after the other, before the
+    /// node counts as a neighbour.
+    fn is_stranger(&mut self, from: Address, now: Time) -> bool {
+        let needed = self.state.params.hellos_to_accept;
+        if needed <= 1 || self.state.is_neighbour(from) {
+            return false;
+        }
+        let patience = self.state.params.hello_interval + self.state.params.hello_interval / 2;
+        let before = self.strangers.iter().position(|&(stranger, ..)| stranger == from);
+        let before = before.map(|place| self.strangers.swap_remove(place));
+        let heard = match before {
+            Some((_, heard, at)) if now.since(at) < patience => heard + 1,
+            _ => 1,
+        };
+        if heard < needed {
+            self.strangers.push((from, heard, now));
+        }
+        heard < needed
+    }
+
     /// A HELLO arrived (§6.9).
     fn on_hello(&mut self, sequence: u32, from: Address, cx: &mut Context) {
-        let lost_at = cx.now + self.state.params.neighbour_expiry();
-        self.state.meet_neighbour(from, lost_at);
+        if self.is_stranger(from, cx.now) {
+            return;
+        }
+        let lost_at = cx.now + self.state.common.neighbour_expiry;
+        self.state.meet_neighbour(from, lost_at, lost_at);
         let route = self.state.table.entry(from);
         if !route.known_sequence || !newer(route.sequence, sequence) {
             (route.sequence, route.known_sequence, route.own_sequence) = (sequence, true, true);
@@ -395,26 +431,10 @@ impl Rfc3561 {
         self.bring_up(from, from, 1, expires, cx);
     }
 
-    /// Sends a HELLO, unless the node has sent another broadcast within the last interval (§6.9).
+    /// Sends a HELLO, if it is due (§6.9).
     fn hello(&mut self, cx: &mut Context) {
-        if cx.now >= self.active_until {
-            self.state.hello_at = Time::NEVER;
-            return;
-        }
-        let jitter = self.state.params.hello_jitter.seconds();
-        let interval = self.state.params.hello_interval.seconds() + self.state.rng.uniform_in(-jitter, jitter);
-        let interval = Span::from_secs_f64(interval);
-        if cx.now.since(self.state.last_broadcast) < self.state.params.hello_interval
-            && self.state.last_broadcast != Time::ZERO
-        {
-            self.state.hello_at = (self.state.last_broadcast + interval).max(cx.now + Span::from_millis(1));
-            return;
-        }
-        let delay = self.state.jitter();
         let lifetime = self.state.params.hello_interval * u64::from(self.state.params.allowed_hello_loss);
-        let hello = AodvMessage::Hello { sequence: self.state.sequence, lifetime };
-        self.state.send(hello, Address::BROADCAST, 1, delay, cx);
-        self.state.hello_at = cx.now + interval;
+        self.state.hello(AodvMessage::Hello { sequence: self.state.sequence, lifetime }, cx);
     }
 
     /// Unused routes expire; their entries are deleted later (§6.11, §6.13).
@@ -431,7 +451,7 @@ impl Rfc3561 {
                 route.expires = waiting;
             }
         }
-        let precursors = &mut self.state.precursors;
+        let precursors = &mut self.state.own.precursors;
         self.state.table.retain(|route| {
             let kept = route.state != RouteState::Down || route.expires >= now;
             if !kept {
@@ -454,8 +474,8 @@ impl Rfc3561 {
         let forget = now + self.state.params.delete_period();
         for destination in expired {
             self.state.take_down(destination, false, forget, cx);
-            self.state.precursors.clear(destination);
+            self.state.own.precursors.clear(destination);
         }
-        self.state.table.find_next_expiry(|route| route.state != RouteState::InRepair);
+        self.state.table.find_next_expiry(|route| (route.state != RouteState::InRepair).then_some(route.expires));
     }
 }

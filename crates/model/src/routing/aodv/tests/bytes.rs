@@ -35,6 +35,7 @@ fn reply() -> Reply {
         originator: Address(1),
         lifetime: Span::from_nanos(3_000_999_999),
         ack_required: false,
+        internet: None,
         sent: Time::ZERO,
     }
 }

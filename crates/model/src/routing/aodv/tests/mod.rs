@@ -2,10 +2,11 @@
 
 mod bytes;
 mod drops;
+mod gateways;
 mod notices;
 mod ns2;
-mod rfc;
-mod upkeep;
+mod rfc3561;
+mod uu;
 
 use hopyard_engine::{Span, Time};
 
@@ -31,10 +32,13 @@ fn describe(message: &RoutingMessage) -> String {
             )
         }
         AodvMessage::Reply(it) => {
-            let Reply { hops, destination, destination_sequence, originator, lifetime, ack_required, .. } = it;
+            let Reply { hops, destination, destination_sequence, originator, lifetime, ack_required, internet, .. } =
+                it;
             let flags = flag(*ack_required, "A");
+            let host = internet.map(|host| format!(" reaches {host}")).unwrap_or_default();
             format!(
-                "RREP {hops} hops to {destination}/{destination_sequence} for {originator} life {lifetime} [{flags}]"
+                "RREP {hops} hops to {destination}/{destination_sequence} for {originator} life {lifetime} \
+                 [{flags}]{host}"
             )
         }
         AodvMessage::Error(RouteError { no_delete, unreachable }) => {
@@ -83,6 +87,7 @@ fn reply() -> Reply {
         originator: Address(8),
         lifetime: Span::from_secs(6),
         ack_required: false,
+        internet: None,
         sent: Time::ZERO,
     }
 }
