@@ -17,6 +17,10 @@
 //! - After a failure of the link layer the packet is lost, but the link counts as up. A link breaks after 45 s without
 //!   updates.
 //!
+//! A node may have several radios. It tells each of its addresses, and its updates leave by all of them. A node with
+//! radios and wires is a gateway (see `gateways`). Packets for hosts outside go to the nearest gateway, and from there
+//! over the wires; packets from outside enter where the wired network says, which has no part in DSDV.
+//!
 //! Left out: the division of a large table into several packets (an update has any size, as in ns-2), and the movement
 //! of hosts between base stations. Also left out is an endless loop in ns-2: after an outdated update it takes the same
 //! waiting packets out of the buffer and puts them back again.
@@ -24,6 +28,7 @@
 //! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no
 //! packet meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
 
+mod gateways;
 mod message;
 mod params;
 mod table;
@@ -34,12 +39,12 @@ use std::collections::VecDeque;
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::Routing;
-use crate::address::{Address, NodeId};
+use super::{Facts as _, Networks, Routing};
+use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Body, PacketId, RoutingMessage};
 pub use message::{Advertisement, Update};
-pub use params::{Params, Rules};
+pub use params::{Gateways, Params, Rules};
 use table::{Entry, Table};
 
 /// A packet that waits for a route.
@@ -56,11 +61,16 @@ pub struct Dsdv {
     node: NodeId,
     /// The address of the first interface, by which other nodes know this one.
     address: Address,
+    /// All its addresses on radios.
+    own: Vec<Address>,
     params: Params,
     rng: Rng,
     /// The node's own sequence number, always even.
     sequence: u32,
     table: Table,
+    gateways: gateways::Gateways,
+    /// The last packet heard, and the neighbour that sent it.
+    last_heard: Option<(PacketId, Address)>,
     /// Packets that wait, oldest first.
     waiting: VecDeque<Waiting>,
     /// When the next full update is due.
@@ -78,10 +88,13 @@ impl Dsdv {
         Self {
             node,
             address: node.into(),
+            own: vec![node.into()],
             params: params.clone(),
             rng,
             sequence: 0,
             table: Table::default(),
+            gateways: gateways::Gateways::default(),
+            last_heard: None,
             waiting: VecDeque::new(),
             update_at: Time::NEVER,
             quiet_until: Time::ZERO,
@@ -89,13 +102,13 @@ impl Dsdv {
         }
     }
 
-    /// The entry of the node itself, as a full update tells it.
-    fn own_entry(&self, now: Time) -> Entry {
+    /// The entry of one of the node's addresses, as a full update tells it.
+    fn own_entry(&self, address: Address, now: Time) -> Entry {
         Entry {
             sequence: self.sequence,
             advertise_sequence: true,
             advertise_at: Time::ZERO,
-            ..Entry::new(self.address, 0, Span::ZERO, now)
+            ..Entry::new(address, 0, Span::ZERO, now)
         }
     }
 
@@ -121,24 +134,30 @@ impl Dsdv {
                 && news > usize::from(self.params.full_update_least);
         if full {
             self.sequence = self.sequence.wrapping_add(2);
-            self.table.put(self.own_entry(now));
+            for place in 0..self.own.len() {
+                self.table.put(self.own_entry(self.own[place], now));
+            }
         } else if news == 0 {
             return None;
         }
         let mut advertisements = Vec::with_capacity(if full { self.table.entries().len() } else { news });
+        let mut networks = Vec::new();
         for entry in self.table.entries_mut() {
             if !(entry.is_news(now) || full && entry.advertise_at <= now) {
                 continue;
             }
             let Entry { destination, metric, sequence, .. } = *entry;
             advertisements.push(Advertisement { destination, metric, sequence });
+            if metric < self.params.infinity {
+                networks.extend(self.gateways.of(destination).map(|prefix| (destination, prefix)));
+            }
             entry.last_advertised = metric;
             entry.advertise_sequence = false;
             if full || self.params.rules == Rules::Perkins1994 {
                 entry.advertise_metric = false;
             }
         }
-        Some(Update { full, advertisements })
+        Some(Update { full, advertisements, networks })
     }
 
     fn send_update(&mut self, update: Update, cx: &mut Context) {
@@ -193,7 +212,7 @@ impl Dsdv {
         let (now, infinity) = (cx.now, self.params.infinity);
         let mut broken = Vec::new();
         for entry in self.table.entries_mut() {
-            if entry.next_hop == neighbour && entry.metric < infinity && entry.destination != self.address {
+            if entry.next_hop == neighbour && entry.metric < infinity && entry.metric > 0 {
                 entry.metric = infinity;
                 entry.sequence = entry.sequence.wrapping_add(1);
                 (entry.advertise_metric, entry.advertise_sequence, entry.advertise_at) = (true, true, now);
@@ -209,6 +228,24 @@ impl Dsdv {
         }
         for entry in broken {
             self.announce(&entry, cx);
+        }
+        self.announce_outside(cx);
+    }
+
+    /// Announces what has changed of the routes to destinations outside that data go to.
+    fn announce_outside(&mut self, cx: &mut Context) {
+        let (table, infinity) = (&self.table, self.params.infinity);
+        let way = |destination| self.gateways.way(destination, table, infinity, None);
+        let used = self.gateways.outside().filter(|it| it.announced.is_some());
+        let changed: Vec<_> = used
+            .map(|it| (it.destination, it.announced, way(it.destination)))
+            .filter(|(_, before, now)| before != now)
+            .collect();
+        for (destination, _, route) in changed {
+            if let Some(outside) = self.gateways.get_mut(destination) {
+                outside.announced = route;
+            }
+            cx.act(Action::RouteChanged { node: self.node, change: RouteChange { destination, route } });
         }
     }
 
@@ -228,9 +265,9 @@ impl Dsdv {
     }
 
     /// One destination of an update.
-    fn hear(&mut self, heard: Advertisement, from: Address, cx: &mut Context) {
+    fn hear(&mut self, heard: Advertisement, networks: impl Iterator<Item = Prefix>, from: Address, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
-        if heard.destination == self.address {
+        if self.own.contains(&heard.destination) {
             // Another node advertises this node as unreachable: it answers with a newer number at once.
             if heard.metric >= infinity {
                 self.update_at = now;
@@ -285,6 +322,11 @@ impl Dsdv {
         }
         new.used &= !lost;
         self.table.put(new);
+        // A gateway that cannot be reached keeps its networks, which nobody tells meanwhile.
+        if !lost && self.gateways.set(heard.destination, networks) || lost && !self.gateways.is_empty() {
+            self.announce_outside(cx);
+            self.flush_outside(cx);
+        }
         if triggers {
             self.trigger(heard.destination, new.advertise_at);
         }
@@ -295,7 +337,7 @@ impl Dsdv {
     fn forward(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &mut cx.packets[packet];
         let destination = it.destination;
-        if it.source == self.address && matches!(it.body, Body::Tcp(_)) {
+        if self.own.contains(&it.source) && matches!(it.body, Body::Tcp(_)) {
             it.size += self.params.repeated_header.count() as u32;
         }
         let infinity = self.params.infinity;
@@ -308,7 +350,19 @@ impl Dsdv {
             cx.act(Action::Send { node: self.node, packet, next_hop });
             return;
         }
-        if cx.packets[packet].source == self.address {
+        self.gateways.note(destination, cx.owners.name(destination));
+        let own = self.own.contains(&cx.packets[packet].source);
+        let except = self.last_heard.filter(|heard| !own && heard.0 == packet).map(|heard| heard.1);
+        if let Some(route) = self.gateways.way(destination, &self.table, infinity, except) {
+            if let Some(outside) = self.gateways.get_mut(destination).filter(|it| it.announced.is_none()) {
+                outside.announced = Some(route);
+                let change = RouteChange { destination, route: Some(route) };
+                cx.act(Action::RouteChanged { node: self.node, change });
+            }
+            cx.act(Action::Send { node: self.node, packet, next_hop: route.0 });
+            return;
+        }
+        if own {
             // The source knows of the break: by an update, or because it is the source's own link.
             cx.unreachable(self.node, packet);
         }
@@ -345,6 +399,17 @@ impl Dsdv {
         }
     }
 
+    /// Sends the packets that have waited for a gateway, if there is one now.
+    fn flush_outside(&mut self, cx: &mut Context) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let outside: Vec<_> = self.gateways.outside().map(|it| it.destination).collect();
+        for destination in outside {
+            self.flush(destination, cx);
+        }
+    }
+
     fn find_next_entry(&mut self) {
         let times = self.table.entries().iter().map(|entry| entry.trigger_at.min(entry.lost_at));
         self.next_entry = times.min().unwrap_or(Time::NEVER);
@@ -354,8 +419,20 @@ impl Dsdv {
 impl Routing for Dsdv {
     const REPORTS_BREAKS: bool = true;
 
+    fn on_networks(&mut self, networks: &Networks) {
+        self.gateways = gateways::Gateways::new(networks);
+        if networks.radios.is_empty() {
+            return;
+        }
+        self.own = networks.radios.iter().map(|&(address, _)| address).collect();
+        let announced = self.params.announced(&networks.wired, &networks.ad_hoc);
+        self.gateways.set(self.address, announced.into_iter());
+    }
+
     fn start(&mut self, cx: &mut Context) {
-        self.table.put(Entry { advertise_metric: true, ..self.own_entry(cx.now) });
+        for place in 0..self.own.len() {
+            self.table.put(Entry { advertise_metric: true, ..self.own_entry(self.own[place], cx.now) });
+        }
         self.sequence = 2;
         self.update_at = cx.now + self.params.startup_jitter.mul_f64(self.rng.uniform());
     }
@@ -363,7 +440,7 @@ impl Routing for Dsdv {
     #[inline]
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &mut cx.packets[packet];
-        if it.source == self.address {
+        if self.own.contains(&it.source) {
             if it.hops > 0 {
                 cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
                 return;
@@ -388,19 +465,24 @@ impl Routing for Dsdv {
             return;
         };
         for &advertisement in &update.advertisements {
-            self.hear(advertisement, from, cx);
+            self.hear(advertisement, update.networks_of(advertisement.destination), from, cx);
         }
         if self.table.get(from).is_none() {
             // A neighbour that has not yet advertised itself: its entry is not advertised, but keeps the time.
             let entry = Entry::new(from, 1, self.params.initial_settling_time, cx.now);
             self.table.put(entry);
         }
-        let lost_at = cx.now + self.params.update_interval * u64::from(self.params.missed_updates);
+        let lost_at = cx.now + self.params.neighbour_hold();
         if let Some(entry) = self.table.get_mut(from) {
             entry.lost_at = lost_at;
             self.next_entry = self.next_entry.min(lost_at);
         }
         cx.deliver(packet);
+    }
+
+    #[inline]
+    fn on_heard(&mut self, packet: PacketId, from: Address, _cx: &mut Context) {
+        self.last_heard = Some((packet, from));
     }
 
     fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
@@ -453,8 +535,11 @@ impl Routing for Dsdv {
     }
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-        let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
-        Some((entry.next_hop, entry.metric))
+        let infinity = self.params.infinity;
+        match self.table.get(destination).filter(|entry| entry.metric < infinity) {
+            Some(entry) => Some((entry.next_hop, entry.metric)),
+            None => self.gateways.way(destination, &self.table, infinity, None),
+        }
     }
 
     fn held(&self) -> Vec<PacketId> {

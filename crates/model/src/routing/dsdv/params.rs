@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::message::Update;
+use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::routing::Facts;
+use crate::routing::{Facts, MostHops};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +19,18 @@ pub enum Rules {
     Perkins1994,
     /// ns-2.35, to the letter.
     Ns2,
+}
+
+/// What a gateway tells of the networks behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Gateways {
+    /// Nothing.
+    Off,
+    /// The prefix of each network that its wires lead to.
+    Networks,
+    /// A default route.
+    Default,
 }
 
 /// Parameters of DSDV.
@@ -46,6 +59,9 @@ pub struct Params {
     pub missed_updates: u8,
     /// Whether a failure of the link layer makes a link broken.
     pub link_layer_detection: bool,
+    /// What a node with radios and wires tells of the networks behind it: "off", "networks" (each prefix is a further
+    /// entry of its updates) or "default" (one entry). ns-2 and the paper have no gateways.
+    pub gateways: Gateways,
     /// The metric that means "unreachable".
     pub infinity: u8,
     /// A triggered update becomes a full update when more than one in this number of entries has changed, and more than
@@ -86,6 +102,7 @@ impl params::Params for Params {
             settling_factor: 2.0,
             missed_updates: 3,
             link_layer_detection: true,
+            gateways: Gateways::Networks,
             infinity: 250,
             full_update_share: 3,
             full_update_least: 3,
@@ -131,8 +148,20 @@ impl params::Params for Params {
         if self.missed_updates == 0 {
             return Err(Fault::new("missed_updates", "expected at least 1, found 0"));
         }
-        if self.infinity < 2 {
-            return Err(Fault::new("infinity", format!("expected at least 2, found {}", self.infinity)));
+        // The metric of a neighbour is 1. With 2 for infinity, nothing beyond the neighbours could be reached.
+        if self.infinity < 3 {
+            let problem = format!("expected at least 3, so that a route can have two hops, found {}", self.infinity);
+            return Err(Fault::new("infinity", problem));
+        }
+        if self.full_update_share == 0 {
+            return Err(Fault::new("full_update_share", "expected at least 1, found 0"));
+        }
+        // Updates would overtake each other, and an older one would be taken for the newest.
+        let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter);
+        if self.broadcast_jitter >= shortest {
+            let problem =
+                format!("expected less than the shortest interval, {shortest}, found {}", self.broadcast_jitter);
+            return Err(Fault::new("broadcast_jitter", problem));
         }
         let bytes =
             [("header", self.header), ("entry_size", self.entry_size), ("repeated_header", self.repeated_header)];
@@ -145,12 +174,51 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    fn reaches_wires(&self) -> bool {
+        self.gateways != Gateways::Off
+    }
+
+    fn announced(&self, wired: &[Prefix], _ad_hoc: &[Prefix]) -> Vec<Prefix> {
+        match self.gateways {
+            Gateways::Off => Vec::new(),
+            Gateways::Networks => wired.to_vec(),
+            Gateways::Default => wired.iter().take(1).map(|_| Prefix::DEFAULT).collect(),
+        }
+    }
+
+    fn doubts(&self) -> Vec<(&'static str, String)> {
+        let mut doubts = Vec::new();
+        let (kept, longest) = (self.neighbour_hold(), self.update_interval + self.broadcast_jitter);
+        if kept < longest {
+            let why = "the link to a neighbour may count as broken before its next update can come";
+            doubts.push(("missed_updates", format!("{kept} without an update is less than {longest}: {why}")));
+        }
+        doubts
+    }
+
+    /// The last metric below infinity.
+    fn most_hops(&self) -> Option<MostHops> {
+        let value = self.infinity.into();
+        Some(MostHops { hops: value - 1, parameter: "infinity", value })
+    }
+
+    /// Perkins and Bhagwat 1994, §4 and the appendix.
+    fn promises_no_loops(&self) -> bool {
+        self.rules == Rules::Perkins1994
+    }
+}
 
 impl Params {
+    /// How long a neighbour may be silent before the link to it counts as broken.
+    #[must_use]
+    pub fn neighbour_hold(&self) -> Span {
+        self.update_interval * u64::from(self.missed_updates)
+    }
+
     /// The bytes of a packet with this update, with its headers.
     #[must_use]
     pub fn packet_size(&self, update: &Update) -> u32 {
-        self.header.count() as u32 + self.entry_size.count() as u32 * update.advertisements.len() as u32
+        self.header.count() as u32 + self.entry_size.count() as u32 * update.entries() as u32
     }
 }

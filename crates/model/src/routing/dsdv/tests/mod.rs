@@ -1,5 +1,8 @@
 //! Conversations between DSDV routers.
 
+mod gateways;
+mod rules;
+
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Span;
@@ -18,7 +21,8 @@ use crate::routing::{Config, Routing};
 fn describe(message: &RoutingMessage) -> String {
     let update = message.get::<Update>().expect("an update");
     let list = update.advertisements.iter();
-    let list: Vec<_> = list.map(|it| format!("{}:{}/{}", it.destination, it.metric, it.sequence)).collect();
+    let mut list: Vec<_> = list.map(|it| format!("{}:{}/{}", it.destination, it.metric, it.sequence)).collect();
+    list.extend(update.networks.iter().map(|(gateway, prefix)| format!("{prefix} by {gateway}")));
     format!("{} {}", if update.full { "full" } else { "news" }, list.join(" "))
 }
 
@@ -42,7 +46,7 @@ fn tell(net: &mut Network, from: u32, advertisements: &[(u32, u8, u32)]) {
         .iter()
         .map(|&(destination, metric, sequence)| Advertisement { destination: Address(destination), metric, sequence })
         .collect();
-    net.inject(from, 0, 1, RoutingMessage::new(Update { full: false, advertisements }));
+    net.inject(from, 0, 1, RoutingMessage::new(Update { full: false, advertisements, networks: Vec::new() }));
 }
 
 fn times(lines: &[&str]) -> Vec<u64> {
@@ -289,7 +293,7 @@ fn under_ns2_tcp_pays_for_its_ip_header_twice() {
         let mut cx = Context::default();
         router.start(&mut cx);
         let advertisements = vec![Advertisement { destination: Address(1), metric: 0, sequence: 4 }];
-        let update = RoutingMessage::new(Update { full: true, advertisements });
+        let update = RoutingMessage::new(Update { full: true, advertisements, networks: Vec::new() });
         let packet = cx.originate_routing(Address(1), Address::BROADCAST, 1, 32, update);
         router.on_message(packet, Address(1), &mut cx);
         let segment = datagram(&mut cx, Address(0), Address(1));
@@ -330,7 +334,8 @@ fn an_update_has_the_bytes_that_are_counted_for_it() {
         .map(|number| Advertisement { destination: Address(number), metric: 250 - number as u8, sequence: 7 * number })
         .collect();
     for count in [0, 1, 40] {
-        let update = Update { full: count == 40, advertisements: advertisements[..count].to_vec() };
+        let update =
+            Update { full: count == 40, advertisements: advertisements[..count].to_vec(), networks: Vec::new() };
         let address = |it: Address| Ipv4Addr::from_bits(it.0);
         let mut bytes = Vec::new();
         let carrier = update.encode(&Place { source: Address(3), address: &address }, &mut bytes);
