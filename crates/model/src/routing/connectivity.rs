@@ -76,6 +76,19 @@ impl Connectivity {
         }
     }
 
+    /// The address under which a node reaches a neighbour: that at the other end of the wire with the shortest delay;
+    /// or `named`, if that is in reach; or the first one in reach over radio. Nothing if they are no neighbours.
+    #[must_use]
+    pub fn link(&self, from: NodeId, neighbour: NodeId, named: Address) -> Option<Address> {
+        let all = self.neighbours(from);
+        let start = all.partition_point(|&address| self.owners.of(address) < neighbour);
+        let its = all[start..].iter().copied().take_while(|&address| self.owners.of(address) == neighbour);
+        its.min_by_key(|&address| match self.wires.binary_search_by_key(&address, |&(end, _)| end) {
+            Ok(place) => (false, self.wires[place].1, false, address),
+            Err(_) => (true, Span::ZERO, address != named, address),
+        })
+    }
+
     /// The first hop and the number of hops of a shortest path to the node with an address: one with the fewest hops
     /// over radio, among these one with the shortest delay over wires. Of several such paths it is the one whose first
     /// hop has the lowest number.
@@ -179,6 +192,21 @@ mod tests {
         assert_eq!(net.shortest_path(NodeId(4), Address(0)), Some((Address(3), 3)));
         assert_eq!(net.shortest_path(NodeId(0), Address(5)), None);
         assert_eq!(net.shortest_path(NodeId(7), Address(0)), None);
+    }
+
+    #[test]
+    fn a_neighbour_is_reached_by_wire_or_under_an_address_in_reach() {
+        // Nodes 0 to 2; addresses 3 and 4 are further ones of node 1, and 5 of node 2.
+        let owners = Owners::new(3, vec![NodeId(1), NodeId(1), NodeId(2)], Vec::new());
+        let lists = [&[3, 4, 5][..], &[0], &[0]].map(|list| list.iter().map(|&n| Address(n)).collect::<Vec<_>>());
+        let net = Connectivity::new(lists, owners);
+        let link = |net: &Connectivity, to: u32, named: u32| net.link(NodeId(0), NodeId(to), Address(named));
+        assert_eq!(link(&net, 1, 1), Some(Address(3)), "its first address is not in reach");
+        assert_eq!(link(&net, 1, 4), Some(Address(4)), "the one named is");
+        assert_eq!(link(&net, 2, 2), Some(Address(5)));
+        assert_eq!(net.link(NodeId(1), NodeId(2), Address(2)), None);
+        let net = net.with_wires(vec![(Address(4), Span::from_millis(9))]);
+        assert_eq!(link(&net, 1, 3), Some(Address(4)), "a wire comes first");
     }
 
     #[test]

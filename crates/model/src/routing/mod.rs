@@ -7,24 +7,25 @@
 //! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
 pub mod aodv;
+pub mod aomdv;
+mod common;
 pub mod connectivity;
 pub mod dsdv;
+pub mod dsr;
+pub mod olsr;
 pub mod oracle;
 mod protocol;
 pub mod source_routes;
 pub mod static_routes;
 
-use std::sync::Arc;
+use hopyard_engine::Rng;
 
-use hopyard_engine::{Rng, Span, Time};
-
-use crate::address::{Address, NodeId};
-use crate::context::Context;
-use crate::packet::{Packet, PacketId};
+use crate::address::{NodeId, Prefix};
 pub use connectivity::Connectivity;
-pub use protocol::{AfterOptions, Facts, Prescribed, Routing};
+use protocol::forward_routing;
+pub use protocol::{AfterOptions, Facts, MostHops, Networks, Prescribed, Routing};
 
-/// Makes the registry, the enum of protocols, and the forwarding of [`Routing`] to each.
+/// Makes the registry and the enum of protocols.
 macro_rules! protocols {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! { "routing": $($name => $module::$variant, $summary;)+ }
@@ -49,16 +50,70 @@ macro_rules! protocols {
                 match self { $(Self::$variant(_) => <$module::$variant as Routing>::CROSSES_WIRES,)+ }
             }
 
+            /// Whether a node with a radio reaches hosts that have wires only ([`Facts::reaches_wires`]).
+            #[must_use]
+            pub fn reaches_wires(&self) -> bool {
+                match self { $(Self::$variant(params) => params.reaches_wires(),)+ }
+            }
+
+            /// Whether the protocol uses all radios of a node ([`Facts::USES_ALL_RADIOS`]).
+            #[must_use]
+            pub const fn uses_all_radios(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::USES_ALL_RADIOS,)+ }
+            }
+
             /// Whether ns-2 numbers the protocol's messages ([`Facts::NUMBERED_BY_NS2`]).
             #[must_use]
             pub const fn numbered_by_ns2(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::NUMBERED_BY_NS2,)+ }
             }
 
+            /// The networks that a gateway tells of ([`Facts::announced`]).
+            #[must_use]
+            pub fn announced(&self, wired: &[Prefix], ad_hoc: &[Prefix]) -> Vec<Prefix> {
+                match self { $(Self::$variant(params) => params.announced(wired, ad_hoc),)+ }
+            }
+
+            /// The nodes that the parameters make gateways ([`Facts::gateway_nodes`]).
+            #[must_use]
+            pub fn gateway_nodes(&self) -> Vec<(String, u32)> {
+                match self { $(Self::$variant(params) => params.gateway_nodes(),)+ }
+            }
+
+            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            #[must_use]
+            pub fn doubts(&self) -> Vec<(&'static str, String)> {
+                match self { $(Self::$variant(params) => params.doubts(),)+ }
+            }
+
+            /// What needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
+            #[must_use]
+            pub fn needs_queue_by_class(&self) -> Option<&'static str> {
+                match self { $(Self::$variant(params) => params.needs_queue_by_class(),)+ }
+            }
+
+            /// Whether the protocol is specified to have no loop ([`Facts::promises_no_loops`]).
+            #[must_use]
+            pub fn promises_no_loops(&self) -> bool {
+                match self { $(Self::$variant(params) => params.promises_no_loops(),)+ }
+            }
+
+            /// The most hops that a route can have ([`Facts::most_hops`]).
+            #[must_use]
+            pub fn most_hops(&self) -> Option<MostHops> {
+                match self { $(Self::$variant(params) => params.most_hops(),)+ }
+            }
+
             /// The nodes that the parameters name ([`Facts::named_nodes`]).
             #[must_use]
             pub fn named_nodes(&self) -> Vec<(String, u32)> {
                 match self { $(Self::$variant(params) => params.named_nodes(),)+ }
+            }
+
+            /// The networks that gateways announce ([`Facts::announced_networks`]).
+            #[must_use]
+            pub fn announced_networks(&self) -> Vec<(String, Prefix)> {
+                match self { $(Self::$variant(params) => params.announced_networks(),)+ }
             }
 
             /// The way that the parameters prescribe ([`Facts::prescribed`]).
@@ -77,58 +132,7 @@ macro_rules! protocols {
         }
 
         impl Routing for Model {
-            fn start(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.start(cx),)+ }
-            }
-            #[inline]
-            fn route(&mut self, packet: PacketId, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
-            }
-            fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
-            }
-            fn on_options(&mut self, packet: PacketId, from: Address, cx: &mut Context) -> AfterOptions {
-                match self { $(Self::$variant(it) => it.on_options(packet, from, cx),)+ }
-            }
-            #[inline]
-            fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
-            }
-            fn overhears(&self) -> bool {
-                match self { $(Self::$variant(it) => it.overhears(),)+ }
-            }
-            fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
-            }
-            #[inline]
-            fn prefetch(&self, packet: &Packet) -> u32 {
-                match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
-            }
-            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
-            }
-            fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
-            }
-            fn on_timer(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
-            }
-            #[inline]
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(it) => it.deadline(),)+ }
-            }
-            fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-                match self { $(Self::$variant(it) => it.lookup(destination),)+ }
-            }
-            fn held(&self) -> Vec<PacketId> {
-                match self { $(Self::$variant(it) => it.held(),)+ }
-            }
-            fn connectivity_interval(&self) -> Span {
-                match self { $(Self::$variant(it) => it.connectivity_interval(),)+ }
-            }
-            fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
-                match self { $(Self::$variant(it) => it.on_connectivity(connectivity),)+ }
-            }
+            forward_routing! { $($variant),+ }
         }
     };
 }
@@ -140,9 +144,12 @@ protocols! {
     "static" => static_routes::StaticRoutes, "Routes given in the scenario; they never change";
     "oracle" => oracle::Oracle,
         "Shortest paths over the true connectivity without routing packets: the best possible routing";
-    "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561, or as in ns-2)";
+    "aodv" => aodv::Aodv, "Ad hoc on-demand distance vector routing (RFC 3561, or as in ns-2 or AODV-UU)";
+    "aomdv" => aomdv::Aomdv, "AODV that finds several disjoint paths at once (Marina and Das 2006, or as in ns-2)";
     "source_routes" => source_routes::SourceRoutes,
         "Paths known without messages, which the source writes into each packet (the Source Route option, RFC 4728)";
     "dsdv" => dsdv::Dsdv,
         "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994, or as in ns-2)";
+    "olsr" => olsr::Olsr, "Optimized link state routing (RFC 3626)";
+    "dsr" => dsr::Dsr, "Dynamic source routing (RFC 4728, or as in ns-2)";
 }

@@ -41,7 +41,11 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    fn reaches_wires(&self) -> bool {
+        true
+    }
+}
 
 /// A path that was looked up.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 
 use super::connectivity::Connectivity;
-use crate::address::Address;
+use crate::address::{Address, Prefix};
 use crate::context::Context;
 use crate::packet::{Packet, PacketId};
 use crate::params::Params;
@@ -15,8 +15,57 @@ pub trait Facts: Params {
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
     const NUMBERED_BY_NS2: bool = true;
 
+    /// Whether the protocol uses all radios of a node, and not that on the first channel alone.
+    const USES_ALL_RADIOS: bool = true;
+
+    /// Whether a node with a radio reaches hosts that have wires only, over a gateway: a node with a radio on a channel
+    /// of the protocol's, and with a wire. A protocol that finds routes over wires itself does so too.
+    fn reaches_wires(&self) -> bool {
+        false
+    }
+
+    /// The networks that a gateway tells the ad hoc network of, or answers for, if its wires lead to `wired`. `ad_hoc`
+    /// are the prefixes of all channels.
+    fn announced(&self, wired: &[Prefix], _ad_hoc: &[Prefix]) -> Vec<Prefix> {
+        if self.reaches_wires() { wired.to_vec() } else { Vec::new() }
+    }
+
+    /// The nodes that the parameters make gateways, which need a radio and a wire, each with its key within the
+    /// parameters, such as "gateways.0".
+    fn gateway_nodes(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
+
+    /// Values that are possible and hardly meant: each parameter with what is doubtful about it.
+    fn doubts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// What needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default then), in
+    /// words for a warning where the scenario names another one. Nothing if any queue will do.
+    fn needs_queue_by_class(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the protocol with these parameters is specified to have no loop at any time: next hops to a destination,
+    /// asked at one instant, never come back to a node.
+    fn promises_no_loops(&self) -> bool {
+        false
+    }
+
+    /// The most hops that a route can have; nothing if no parameter limits them.
+    fn most_hops(&self) -> Option<MostHops> {
+        None
+    }
+
     /// The nodes that the parameters name, each with its key within the parameters, such as "routes.0.via".
     fn named_nodes(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
+
+    /// The networks that the parameters let gateways announce, each with its key within the parameters. None may be a
+    /// part of the ad hoc network.
+    fn announced_networks(&self) -> Vec<(String, Prefix)> {
         Vec::new()
     }
 
@@ -24,6 +73,17 @@ pub trait Facts: Params {
     fn prescribed(&self, _from: u32, _to: u32) -> Prescribed {
         Prescribed::Nothing
     }
+}
+
+/// How long the routes of a protocol can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostHops {
+    /// The most hops.
+    pub hops: u32,
+    /// The parameter that says so; with one more, routes can be longer by one hop.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: u32,
 }
 
 /// A way that the parameters of a protocol prescribe.
@@ -37,6 +97,20 @@ pub enum Prescribed {
     Unreachable,
 }
 
+/// What a node knows of the networks that it is attached to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks {
+    /// The addresses of the node's radios, each with the prefix of its channel; the first one is the node's main
+    /// address (RFC 3626 §1.1). Empty for a node that has wires only.
+    pub radios: Vec<(Address, Prefix)>,
+    /// The prefixes of all channels: the ad hoc network.
+    pub ad_hoc: Arc<[Prefix]>,
+    /// The prefixes to which wires lead from this node, in the order of its table. A node with radios and such prefixes
+    /// can be a gateway. IP sends packets for these prefixes over the wires before the protocol sees them. Empty where
+    /// the protocol itself crosses wires.
+    pub wired: Vec<Prefix>,
+}
+
 /// A routing protocol at one node.
 pub trait Routing {
     /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
@@ -47,6 +121,15 @@ pub trait Routing {
     /// Whether the protocol finds routes over wires as well as over radio. If so, its broadcasts go to the other ends
     /// of wires too.
     const CROSSES_WIRES: bool = false;
+
+    /// The networks that the node is attached to. Called once, before `start`.
+    fn on_networks(&mut self, _networks: &Networks) {}
+
+    /// Whether the node takes packets out of tunnels that end at it without an interface of its own for them, as the
+    /// gateways of some protocols do.
+    fn accepts_tunnels(&self) -> bool {
+        false
+    }
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
@@ -101,6 +184,18 @@ pub trait Routing {
     /// The next hop and the hop count of a route that is in use, for measurement; it changes nothing.
     fn lookup(&self, destination: Address) -> Option<(Address, u8)>;
 
+    /// The whole route that the node writes into its packets to a destination, for measurement: the hops after it, the
+    /// destination last. Nothing where each node on the way decides on the next hop itself.
+    fn source_route(&self, _destination: Address) -> Option<Vec<Address>> {
+        None
+    }
+
+    /// Whether the protocol has a way for an ICMP error to a destination. It looks for none, because an error is no
+    /// reason for a search.
+    fn has_way(&self, destination: Address, _cx: &Context) -> bool {
+        self.lookup(destination).is_some()
+    }
+
     /// The packets that are held. At the end of a run every packet must be accounted for.
     fn held(&self) -> Vec<PacketId>;
 
@@ -127,3 +222,105 @@ pub enum AfterOptions {
     /// destination.
     Unknown,
 }
+
+/// The methods of [`Routing`] for an enum, each of whose variants has a routing protocol.
+macro_rules! forward_routing {
+    ($($variant:ident),+) => {
+        fn on_networks(&mut self, networks: &$crate::routing::Networks) {
+            match self { $(Self::$variant(it) => it.on_networks(networks),)+ }
+        }
+        fn accepts_tunnels(&self) -> bool {
+            match self { $(Self::$variant(it) => it.accepts_tunnels(),)+ }
+        }
+        fn start(&mut self, cx: &mut $crate::context::Context) {
+            match self { $(Self::$variant(it) => it.start(cx),)+ }
+        }
+        #[inline]
+        fn route(&mut self, packet: $crate::packet::PacketId, cx: &mut $crate::context::Context) {
+            match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
+        }
+        fn on_message(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            from: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
+        }
+        fn on_options(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            from: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) -> $crate::routing::AfterOptions {
+            match self { $(Self::$variant(it) => it.on_options(packet, from, cx),)+ }
+        }
+        #[inline]
+        fn on_heard(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            from: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
+        }
+        fn overhears(&self) -> bool {
+            match self { $(Self::$variant(it) => it.overhears(),)+ }
+        }
+        fn on_overheard(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            from: $crate::address::Address,
+            to: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
+        }
+        #[inline]
+        fn prefetch(&self, packet: &$crate::packet::Packet) -> u32 {
+            match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
+        }
+        fn on_link_failure(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            next_hop: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
+        }
+        fn on_taken_back(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            next_hop: $crate::address::Address,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
+        }
+        fn on_timer(&mut self, cx: &mut $crate::context::Context) {
+            match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
+        }
+        #[inline]
+        fn deadline(&self) -> ::hopyard_engine::Time {
+            match self { $(Self::$variant(it) => it.deadline(),)+ }
+        }
+        fn lookup(&self, destination: $crate::address::Address) -> Option<($crate::address::Address, u8)> {
+            match self { $(Self::$variant(it) => it.lookup(destination),)+ }
+        }
+        fn source_route(&self, destination: $crate::address::Address) -> Option<Vec<$crate::address::Address>> {
+            match self { $(Self::$variant(it) => it.source_route(destination),)+ }
+        }
+        fn has_way(&self, destination: $crate::address::Address, cx: &$crate::context::Context) -> bool {
+            match self { $(Self::$variant(it) => it.has_way(destination, cx),)+ }
+        }
+        fn held(&self) -> Vec<$crate::packet::PacketId> {
+            match self { $(Self::$variant(it) => it.held(),)+ }
+        }
+        fn connectivity_interval(&self) -> ::hopyard_engine::Span {
+            match self { $(Self::$variant(it) => it.connectivity_interval(),)+ }
+        }
+        fn on_connectivity(&mut self, connectivity: &::std::sync::Arc<$crate::routing::Connectivity>) {
+            match self { $(Self::$variant(it) => it.on_connectivity(connectivity),)+ }
+        }
+    };
+}
+pub(super) use forward_routing;

@@ -10,7 +10,7 @@
 //!
 //! Validated by arithmetic: `tests/source_routes.rs` compares the bytes on the air, hop by hop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
@@ -50,27 +50,30 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let mut known = BTreeMap::new();
-        for path in &self.paths {
-            let fault = |problem: String| Err(Fault::new("paths", problem));
-            let [from, between @ .., to] = &path[..] else {
-                return fault(format!("expected at least two nodes in a path, found {path:?}"));
+        let mut known = BTreeSet::new();
+        let mut fault = |path: &[u32]| {
+            let [from, between @ .., to] = path else {
+                return Some(format!("expected at least two nodes in a path, found {path:?}"));
             };
             if between.len() > MOST_ADDRESSES {
-                return fault(format!("expected at most {} nodes in a path, found {}", MOST_ADDRESSES + 2, path.len()));
+                let most = MOST_ADDRESSES + 2;
+                return Some(format!("expected at most {most} nodes in a path, found {}", path.len()));
             }
             if let Some((_, node)) = path.iter().enumerate().find(|&(place, node)| path[..place].contains(node)) {
-                return fault(format!("the path of node {from} to node {to} passes node {node} twice"));
+                return Some(format!("the path of node {from} to node {to} passes node {node} twice"));
             }
-            if known.insert((from, to), path).is_some() {
-                return fault(format!("node {from} has two paths to node {to}"));
-            }
-        }
-        Ok(())
+            (!known.insert((*from, *to))).then(|| format!("node {from} has two paths to node {to}"))
+        };
+        let faults = self.paths.iter().enumerate().filter_map(|(place, path)| Some((place, fault(path)?)));
+        Fault::of_elements("paths", faults.collect())
     }
 }
 
 impl Facts for Params {
+    fn reaches_wires(&self) -> bool {
+        true
+    }
+
     fn named_nodes(&self) -> Vec<(String, u32)> {
         let named = |(place, path): (usize, &Vec<u32>)| {
             path.iter().map(move |&node| (format!("paths.{place}"), node)).collect::<Vec<_>>()
@@ -133,7 +136,10 @@ impl SourceRoutes {
     }
 
     fn path(&self, destination: Address) -> Path {
-        match (self.paths.get(&destination), self.others) {
+        // A path to a node leads to all of its addresses.
+        let node = self.connectivity.as_ref().map_or(NodeId(destination.0), |it| it.owner(destination));
+        let known = self.paths.get(&destination).or_else(|| self.paths.get(&node.into()));
+        match (known, self.others) {
             (Some(path), _) => path.clone(),
             (None, Others::Shortest) => self.shortest(destination),
             (None, Others::Drop) => None,
@@ -183,8 +189,10 @@ impl Routing for SourceRoutes {
             // A hop whose protocol does not know the option has left its own place to be visited.
             while route.visit() {
                 let next_hop = route.next_hop(destination);
-                if owners.of(next_hop) != self.node {
-                    return Some(next_hop);
+                let node = owners.of(next_hop);
+                if node != self.node {
+                    let links = self.connectivity.as_ref().filter(|_| next_hop == destination);
+                    return Some(links.and_then(|it| it.link(self.node, node, next_hop)).unwrap_or(next_hop));
                 }
             }
             None
@@ -215,19 +223,33 @@ impl Routing for SourceRoutes {
         Some((*path.first()?, path.len() as u8))
     }
 
+    fn source_route(&self, destination: Address) -> Option<Vec<Address>> {
+        self.path(destination).map(|path| path.to_vec())
+    }
+
     fn held(&self) -> Vec<PacketId> {
         Vec::new()
     }
 
     fn connectivity_interval(&self) -> Span {
         // Once, at the start.
-        if self.others == Others::Shortest { Span::MAX } else { Span::ZERO }
+        Span::MAX
     }
 
     fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
-        if self.connectivity.is_none() {
-            self.connectivity = Some(Arc::clone(connectivity));
+        if self.connectivity.is_some() {
+            return;
         }
+        // The written paths name nodes, which may have several addresses.
+        for hops in self.paths.values_mut().flatten() {
+            let mut at = self.node;
+            for hop in hops {
+                let node = connectivity.owner(*hop);
+                *hop = connectivity.link(at, node, *hop).unwrap_or(*hop);
+                at = node;
+            }
+        }
+        self.connectivity = Some(Arc::clone(connectivity));
     }
 }
 

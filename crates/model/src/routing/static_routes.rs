@@ -7,7 +7,8 @@
 //!
 //! Validated by construction: the tests below walk every route.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
@@ -43,7 +44,8 @@ pub struct Route {
     pub at: u32,
     /// The destination's number.
     pub to: u32,
-    /// The neighbour to which packets go next.
+    /// The neighbour to which packets go next: over a wire, or else on the first channel on which it is in reach when
+    /// the run starts.
     pub via: u32,
 }
 
@@ -64,25 +66,41 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         let mut known = BTreeMap::new();
-        for route in &self.routes {
-            if route.at == route.to || route.at == route.via {
-                return Err(Fault::new("routes", format!("node {} has a route that leads to itself", route.at)));
+        let mut faults: Vec<(usize, String)> = Vec::new();
+        for (place, &Route { at, to, via }) in self.routes.iter().enumerate() {
+            if at == to || at == via {
+                faults.push((place, format!("node {at} has a route that leads to itself")));
+                continue;
             }
-            if known.insert((route.at, route.to), route.via).is_some() {
-                return Err(Fault::new("routes", format!("node {} has two routes to node {}", route.at, route.to)));
+            match known.entry((at, to)) {
+                Entry::Occupied(_) => faults.push((place, format!("node {at} has two routes to node {to}"))),
+                Entry::Vacant(free) => {
+                    free.insert(via);
+                }
             }
         }
-        for route in &self.routes {
-            if self.hops(&known, Address(route.at), Address(route.to)).is_none() {
-                let (at, to) = (route.at, route.to);
-                return Err(Fault::new("routes", format!("the route of node {at} to node {to} does not arrive there")));
-            }
-        }
-        Ok(())
+        // A route that meets a faulty one may arrive once that is mended.
+        let faulty: BTreeSet<_> =
+            faults.iter().map(|&(place, _)| (self.routes[place].at, self.routes[place].to)).collect();
+        let is_sound = |at: u32, to: u32| !faulty.contains(&(at, to));
+        let lost = self.routes.iter().enumerate().filter(|(_, it)| {
+            let way = self.way(&known, Address(it.at), Address(it.to));
+            way.is_err_and(|last| is_sound(it.at, it.to) && is_sound(last.0, it.to))
+        });
+        let lost = lost.map(|(place, Route { at, to, .. })| {
+            (place, format!("the route of node {at} to node {to} does not arrive there"))
+        });
+        let lost: Vec<_> = lost.collect();
+        faults.extend(lost);
+        Fault::of_elements("routes", faults)
     }
 }
 
 impl Facts for Params {
+    fn reaches_wires(&self) -> bool {
+        true
+    }
+
     fn named_nodes(&self) -> Vec<(String, u32)> {
         let named = |(place, route): (usize, &Route)| {
             [("at", route.at), ("to", route.to), ("via", route.via)]
@@ -127,14 +145,13 @@ impl Params {
         })
     }
 
-    /// How many hops a route takes, if it arrives within the largest TTL.
-    fn hops(&self, known: &BTreeMap<(u32, u32), u32>, from: Address, to: Address) -> Option<u8> {
+    /// How many hops a route takes, if it arrives within the largest TTL; otherwise the last node.
+    fn way(&self, known: &BTreeMap<(u32, u32), u32>, from: Address, to: Address) -> Result<u8, Address> {
         let (mut at, mut hops) = (from, 0_u8);
         while at != to {
-            at = self.next_hop(known, at, to)?;
-            hops = hops.checked_add(1)?;
+            (at, hops) = (self.next_hop(known, at, to).ok_or(at)?, hops.checked_add(1).ok_or(at)?);
         }
-        Some(hops)
+        Ok(hops)
     }
 }
 
@@ -142,14 +159,12 @@ impl Params {
 #[derive(Debug)]
 pub struct StaticRoutes {
     node: NodeId,
-    /// The address of the first interface, by which other nodes know this one.
-    address: Address,
     others: Others,
     /// Routes written for this node: destination, next hop, number of hops; sorted.
     routes: Vec<(Address, Address, u8)>,
     /// Destinations whose route has been announced, sorted.
     announced: Vec<Address>,
-    /// The links at the start of the run, with `Others::Shortest`.
+    /// The links at the start of the run.
     connectivity: Option<Arc<Connectivity>>,
     /// Shortest paths that were looked up: first hop and number of hops, by destination.
     paths: Vec<(Address, Option<(Address, u8)>)>,
@@ -163,23 +178,21 @@ impl StaticRoutes {
         let routes = known
             .range((node.0, 0)..=(node.0, u32::MAX))
             .map(|(&(_, to), &via)| {
-                let hops = params.hops(&known, node.into(), Address(to)).unwrap_or(u8::MAX);
+                let hops = params.way(&known, node.into(), Address(to)).unwrap_or(u8::MAX);
                 (Address(to), Address(via), hops)
             })
             .collect();
-        Self {
-            node,
-            address: node.into(),
-            others: params.others,
-            routes,
-            announced: Vec::new(),
-            connectivity: None,
-            paths: Vec::new(),
-        }
+        Self { node, others: params.others, routes, announced: Vec::new(), connectivity: None, paths: Vec::new() }
     }
 }
 
 impl StaticRoutes {
+    /// The address under which a neighbour is reached. The routes name nodes, which may have several.
+    fn link(&self, neighbour: NodeId, named: Address) -> Address {
+        let found = self.connectivity.as_ref().and_then(|it| it.link(self.node, neighbour, named));
+        found.unwrap_or(named)
+    }
+
     fn shortest(&self, destination: Address) -> Option<(Address, u8)> {
         let (first, hops) = self.connectivity.as_ref()?.shortest_path(self.node, destination)?;
         Some((first, u8::try_from(hops).ok()?))
@@ -229,20 +242,22 @@ impl Routing for StaticRoutes {
     }
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-        if let Ok(place) = self.routes.binary_search_by_key(&destination, |route| route.0) {
+        let to = self.connectivity.as_ref().map_or(NodeId(destination.0), |it| it.owner(destination));
+        if let Ok(place) = self.routes.binary_search_by_key(&to.into(), |route| route.0) {
             let (_, next_hop, hops) = self.routes[place];
-            return Some((next_hop, hops));
+            return Some((self.link(NodeId(next_hop.0), next_hop), hops));
         }
         match self.others {
             Others::Shortest => match self.paths.binary_search_by_key(&destination, |path| path.0) {
                 Ok(place) => self.paths[place].1,
                 Err(_) => self.shortest(destination),
             },
-            Others::Direct => Some((destination, 1)),
-            Others::Chain if destination < self.address => {
-                Some((Address(self.node.0 - 1), u8::try_from(self.node.0 - destination.0).ok()?))
+            Others::Direct => Some((self.link(to, destination), 1)),
+            Others::Chain => {
+                let next_hop = NodeId(if to < self.node { self.node.0 - 1 } else { self.node.0 + 1 });
+                let named = if next_hop == to { destination } else { next_hop.into() };
+                Some((self.link(next_hop, named), u8::try_from(to.0.abs_diff(self.node.0)).ok()?))
             }
-            Others::Chain => Some((Address(self.node.0 + 1), u8::try_from(destination.0 - self.node.0).ok()?)),
             Others::Drop => None,
         }
     }
@@ -253,11 +268,11 @@ impl Routing for StaticRoutes {
 
     fn connectivity_interval(&self) -> Span {
         // Once, at the start.
-        if self.others == Others::Shortest { Span::MAX } else { Span::ZERO }
+        Span::MAX
     }
 
     fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>) {
-        if self.others == Others::Shortest && self.connectivity.is_none() {
+        if self.connectivity.is_none() {
             self.connectivity = Some(Arc::clone(connectivity));
         }
     }

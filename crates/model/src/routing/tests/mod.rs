@@ -6,8 +6,9 @@ use hopyard_engine::Streams;
 use proptest::prelude::*;
 
 use super::*;
-use crate::context::Action;
-use crate::packet::{Body, FlowId, Packet, UdpHeader};
+use crate::address::Address;
+use crate::context::{Action, Context};
+use crate::packet::{Body, FlowId, Packet, PacketId, UdpHeader};
 use crate::params::{NS2, RFC};
 use network::Network;
 
@@ -21,6 +22,7 @@ pub fn datagram(cx: &mut Context, source: Address, destination: Address) -> Pack
         size: 540,
         ttl: 64,
         hops: 0,
+        salvaged: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: 512 }),
     })
 }
@@ -128,6 +130,13 @@ fn aodv(profile: &str, local_repair: bool) -> Config {
     Config::Aodv(aodv::Params { local_repair, ..params })
 }
 
+fn aomdv(profile: &str, nodes: bool, in_turn: bool) -> Config {
+    let params: aomdv::Params = crate::params::Params::of_profile(profile);
+    let disjoint = if nodes { aomdv::Disjoint::Nodes } else { aomdv::Disjoint::Links };
+    let path_use = if in_turn { aomdv::Use::InTurn } else { aomdv::Use::First };
+    Config::Aomdv(aomdv::Params { disjoint, path_use, ..params })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -145,6 +154,31 @@ proptest! {
     }
 
     #[test]
+    fn dsr_makes_no_loops(seed in any::<u64>(), link in any::<bool>()) {
+        // A packet that is salvaged twice may meet a node again, as its source route has only the last part of its way
+        // (docs/limits.md).
+        let params = crate::params::Params::of_profile(RFC);
+        let cache = if link { dsr::CacheKind::Link } else { dsr::CacheKind::Path };
+        links_come_and_go(&Config::Dsr(dsr::Params { cache, max_salvage_count: 1, ..params }), seed, 20, false);
+    }
+
+    #[test]
+    fn ns2s_dsr_accounts_for_every_packet(seed in any::<u64>()) {
+        let params = crate::params::Params::of_profile(NS2);
+        links_come_and_go(&Config::Dsr(dsr::Params { max_salvage_count: 0, ..params }), seed, 60, false);
+    }
+
+    #[test]
+    fn aomdv_makes_no_loops(seed in any::<u64>(), nodes in any::<bool>(), in_turn in any::<bool>()) {
+        links_come_and_go(&aomdv(RFC, nodes, in_turn), seed, 20, true);
+    }
+
+    #[test]
+    fn ns2s_aomdv_makes_no_loops(seed in any::<u64>(), nodes in any::<bool>()) {
+        links_come_and_go(&aomdv(NS2, nodes, false), seed, 20, false);
+    }
+
+    #[test]
     fn dsdv_makes_no_loops(seed in any::<u64>()) {
         let params = crate::params::Params::of_profile(RFC);
         links_come_and_go(&Config::Dsdv(params), seed, 60, true);
@@ -155,6 +189,19 @@ proptest! {
         // Ten times as long as most networks need: see the test of minutes below.
         let params = crate::params::Params::of_profile(NS2);
         links_come_and_go(&Config::Dsdv(params), seed, 1000, true);
+    }
+}
+
+proptest! {
+    // Fewer cases: OLSR keeps talking, which takes time.
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn olsr_makes_no_lasting_loops(seed in any::<u64>(), notification in any::<bool>(), etx in any::<bool>()) {
+        let params: olsr::Params = crate::params::Params::of_profile(RFC);
+        let metric = if etx { olsr::Metric::Etx } else { olsr::Metric::Hops };
+        let params = olsr::Params { link_layer_notification: notification, metric, ..params };
+        links_come_and_go(&Config::Olsr(params), seed, 45, true);
     }
 }
 

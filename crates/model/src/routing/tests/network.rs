@@ -12,9 +12,10 @@ use hopyard_engine::{Next, Queue, Rank, Span, Streams, Time};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{
-    Body, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
+    Body, DsrOption, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE,
+    UdpHeader,
 };
-use crate::routing::{Config, Model, Routing};
+use crate::routing::{AfterOptions, Config, Model, Networks, Routing};
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -50,6 +51,8 @@ pub struct Network {
     describe: fn(&RoutingMessage) -> String,
     /// Beginnings of messages, such as `2>1 RERR`: the next message like each is sent, and nobody hears it.
     pub lost: Vec<String>,
+    /// Gateways: there IP takes over packets for addresses that no router has.
+    pub gateways: Vec<u32>,
     /// Timer calls, over all nodes.
     pub timer_calls: u64,
 }
@@ -57,11 +60,24 @@ pub struct Network {
 impl Network {
     /// So many routers without any link.
     pub fn new(config: &Config, nodes: usize, seed: u64, describe: fn(&RoutingMessage) -> String) -> Self {
+        Self::attached(config, nodes, seed, describe, &[])
+    }
+
+    /// The same, with the networks that some nodes are attached to.
+    pub fn attached(
+        config: &Config,
+        nodes: usize,
+        seed: u64,
+        describe: fn(&RoutingMessage) -> String,
+        networks: &[(u32, Networks)],
+    ) -> Self {
         let streams = Streams::new(seed, 0);
-        let node = |index: usize| Node {
-            router: config.build(NodeId(index as u32), nodes, streams.node(index, "routing")),
-            queue: VecDeque::new(),
-            busy: false,
+        let node = |index: usize| {
+            let mut router = config.build(NodeId(index as u32), nodes, streams.node(index, "routing"));
+            for (_, networks) in networks.iter().filter(|(node, _)| *node == index as u32) {
+                router.on_networks(networks);
+            }
+            Node { router, queue: VecDeque::new(), busy: false }
         };
         let mut net = Self {
             cx: Context::default(),
@@ -76,6 +92,7 @@ impl Network {
             changes: Vec::new(),
             describe,
             lost: Vec::new(),
+            gateways: Vec::new(),
             timer_calls: 0,
         };
         for index in 0..nodes {
@@ -133,6 +150,7 @@ impl Network {
             size,
             ttl: 64,
             hops: 0,
+            salvaged: 0,
             body,
         })
     }
@@ -250,6 +268,10 @@ impl Network {
         while let Some(action) = self.cx.actions.pop_front() {
             match action {
                 Action::Send { node, packet, next_hop } => self.enqueue(node, packet, next_hop),
+                // Every node of this network has one interface.
+                Action::SendBy { interface, packet, next_hop } => {
+                    self.enqueue(NodeId(interface.0), packet, next_hop);
+                }
                 Action::SendLater { node, packet, next_hop, at } => {
                     self.schedule(at, Event::Later { node, packet, next_hop });
                 }
@@ -301,8 +323,12 @@ impl Network {
 
     /// Whether a test wants this message lost; it is asked for once.
     fn is_lost(&mut self, node: NodeId, packet: PacketId, next_hop: Address) -> bool {
-        let Body::Routing(message) = &self.cx.packets[packet].body else { return false };
-        let what = self.speech(node, next_hop, message);
+        let it = &self.cx.packets[packet];
+        let what = match &it.body {
+            Body::Routing(message) => self.speech(node, next_hop, message),
+            _ if !it.options().is_empty() => self.words(node, next_hop, it),
+            _ => return false,
+        };
         let place = self.lost.iter().position(|lost| what.starts_with(lost));
         place.map(|place| self.lost.remove(place)).is_some()
     }
@@ -311,6 +337,56 @@ impl Network {
     fn speech(&self, node: NodeId, next_hop: Address, message: &RoutingMessage) -> String {
         let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
         format!("{node}>{to} {}", (self.describe)(message))
+    }
+
+    /// The options of a packet as one line: sender, receiver (or `*`), from where to where, what they say.
+    fn words(&self, node: NodeId, next_hop: Address, packet: &Packet) -> String {
+        let to = if next_hop.is_broadcast() { "*".to_owned() } else { next_hop.to_string() };
+        let end = if packet.destination.is_broadcast() { "*".to_owned() } else { packet.destination.to_string() };
+        let mut line = format!("{node}>{to} {}->{end}", packet.source);
+        for option in packet.options() {
+            let all = |addresses: &[Address]| addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            match option {
+                DsrOption::RouteRequest { identification, target, addresses } => {
+                    write!(line, " request {identification} for {target} [{}]", all(addresses))
+                }
+                DsrOption::RouteReply { addresses, last_hop_external } => {
+                    write!(line, " reply [{}]{}", all(addresses), if *last_hop_external { " L" } else { "" })
+                }
+                DsrOption::RouteError { error, source, destination, salvage } => {
+                    write!(line, " error of {source} for {destination}: {error:?} {salvage}")
+                }
+                DsrOption::AckRequest { identification } => write!(line, " asks {identification}"),
+                DsrOption::Ack { identification, .. } => write!(line, " ack {identification}"),
+                DsrOption::SourceRoute(route) => {
+                    let flags = [(route.first_hop_external, " F"), (route.last_hop_external, " L")];
+                    let flags: String = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
+                    let (salvage, left) = (route.salvage, route.segments_left());
+                    write!(line, " route {salvage} {left} [{}]{flags}", all(route.addresses()))
+                }
+                DsrOption::Flow { identification, hops } => write!(line, " flow {identification} {hops}"),
+                DsrOption::Timeout(seconds) => write!(line, " timeout {seconds}"),
+            }
+            .expect("a string takes all");
+        }
+        line
+    }
+
+    /// Neighbours of both that listen to frames for others get a copy of a frame between two nodes.
+    fn overhear(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
+        let hearers: Vec<u32> = self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| hearer).collect();
+        for hearer in hearers {
+            if Address(hearer) != next_hop && self.nodes[hearer as usize].router.overhears() {
+                let copy = self.cx.copy(packet);
+                self.call(NodeId(hearer), |router, cx| router.on_overheard(copy, node.into(), next_hop, cx));
+                self.cx.hand_over(copy);
+            }
+        }
+    }
+
+    /// Tells a router of its networks.
+    pub fn attach(&mut self, node: u32, networks: &Networks) {
+        self.nodes[node as usize].router.on_networks(networks);
     }
 
     fn transmit(&mut self, node: NodeId) {
@@ -328,6 +404,11 @@ impl Network {
             let mut line = format!("{millis} {}", self.speech(node, next_hop, message));
             let it = &self.cx.packets[packet];
             write!(line, " ttl {} {} B", it.ttl, it.size).expect("a string takes all");
+            self.talk.push(line);
+        } else if !self.cx.packets[packet].options().is_empty() {
+            let millis = self.cx.now.nanos() / 1_000_000;
+            let it = &self.cx.packets[packet];
+            let line = format!("{millis} {} ttl {} {} B", self.words(node, next_hop, it), it.ttl, it.size);
             self.talk.push(line);
         }
         let takes = if fails { Span::from_millis(10) } else { Span::from_millis(1) };
@@ -353,6 +434,7 @@ impl Network {
             }
             self.cx.hand_over(packet);
         } else if self.linked(node.into(), next_hop) {
+            self.overhear(node, packet, next_hop);
             let copy = self.cx.copy(packet);
             self.cx.hand_over(packet);
             self.receive(NodeId(next_hop.0), copy, node.into());
@@ -365,16 +447,23 @@ impl Network {
     fn receive(&mut self, node: NodeId, packet: PacketId, from: Address) {
         self.cx.packets[packet].hops += 1;
         self.call(node, |router, cx| router.on_heard(packet, from, cx));
+        if let Some(sequence) = self.cx.packets[packet].sequence()
+            && !self.cx.packets[packet].options().is_empty()
+        {
+            self.ways.entry(sequence).or_default().push(node.into());
+        }
         let it = &mut self.cx.packets[packet];
         let destination = it.destination;
         match &it.body {
             Body::Routing(_) => self.call(node, |router, cx| router.on_message(packet, from, cx)),
+            Body::Extended(_) => self.receive_options(node, packet, from),
             Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => {
                 let sequence = *sequence;
                 self.ways.entry(sequence).or_default().push(node.into());
                 it.ttl -= 1;
                 let ttl = it.ttl;
-                if destination == node.into() {
+                let leaves = destination.index() >= self.nodes.len() && self.gateways.contains(&node.0);
+                if destination == node.into() || leaves {
                     self.arrived.push((sequence, self.cx.now));
                     self.cx.deliver(packet);
                 } else if ttl == 0 {
@@ -383,7 +472,48 @@ impl Network {
                     self.call(node, |router, cx| router.route(packet, cx));
                 }
             }
+            Body::Tunnelled(_) if destination == node.into() => drop(self.cx.deliver(packet)),
+            Body::Tunnelled(_) => self.call(node, |router, cx| router.route(packet, cx)),
             other => panic!("nobody sends {other:?} here"),
+        }
+    }
+
+    /// As IP does with what the router says of a packet with options.
+    fn receive_options(&mut self, node: NodeId, packet: PacketId, from: Address) {
+        let mut answer = AfterOptions::Unknown;
+        self.call(node, |router, cx| answer = router.on_options(packet, from, cx));
+        let (is_mine, ttl) = match answer {
+            AfterOptions::Taken => return,
+            _ => (self.cx.packets[packet].destination == node.into(), self.cx.packets[packet].ttl),
+        };
+        match answer {
+            AfterOptions::Deliver => {
+                if let Some(sequence) = self.cx.packets[packet].sequence() {
+                    self.arrived.push((sequence, self.cx.now));
+                }
+                self.cx.deliver(packet);
+            }
+            AfterOptions::Unknown if is_mine => self.cx.drop_packet(node, packet, DropReason::NoListener),
+            _ if ttl <= 1 => self.cx.drop_packet(node, packet, DropReason::TtlExpired),
+            AfterOptions::Forward(next_hop) => {
+                self.cx.packets[packet].ttl -= 1;
+                self.enqueue(node, packet, next_hop);
+            }
+            AfterOptions::Unknown | AfterOptions::Taken => {
+                let text = self.cx.packets[packet].destination;
+                self.talk.push(format!("{node} sends a packet for {text} over its wires"));
+                self.cx.deliver(packet);
+            }
+        }
+    }
+}
+
+impl Packet {
+    /// The number of a datagram or a segment, behind options too.
+    fn sequence(&self) -> Option<u64> {
+        match self.carried() {
+            Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => Some(*sequence),
+            _ => None,
         }
     }
 }
