@@ -17,7 +17,7 @@ use crate::mac::{Control, Counted, Counters, Identity, Mac, Metric, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::packet::{Body, PacketId};
-use crate::radio::medium::{Ended, Listener, Medium, Places, TransmissionId, Walk};
+use crate::radio::medium::{After, Ended, Listener, Medium, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
 use crate::radio::reception::{Begin, End, Lost, Verdict};
@@ -134,6 +134,7 @@ impl<M: Mac> Channel<M> {
             let identity = Identity { interface: station.interface, node: station.node, station: place };
             macs.push(M::new(identity, &shared, station.backoff));
         }
+        debug_assert!(interfaces.is_sorted(), "stations are in the order of their interfaces");
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
         let places = Places { legs, names, search: plan.search, reception };
         // The first channel keeps the name that the stream had when there was one channel only.
@@ -190,13 +191,15 @@ impl<M: Mac> Channel<M> {
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
         match self.medium.transmit(station, frame, cx.now) {
-            Some(transmission) => {
-                let edges = if exact { self.medium.edges(transmission) } else { 1 };
+            Some(mut part) => loop {
+                let edges = if exact { self.medium.edges(part) } else { 1 };
                 for index in 0..edges {
-                    let (at, rank) = self.medium.edge(transmission, index);
-                    queue.push(at, rank, Scheduled::Edge(self.id, transmission).into());
+                    let (at, rank) = self.medium.edge(part, index);
+                    queue.push(at, rank, Scheduled::Edge(self.id, part).into());
                 }
-            }
+                let Some(behind) = self.medium.behind(part) else { break };
+                part = behind;
+            },
             None => {
                 if let Some(packet) = frame.packet.filter(|_| !frame.kept) {
                     if frame.receiver.is_broadcast() {
@@ -228,6 +231,7 @@ impl<M: Mac> Channel<M> {
             interfaces: &self.interfaces,
             shared: &self.shared,
             listening: &self.listening,
+            receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
             received: false,
         };
         let walk = self.medium.walk(id, exact, &mut listener);
@@ -330,22 +334,21 @@ struct Macs<'a, M: Mac, E, P> {
     interfaces: &'a [InterfaceId],
     shared: &'a M::Shared,
     listening: &'a [bool],
+    /// The station that the frame is for, or a number that no station has.
+    receiver: usize,
     received: bool,
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
-    /// Sets the timer of a station's MAC, if the station contends for the medium.
-    #[inline]
-    fn arm_contending(&mut self, station: usize, now: Time) {
-        let mac = &self.macs[station];
-        if !mac.is_quiet() {
-            self.queue.set(self.interfaces[station].0, mac.deadline(self.shared).max(now));
-        }
+    /// Sets the timer of a station's MAC.
+    #[inline(always)]
+    fn arm(&mut self, station: usize, now: Time) {
+        self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
     }
 
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
-    #[inline]
+    #[inline(always)]
     fn must_act(&mut self, now: Time) -> bool {
         let Self { queue, cx, receive_path, .. } = self;
         match cx.actions.front() {
@@ -365,12 +368,12 @@ impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<'_, M, E, P> {
-    #[inline]
+    #[inline(always)]
     fn undisturbed_until(&self) -> Time {
         self.queue.undisturbed_until().min(self.end)
     }
 
-    #[inline]
+    #[inline(always)]
     fn comes_first(&self, at: Time, rank: Rank) -> bool {
         at <= self.end && self.queue.comes_first(at, rank)
     }
@@ -380,20 +383,28 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
         self.macs[station].prefetch()
     }
 
-    #[inline]
-    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) {
+    #[inline(always)]
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
+        let mac = &mut self.macs[station];
         match begin {
             Begin::Busy => {
-                self.macs[station].on_busy(self.shared, now);
-                self.arm_contending(station, now);
+                mac.on_busy(self.shared, now);
+                let contends = !mac.is_quiet();
+                if contends {
+                    self.arm(station, now);
+                }
+                contends
             }
-            Begin::Ignored(end) => self.macs[station].on_ignored(end, self.shared),
-            Begin::Nothing => {}
+            Begin::Ignored(end) => {
+                mac.on_ignored(end, self.shared);
+                false
+            }
+            Begin::Nothing => false,
         }
     }
 
-    #[inline]
-    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> bool {
+    #[inline(always)]
+    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
         if P::WATCHES {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
@@ -405,16 +416,19 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
             }
         }
         let mac = &mut self.macs[station];
-        let mine = frame.receiver == self.interfaces[station];
+        let mine = station == self.receiver;
+        let mut acts = false;
         match end.verdict {
             Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
                 self.cx.now = now;
                 self.received = true;
+                acts = true;
                 mac.on_frame(frame, self.shared, self.cx);
             }
             Verdict::Decoded => {
                 mac.on_other_frame(frame, self.shared, now);
                 if !self.listening.is_empty() {
+                    acts = true;
                     overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
                 }
             }
@@ -424,16 +438,34 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
         if end.idle {
             mac.on_idle(self.shared, now);
         }
-        if !mac.is_quiet() || mine {
-            self.queue.set(self.interfaces[station].0, mac.deadline(self.shared).max(now));
+        let scheduled = mine || !mac.is_quiet();
+        if scheduled {
+            self.arm(station, now);
         }
-        self.must_act(now)
+        if acts {
+            if self.must_act(now) { After::Work } else { After::Scheduled }
+        } else if scheduled {
+            After::Scheduled
+        } else {
+            After::Nothing
+        }
     }
 
     #[inline]
     fn take_received(&mut self) -> bool {
         self.received
     }
+}
+
+/// The station of an interface of the channel. Of the broadcast address, a number that no station has.
+#[inline]
+fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
+    let place = interface.0 as usize;
+    // Where all interfaces are on one channel, their numbers are those of the stations.
+    if interface.is_broadcast() || interfaces.get(place) == Some(&interface) {
+        return place;
+    }
+    interfaces.binary_search(&interface).unwrap_or(usize::MAX)
 }
 
 /// A frame for another station was decoded. The station passes up its packet if it listens to such frames.

@@ -61,6 +61,7 @@ struct Held {
     bytes: u32,
     airtime: Span,
     sequence: u16,
+    /// Whether the frame itself was sent before.
     retry: bool,
     /// Whether an RTS must be answered before the data may be sent.
     needs_rts: bool,
@@ -184,7 +185,7 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.outgoing.is_none() && self.ready_told
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_quiet(&self) -> bool {
         matches!(self.backoff, Backoff::None) && self.exchange == Exchange::Idle
     }
@@ -198,7 +199,7 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.counters
     }
 
-    #[inline]
+    #[inline(always)]
     fn deadline(&self, timing: &Timing) -> Time {
         let backoff = match self.backoff {
             Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots),
@@ -241,26 +242,31 @@ impl<P: Procedure> Mac for Dcf<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_busy(&mut self, timing: &Timing, now: Time) {
         self.carrier = true;
-        if self.nav_guard != Time::NEVER {
+        if P::GUARDS_NAV && self.nav_guard != Time::NEVER {
             if now >= self.nav_guard {
                 self.nav = self.nav_guard;
             }
             self.nav_guard = Time::NEVER;
         }
-        self.freeze(timing, now);
+        if !self.is_quiet() {
+            self.freeze(timing, now);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_idle(&mut self, timing: &Timing, now: Time) {
         self.carrier = false;
         self.idle_since = now;
-        if self.eifs_until == Time::NEVER {
+        if P::KEEPS_EIFS && self.eifs_until == Time::NEVER {
             self.eifs_until = now + timing.eifs;
         }
-        if self.is_waiting() && self.timeout == Time::NEVER {
+        if self.is_quiet() {
+            return;
+        }
+        if self.exchange != Exchange::Idle && self.timeout == Time::NEVER && self.is_waiting() {
             // The frame that prolonged the wait has ended, and it was not the answer.
             self.timeout = now;
         }
@@ -269,7 +275,7 @@ impl<P: Procedure> Mac for Dcf<P> {
 
     /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Mac::on_idle`]
     /// comes later, and there the EIFS begins (§9.2.3.4).
-    #[inline]
+    #[inline(always)]
     fn on_error(&mut self, timing: &Timing, now: Time) {
         P::keep_eifs(&mut self.eifs_until, &mut self.nav, now, timing);
     }
@@ -284,7 +290,7 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.receive(frame, timing, cx);
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
         self.overhear(frame, timing, now);
     }
@@ -324,7 +330,7 @@ impl<P: Procedure> Dcf<P> {
 
     /// When the NAV ends, as far as is known now.
     fn nav_end(&self) -> Time {
-        self.nav.min(self.nav_guard)
+        if P::GUARDS_NAV { self.nav.min(self.nav_guard) } else { self.nav }
     }
 
     /// The end of the NAV, if it is in the past.
@@ -335,7 +341,7 @@ impl<P: Procedure> Dcf<P> {
 
     /// The interframe space that begins at `since`: a DIFS, but not less than the rest of an EIFS (§9.2.3.4).
     fn ifs(&self, timing: &Timing, since: Time) -> Span {
-        timing.difs.max(self.eifs_until.since(since))
+        if P::KEEPS_EIFS { timing.difs.max(self.eifs_until.since(since)) } else { timing.difs }
     }
 
     fn draw(&mut self, timing: &Timing) -> u32 {
@@ -349,7 +355,7 @@ impl<P: Procedure> Dcf<P> {
     }
 
     /// Resumes a frozen back-off, unless something other than the NAV prevents it.
-    #[inline]
+    #[inline(always)]
     fn thaw(&mut self, timing: &Timing, now: Time) {
         if let Backoff::Frozen { slots } = self.backoff
             && !self.carrier
@@ -361,7 +367,7 @@ impl<P: Procedure> Dcf<P> {
     }
 
     /// Stops a running back-off, and subtracts the slots that have passed completely.
-    #[inline]
+    #[inline(always)]
     fn freeze(&mut self, timing: &Timing, now: Time) {
         match self.backoff {
             Backoff::Running { slots, since, ifs } => {
@@ -453,8 +459,7 @@ impl<P: Procedure> Dcf<P> {
         let (sifs, propagation) = (params.sifs, params.max_propagation * 2);
         if outgoing.needs_rts {
             let duration = sifs * 3 + timing.cts + outgoing.airtime + timing.ack;
-            let mut rts = self.control(FrameKind::Rts, outgoing.to, duration, timing);
-            rts.control.retry = outgoing.retry;
+            let rts = self.control(FrameKind::Rts, outgoing.to, duration, timing);
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
@@ -548,7 +553,8 @@ impl<P: Procedure> Dcf<P> {
                 self.start_backoff(timing, cx.now);
             }
         } else {
-            outgoing.retry = true;
+            // An RTS that failed is no transmission of the frame that it announced (IEEE 802.11-1999 §7.1.3.1.6).
+            outgoing.retry |= self.exchange == Exchange::Data;
             outgoing.needs_rts = outgoing.protected;
             self.widen(timing);
             self.start_backoff(timing, cx.now);

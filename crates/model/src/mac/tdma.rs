@@ -11,6 +11,7 @@
 //!
 //! Validated: packets a second of saturated stations against ns-2 and the closed form (`docs/models/tdma.md`).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use hopyard_engine::units::{Bytes, Rate};
@@ -245,14 +246,20 @@ impl Mac for Tdma {
 
     fn check_stations(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {
         let Schedule::Owners(owners) = &params.schedule else { return Ok(()) };
-        if let Some(owner) = owners.iter().find(|&&owner| !nodes.contains(&NodeId(owner))) {
-            return Err(Fault::new("schedule", format!("expected nodes with a radio on this channel, found {owner}")));
+        let list = |numbers: BTreeSet<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let (of, there): (BTreeSet<u32>, BTreeSet<u32>) =
+            (owners.iter().copied().collect(), nodes.iter().map(|node| node.0).collect());
+        let (missing, without) = (&of - &there, &there - &of);
+        let mut problems = Vec::new();
+        if !missing.is_empty() {
+            problems.push(format!("expected nodes with a radio on this channel, found {}", list(missing)));
         }
-        let without = |node: &&NodeId| !owners.contains(&node.0);
-        match nodes.iter().find(without) {
-            Some(node) => Err(Fault::new("schedule", format!("node {node} owns no slot and can never send"))),
-            None => Ok(()),
+        match without.len() {
+            0 => {}
+            1 => problems.push(format!("node {} owns no slot and can never send", list(without))),
+            _ => problems.push(format!("nodes {} own no slot and can never send", list(without))),
         }
+        if problems.is_empty() { Ok(()) } else { Err(Fault::new("schedule", problems.join("; "))) }
     }
 
     fn preamble(frames: &Frames) -> Span {

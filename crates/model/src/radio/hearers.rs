@@ -21,6 +21,9 @@ pub struct Hearer {
 }
 
 impl Hearer {
+    /// In a place that is filled later.
+    const NONE: Self = Self { station: 0, delay: 0, power: 0.0 };
+
     /// Its place among the hearers: by delay, and by station where that is the same.
     #[inline]
     const fn order(&self) -> u64 {
@@ -40,8 +43,10 @@ pub struct Hearers {
     /// The number of each station's interface, on which its draws of shadowing depend.
     names: Vec<u32>,
     shadowing: u64,
-    gains: Vec<f64>,
-    /// The stations of the last list examined that cannot sense the transmission.
+    /// Of the last list examined, station by station: the power received, in watts, and the delay.
+    powers: Vec<f64>,
+    delays: Vec<u32>,
+    /// The stations of a list that cannot sense a transmission.
     others: Vec<u32>,
 }
 
@@ -71,7 +76,8 @@ impl Hearers {
             still: Vec::new(),
             names,
             shadowing: shadowing.next_u64(),
-            gains: Vec::new(),
+            powers: Vec::new(),
+            delays: Vec::new(),
             others: Vec::new(),
         }
     }
@@ -127,56 +133,65 @@ impl Hearers {
     }
 
     fn search(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
-        let Self { channel, transmit_power, floor, neighbours, names, gains, others, .. } = self;
+        let Self { channel, neighbours, names, powers, delays, others, .. } = self;
+        let (transmit_power, floor) = (self.transmit_power, self.floor);
         let near = neighbours.near(station, now);
-        channel.gains(near.squares, gains);
+        channel.gains(near.squares, powers);
         if !channel.is_deterministic() {
             // The draw depends on the transmission and the hearer only, not on which other stations are examined or
             // send.
             let key = self.shadowing ^ (u64::from(names[station]) << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            for (gain, &station) in gains.iter_mut().zip(near.stations) {
+            for (gain, &station) in powers.iter_mut().zip(near.stations) {
                 let hearer = u64::from(names[station as usize]);
                 *gain *= channel.shadowing(key ^ (hearer << 32 | hearer));
             }
         }
-        others.clear();
-        for ((&station, &squared), &gain) in near.stations.iter().zip(near.squares).zip(gains.iter()) {
-            let power = *transmit_power * gain;
-            if power >= *floor && squared <= near.reach_squared {
-                hearers.push(Hearer { station, delay: delay_nanos(squared), power });
-            } else {
-                others.push(station);
+        powers.iter_mut().for_each(|power| *power *= transmit_power);
+        delays.clear();
+        delays.extend(near.squares.iter().map(|&squared| delay_nanos(squared)));
+        // What an earlier transmission has left in the places is overwritten.
+        hearers.resize(near.stations.len(), Hearer::NONE);
+        let (mut found, mut moved, mut last) = (0, 0, 0);
+        let arrays = near.stations.iter().zip(near.squares).zip(powers.iter().zip(delays.iter()));
+        for ((&station, &squared), (&power, &delay)) in arrays {
+            if power >= floor && squared <= near.reach_squared {
+                let hearer = Hearer { station, delay, power };
+                let order = hearer.order();
+                // They were in order at an earlier transmission of the same station, and still are, almost.
+                if order >= last {
+                    hearers[found] = hearer;
+                    last = order;
+                } else {
+                    moved += insert(&mut hearers[..=found], hearer);
+                }
+                found += 1;
             }
         }
-        let moved = if near.is_new {
-            hearers.sort_unstable_by_key(Hearer::order);
-            hearers.len()
-        } else {
-            sort_again(hearers)
-        };
+        hearers.truncate(found);
         // An order that is somewhat old costs less than a new one.
-        if moved > hearers.len() / 2 {
+        if moved > found / 2 {
+            let all = near.stations.iter().zip(near.squares).zip(powers.iter());
+            let cannot =
+                |&((_, squared), power): &((&u32, &f64), &f64)| *power < floor || *squared > near.reach_squared;
+            others.clear();
+            others.extend(all.filter(cannot).map(|((&station, _), _)| station));
             neighbours.keep_order(station, hearers.iter().map(|hearer| hearer.station), others);
         }
     }
 }
 
-/// Sorts hearers that were in order at an earlier transmission of the same station. They are almost sorted, so that
-/// this takes about one comparison for each. Returns by how many places hearers were moved, all together.
-#[inline]
-fn sort_again(hearers: &mut [Hearer]) -> usize {
-    let mut moved = 0;
-    for i in 1..hearers.len() {
-        let moving = hearers[i];
-        let place =
-            hearers[..i].iter().rposition(|other| other.order() <= moving.order()).map_or(0, |before| before + 1);
-        if place < i {
-            hearers.copy_within(place..i, place + 1);
-            hearers[place] = moving;
-            moved += i - place;
-        }
+/// Puts a hearer in its place among hearers in order, of which the last place is free. Returns by how many places
+/// others were moved.
+fn insert(hearers: &mut [Hearer], hearer: Hearer) -> usize {
+    let order = hearer.order();
+    let last = hearers.len() - 1;
+    let mut place = last;
+    while place > 0 && hearers[place - 1].order() > order {
+        hearers[place] = hearers[place - 1];
+        place -= 1;
     }
-    moved
+    hearers[place] = hearer;
+    last - place
 }
 
 /// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
@@ -208,11 +223,16 @@ mod tests {
         }
 
         #[test]
-        fn sorting_again_is_sorting(delays in prop::collection::vec((0_u32..9, 0_u32..9), 0..40)) {
-            let hearer = |&(delay, station): &(u32, u32)| Hearer { station, delay, power: 0.0 };
-            let mut hearers: Vec<Hearer> = delays.iter().map(hearer).collect();
-            let moved = sort_again(&mut hearers);
-            prop_assert!(hearers.is_sorted_by_key(Hearer::order));
+        fn inserting_is_sorting(delays in prop::collection::vec((0_u32..9, 0_u32..9), 0..40)) {
+            let mut hearers: Vec<Hearer> = Vec::new();
+            let mut moved = 0;
+            for &(delay, station) in &delays {
+                hearers.push(Hearer::NONE);
+                moved += insert(&mut hearers, Hearer { station, delay, power: 0.0 });
+            }
+            let mut sorted = delays.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(hearers.iter().map(|it| (it.delay, it.station)).collect::<Vec<_>>(), sorted);
             prop_assert_eq!(moved > 0, !delays.is_sorted());
         }
     }

@@ -6,6 +6,9 @@
 //! edges is that of the queue, so the result is exactly that of one event for each edge. The switch `exact` schedules
 //! one event for each edge, and the tests require the same digest from both.
 //!
+//! A short frame may end at its nearest hearers before it begins at its farthest. Its hearers are divided into parts,
+//! each of which the frame reaches as a whole before it ends at one of them, and each part has a cursor of its own.
+//!
 //! The medium knows its radios as stations, counted from zero.
 
 use hopyard_engine::{Rank, Rng, Span, Time};
@@ -14,7 +17,7 @@ use super::hearers::{Hearer, Hearers};
 use super::neighbours::{Neighbours, Search};
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
-use super::reception::{Begin, End, Lost, Radios, Receiver, Verdict};
+use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
 use crate::frame::Frame;
 use crate::mobility::{Leg, Position};
 use crate::order;
@@ -37,6 +40,12 @@ struct Transmission<C> {
     next: usize,
     /// Whether the receiver has decoded the frame.
     received: bool,
+    /// The part with the nearest hearers, which stands for the whole; most transmissions are one part.
+    first: u32,
+    /// The part with the hearers behind these.
+    behind: Option<TransmissionId>,
+    /// Of the first part: how many parts are in the air.
+    parts: u32,
 }
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
@@ -53,17 +62,27 @@ pub trait Listener<C> {
         0
     }
 
-    /// What the beginning of a signal means at a station.
-    fn on_begin(&mut self, station: usize, begin: Begin, now: Time);
+    /// What the beginning of a signal means at a station. Returns whether the queue may have changed.
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool;
 
-    /// What the end of a signal of this power, in watts, means at a station. Returns whether there is work to do before
-    /// the next edge.
-    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> bool;
+    /// What the end of a signal of this power, in watts, means at a station.
+    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> After;
 
     /// Whether the receiver has decoded the frame since the last call.
     fn take_received(&mut self) -> bool {
         false
     }
+}
+
+/// What follows from the end of a signal at a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Nothing that concerns other edges.
+    Nothing,
+    /// The queue may have changed.
+    Scheduled,
+    /// There is work to do before the next edge.
+    Work,
 }
 
 /// How far the edges of a transmission have been processed.
@@ -182,33 +201,77 @@ impl<C: Copy> Medium<C> {
         self.hearers.in_range(station, self.receiver.threshold, now)
     }
 
-    /// A station puts a frame on the air. Nothing is returned when nobody can sense it.
+    /// A station puts a frame on the air. Returned is the first of its parts ([`Medium::behind`]), and nothing when
+    /// nobody can sense it.
     pub fn transmit(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
         self.count += 1;
         self.sent[station] += 1;
         self.radios.send(station, now + frame.airtime);
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.transmissions.push(Transmission {
-                frame,
-                station: station as u32,
-                start: now,
-                hearers: Vec::new(),
-                next: 0,
-                received: false,
-            });
-            (self.transmissions.len() - 1) as u32
-        });
+        let station = station as u32;
+        let new = |hearers, first| Transmission {
+            frame,
+            station,
+            start: now,
+            hearers,
+            next: 0,
+            received: false,
+            first,
+            behind: None,
+            parts: 1,
+        };
+        let id = self.place(|id| new(Vec::new(), id));
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
-        self.hearers.find(station, self.sent[station], now, &mut hearers);
-        let silent = hearers.is_empty();
-        self.transmissions[id as usize] =
-            Transmission { frame, station: station as u32, start: now, hearers, next: 0, received: false };
-        if silent {
+        self.hearers.find(station as usize, self.sent[station as usize], now, &mut hearers);
+        let (Some(nearest), Some(farthest)) = (hearers.first(), hearers.last()) else {
+            self.transmissions[id as usize].hearers = hearers;
             self.free.push(id);
             return None;
+        };
+        let is_short = u64::from(farthest.delay - nearest.delay) >= frame.airtime.nanos();
+        self.transmissions[id as usize] = new(hearers, id);
+        if is_short {
+            self.divide(id, |hearers| new(hearers, id));
         }
         self.in_air += 1;
         Some(TransmissionId(id))
+    }
+
+    /// A free place among the transmissions.
+    fn place(&mut self, new: impl FnOnce(u32) -> Transmission<C>) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let id = self.transmissions.len() as u32;
+            self.transmissions.push(new(id));
+            id
+        })
+    }
+
+    /// Divides the hearers of a transmission into parts. A part ends before the hearer at which the frame begins when
+    /// it has ended at the part's nearest.
+    #[cold]
+    fn divide(&mut self, id: u32, new: impl Fn(Vec<Hearer>) -> Transmission<C>) {
+        let mut last = id;
+        loop {
+            let it = &mut self.transmissions[last as usize];
+            let ended = u64::from(it.hearers[0].delay) + it.frame.airtime.nanos();
+            let within = it.hearers.partition_point(|hearer| u64::from(hearer.delay) < ended);
+            if within == it.hearers.len() {
+                return;
+            }
+            let part = new(it.hearers.split_off(within));
+            let behind = self.place(|_| part.clone());
+            self.transmissions[behind as usize] = part;
+            self.transmissions[last as usize].behind = Some(TransmissionId(behind));
+            self.transmissions[id as usize].parts += 1;
+            last = behind;
+        }
+    }
+
+    /// The part of a transmission with the hearers behind those of a part, if there are any. Each part has its own
+    /// edges, and is walked and finished for itself.
+    #[inline]
+    #[must_use]
+    pub fn behind(&self, part: TransmissionId) -> Option<TransmissionId> {
+        self.transmissions[part.0 as usize].behind
     }
 
     /// The frame of a transmission.
@@ -249,68 +312,11 @@ impl<C: Copy> Medium<C> {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
+    #[inline]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
-        let Transmission { frame, start, hearers, next, received, .. } = &mut transmissions[id.0 as usize];
-        let n = hearers.len();
-        let transmitter = frame.transmitter.0;
-        let mut first = true;
-        // Most edges come long before the next event, which changes only when a MAC is told of an edge.
-        let mut undisturbed = if exact { Time::ZERO } else { listener.undisturbed_until() };
-        if radios.stations() > CACHED && (*next == 0 || *next == n) {
-            // With thousands of stations, little of their state is in the processor's cache. If each edge read its
-            // station's state, every read would have to wait for the memory. Here all are read at once, before any is
-            // needed, and the waits overlap.
-            let read = hearers.iter().fold(0, |sum: u32, hearer| {
-                let station = hearer.station as usize;
-                sum.wrapping_add(radios.prefetch(station)).wrapping_add(listener.prefetch(station))
-            });
-            std::hint::black_box(read);
-        }
-        for hearer in hearers.get(*next..).unwrap_or_default() {
-            let at = *start + Span::from_nanos(u64::from(hearer.delay));
-            if at >= undisturbed && !first {
-                let rank = order::begin(hearer.station, transmitter);
-                if exact || !listener.comes_first(at, rank) {
-                    return Walk::Next(at, rank);
-                }
-            }
-            first = false;
-            *next += 1;
-            let end = at + frame.airtime;
-            let begin = radios.begin(hearer.station as usize, id.0, (hearer.power, at, end), receiver, frame);
-            if begin != Begin::Nothing {
-                listener.on_begin(hearer.station as usize, begin, at);
-                if !exact {
-                    undisturbed = listener.undisturbed_until();
-                }
-            }
-        }
-        let ends = *start + frame.airtime;
-        for hearer in hearers.get(*next - n..).unwrap_or_default() {
-            let at = ends + Span::from_nanos(u64::from(hearer.delay));
-            if at >= undisturbed && !first {
-                let rank = order::end(hearer.station, transmitter);
-                if exact || !listener.comes_first(at, rank) {
-                    *received |= listener.take_received();
-                    return Walk::Next(at, rank);
-                }
-            }
-            first = false;
-            *next += 1;
-            let rng = &mut reception[hearer.station as usize];
-            let end = radios.end(hearer.station as usize, id.0, hearer.power, at, receiver, rng);
-            if end.idle || end.verdict != Verdict::Missed {
-                if listener.on_end(hearer.station as usize, end, hearer.power, frame, at) {
-                    break;
-                }
-                if !exact {
-                    undisturbed = listener.undisturbed_until();
-                }
-            }
-        }
-        *received |= listener.take_received();
-        if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
+        let transmission = &mut transmissions[id.0 as usize];
+        each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
     }
 
     /// When, and at which rank, the next edge happens. There must be one.
@@ -319,7 +325,7 @@ impl<C: Copy> Medium<C> {
         self.edge(id, self.transmissions[id.0 as usize].next)
     }
 
-    /// When a transmission's signal ends at the farthest hearer.
+    /// When the signal ends at the farthest hearer of a transmission, or of a part.
     #[must_use]
     pub fn ended(&self, id: TransmissionId) -> Time {
         let it = &self.transmissions[id.0 as usize];
@@ -327,16 +333,36 @@ impl<C: Copy> Medium<C> {
         it.start + it.frame.airtime + Span::from_nanos(delay)
     }
 
-    /// Ends a transmission whose last edge has happened.
+    /// Ends a transmission whose last edge has happened, or a part of it. What became of the packet is known when the
+    /// last part ends, which is the farthest.
+    #[inline]
     pub fn finish(&mut self, id: TransmissionId) -> Ended {
+        let Transmission { first, parts, .. } = self.transmissions[id.0 as usize];
+        let is_whole = first == id.0 && parts == 1;
+        if !is_whole && !self.finish_part(id) {
+            return Ended::Nothing;
+        }
         self.in_air -= 1;
-        self.free.push(id.0);
-        let Transmission { frame, received, .. } = &self.transmissions[id.0 as usize];
+        self.free.push(first);
+        let Transmission { frame, received, .. } = &self.transmissions[first as usize];
         match frame.packet {
             Some(packet) if !frame.kept && (*received || frame.receiver.is_broadcast()) => Ended::HandedOver(packet),
             Some(packet) if !frame.kept => Ended::NotReceived(packet),
             _ => Ended::Nothing,
         }
+    }
+
+    /// Ends a part of a transmission. Returns whether it is the last one.
+    #[cold]
+    fn finish_part(&mut self, id: TransmissionId) -> bool {
+        let Transmission { first, received, .. } = self.transmissions[id.0 as usize];
+        if first != id.0 {
+            self.free.push(id.0);
+        }
+        let whole = &mut self.transmissions[first as usize];
+        whole.received |= received;
+        whole.parts -= 1;
+        whole.parts == 0
     }
 
     /// The packets that belong to the medium.
@@ -346,9 +372,85 @@ impl<C: Copy> Medium<C> {
         self.transmissions
             .iter()
             .enumerate()
-            .filter(|(i, t)| !free.contains(&(*i as u32)) && !t.frame.kept)
+            .filter(|(i, t)| !free.contains(&(*i as u32)) && t.first == *i as u32 && !t.frame.kept)
             .filter_map(|(_, t)| t.frame.packet)
             .collect()
+    }
+}
+
+impl<C: Copy> Transmission<C> {
+    /// See [`Medium::walk`].
+    fn walk<R: Radio>(
+        &mut self,
+        id: u32,
+        radios: &mut [R],
+        reception: &mut [Rng],
+        receiver: &Receiver,
+        exact: bool,
+        listener: &mut impl Listener<C>,
+    ) -> Walk {
+        let Self { frame, start, hearers, next, received, .. } = self;
+        let n = hearers.len();
+        let transmitter = frame.transmitter.0;
+        // Of one length, so that one check of a station's number serves both.
+        let reception = &mut reception[..radios.len()];
+        // Most edges come long before the next event, which changes only when a MAC is told of an edge.
+        let mut undisturbed = if exact { Time::ZERO } else { listener.undisturbed_until() };
+        if radios.len() > CACHED && (*next == 0 || *next == n) {
+            // With thousands of stations, little of their state is in the processor's cache. If each edge read its
+            // station's state, every read would have to wait for the memory. Here all are read at once, before any is
+            // needed, and the waits overlap.
+            let read = hearers.iter().fold(0, |sum: u32, hearer| {
+                let station = hearer.station as usize;
+                sum.wrapping_add(radios[station].prefetch()).wrapping_add(listener.prefetch(station))
+            });
+            std::hint::black_box(read);
+        }
+        let begins = start.nanos();
+        let ends = begins + frame.airtime.nanos();
+        // The first edge happens now, whatever else does.
+        let mut limit = Time::NEVER;
+        for hearer in hearers.get(*next..).unwrap_or_default() {
+            let at = Time::from_nanos(begins + u64::from(hearer.delay));
+            if at >= limit {
+                let rank = order::begin(hearer.station, transmitter);
+                if exact || !listener.comes_first(at, rank) {
+                    return Walk::Next(at, rank);
+                }
+            }
+            *next += 1;
+            let end = Time::from_nanos(ends + u64::from(hearer.delay));
+            let station = hearer.station as usize;
+            let begin = radios[station].begin(id, hearer.power, at, end, receiver, frame);
+            if begin != Begin::Nothing && listener.on_begin(station, begin, at) && !exact {
+                undisturbed = listener.undisturbed_until();
+            }
+            limit = undisturbed;
+        }
+        for hearer in hearers.get(*next - n..).unwrap_or_default() {
+            let at = Time::from_nanos(ends + u64::from(hearer.delay));
+            if at >= limit {
+                let rank = order::end(hearer.station, transmitter);
+                if exact || !listener.comes_first(at, rank) {
+                    *received |= listener.take_received();
+                    return Walk::Next(at, rank);
+                }
+            }
+            *next += 1;
+            let station = hearer.station as usize;
+            let end = radios[station].end(id, hearer.power, at, receiver, &mut reception[station]);
+            if end.idle || end.verdict != Verdict::Missed {
+                match listener.on_end(station, end, hearer.power, frame, at) {
+                    After::Nothing => {}
+                    After::Scheduled if exact => {}
+                    After::Scheduled => undisturbed = listener.undisturbed_until(),
+                    After::Work => break,
+                }
+            }
+            limit = undisturbed;
+        }
+        *received |= listener.take_received();
+        if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
     }
 }
 

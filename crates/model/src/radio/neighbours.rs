@@ -39,6 +39,8 @@ pub struct Neighbours {
     lists: Vec<List>,
     /// The squares of the distances found last.
     squares: Vec<f64>,
+    /// The stations of a new list, each with the square of its distance, whose bits are in the order of the numbers.
+    found: Vec<(u64, u32)>,
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -57,14 +59,12 @@ pub struct Near<'a> {
     pub squares: &'a [f64],
     /// The square of the reach. Stations beyond it are not within reach.
     pub reach_squared: f64,
-    /// Whether the stations are in no order yet, because the list has just been made.
-    pub is_new: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// In the order of the last search. Distances are not kept: those of all stations would not fit into the
-    /// processor's cache.
+    /// In order of distance at an earlier search. Distances are not kept: those of all stations would not fit into
+    /// the processor's cache.
     stations: Vec<u32>,
     good_until: Time,
 }
@@ -84,6 +84,7 @@ impl Neighbours {
         Self {
             lists: vec![List::default(); legs.len()],
             squares: Vec::new(),
+            found: Vec::new(),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -130,13 +131,12 @@ impl Neighbours {
     /// All stations, other than `station`, that may be within reach at `now`, with their distances.
     #[inline]
     pub fn near(&mut self, station: usize, now: Time) -> Near<'_> {
-        let is_new = self.lists[station].good_until <= now;
-        if is_new {
+        if self.lists[station].good_until <= now {
             self.refresh(station, now);
         }
         let stations = &self.lists[station].stations;
         self.paths.squares(station, stations, now, &mut self.squares);
-        Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, is_new }
+        Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach }
     }
 
     /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: `first`, then `others`.
@@ -159,14 +159,12 @@ impl Neighbours {
         let bound = (self.reach + self.margin) * (self.reach + self.margin);
         let holds = self.holds();
         let paths = &self.paths;
-        let near = |other: u32| {
-            other as usize != station && here.distance_squared(paths.position(other as usize, now)) <= bound
-        };
-        let stations = &mut self.lists[station].stations;
-        stations.clear();
-        let mut add = |station: u32| {
-            if near(station) {
-                stations.push(station);
+        let found = &mut self.found;
+        found.clear();
+        let mut add = |other: u32| {
+            let squared = here.distance_squared(paths.position(other as usize, now));
+            if other as usize != station && squared <= bound {
+                found.push((squared.to_bits(), other));
             }
         };
         if self.search == Search::Grid {
@@ -179,7 +177,11 @@ impl Neighbours {
         } else {
             (0..paths.len() as u32).for_each(&mut add);
         }
-        self.lists[station].good_until = now + holds;
+        found.sort_unstable();
+        let list = &mut self.lists[station];
+        list.stations.clear();
+        list.stations.extend(found.iter().map(|&(_, other)| other));
+        list.good_until = now + holds;
     }
 }
 

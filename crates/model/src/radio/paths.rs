@@ -18,7 +18,9 @@ pub struct Paths {
 /// A leg in the plane.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    start: Time,
+    /// Nanoseconds since the start of the run. In the first 104 days of a run, such a number has no fraction, and
+    /// differences are exact.
+    start: f64,
     from: (f64, f64),
     velocity: (f64, f64),
 }
@@ -40,14 +42,28 @@ enum Heights {
 
 impl Line {
     fn of(leg: &Leg) -> Self {
-        Self { start: leg.start, from: (leg.from.x, leg.from.y), velocity: (leg.velocity.0, leg.velocity.1) }
+        Self { start: nanos(leg.start), from: (leg.from.x, leg.from.y), velocity: (leg.velocity.0, leg.velocity.1) }
     }
 
     #[inline]
-    fn at(&self, now: Time) -> (f64, f64) {
-        let seconds = now.since(self.start).seconds();
+    fn at(&self, now: f64) -> (f64, f64) {
+        let seconds = self.seconds(now);
         (self.from.0 + self.velocity.0 * seconds, self.from.1 + self.velocity.1 * seconds)
     }
+
+    /// The seconds from the start of the leg to `now`, which is in nanoseconds.
+    #[inline]
+    fn seconds(&self, now: f64) -> f64 {
+        let nanos = now - self.start;
+        (if nanos > 0.0 { nanos } else { 0.0 }) / 1e9
+    }
+}
+
+/// Nanoseconds since the start of the run.
+#[inline]
+fn nanos(time: Time) -> f64 {
+    // The conversion of a signed number is one instruction. The number is the same, as no run takes centuries.
+    time.nanos().cast_signed() as f64
 }
 
 impl Climb {
@@ -100,10 +116,11 @@ impl Paths {
     #[inline]
     pub fn position(&self, station: usize, now: Time) -> Position {
         let line = &self.lines[station];
+        let now = nanos(now);
         let (x, y) = line.at(now);
         let z = match &self.heights {
             Heights::Same(height) => *height,
-            Heights::Each(climbs) => climbs[station].from + climbs[station].velocity * now.since(line.start).seconds(),
+            Heights::Each(climbs) => climbs[station].from + climbs[station].velocity * line.seconds(now),
         };
         Position { x, y, z }
     }
@@ -114,6 +131,7 @@ impl Paths {
         squares.clear();
         match &self.heights {
             Heights::Same(_) => {
+                let now = nanos(now);
                 let here = self.lines[station].at(now);
                 squares.extend(stations.iter().map(|&station| {
                     let there = self.lines[station as usize].at(now);

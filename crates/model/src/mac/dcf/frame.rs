@@ -27,7 +27,7 @@ pub struct Control {
     pub duration: Span,
     /// The transmitter's sequence number of a data frame.
     pub sequence: u16,
-    /// Whether the frame was sent before.
+    /// Whether it is a data frame that was sent before; never so in other frames (IEEE 802.11-1999 §7.1.3.1.6).
     pub retry: bool,
 }
 

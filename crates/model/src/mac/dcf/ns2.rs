@@ -10,6 +10,9 @@ use super::procedure::Procedure;
 pub struct Ns2;
 
 impl Procedure for Ns2 {
+    const KEEPS_EIFS: bool = false;
+    const GUARDS_NAV: bool = false;
+
     fn follows(params: &Params) -> bool {
         params.habits() == [false, false, false, false, false, false, true, false]
     }

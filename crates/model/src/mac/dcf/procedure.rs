@@ -9,6 +9,12 @@ use super::params::{Params, Timing};
 /// The steps of a station in which ns-2 differs from the standard in more than a constant. A station is generic over
 /// them, so that no step is selected while it runs.
 pub trait Procedure: Copy + Debug {
+    /// Whether [`Procedure::keep_eifs`] may delay the end of an EIFS. Otherwise every interframe space is a DIFS.
+    const KEEPS_EIFS: bool = true;
+
+    /// Whether [`Procedure::nav_guard`] may be a time.
+    const GUARDS_NAV: bool = true;
+
     /// Whether these are the steps that the parameters ask for.
     fn follows(params: &Params) -> bool;
 

@@ -9,8 +9,7 @@ use crate::context::{Action, Context};
 impl<P: Procedure> Dcf<P> {
     /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: `on_idle` comes next.
     pub(super) fn receive(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
-        // §9.2.3.4: a frame without error ends the EIFS.
-        self.eifs_until = Time::ZERO;
+        self.end_eifs();
         if P::hears_out(&timing.params) && self.fails_by(frame.control.kind) {
             self.timeout = Time::NEVER;
             self.on_timeout(timing, cx);
@@ -27,19 +26,30 @@ impl<P: Procedure> Dcf<P> {
     }
 
     /// A frame for another station was decoded.
-    #[inline]
+    #[inline(always)]
     pub(super) fn overhear(&mut self, frame: &Frame, timing: &Timing, now: Time) {
-        self.eifs_until = Time::ZERO;
+        self.end_eifs();
         // §9.2.5.4: the NAV takes the larger value. An RTS alone may be taken back.
         let end = now + frame.control.duration;
         if end > self.nav_end() {
             self.nav = end;
-            let is_rts = frame.control.kind == FrameKind::Rts;
-            self.nav_guard = if is_rts { P::nav_guard(now, timing) } else { Time::NEVER };
+            if P::GUARDS_NAV {
+                let is_rts = frame.control.kind == FrameKind::Rts;
+                self.nav_guard = if is_rts { P::nav_guard(now, timing) } else { Time::NEVER };
+            }
+        }
+    }
+
+    /// §9.2.3.4: a frame without error ends the EIFS.
+    #[inline(always)]
+    fn end_eifs(&mut self) {
+        if P::KEEPS_EIFS {
+            self.eifs_until = Time::ZERO;
         }
     }
 
     /// Whether the station waits for the answer of another station to its own frame.
+    #[inline(always)]
     pub(super) fn is_waiting(&self) -> bool {
         match self.exchange {
             Exchange::Rts | Exchange::Cts => true,

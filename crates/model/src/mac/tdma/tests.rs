@@ -31,6 +31,7 @@ fn packet(cx: &mut Context, size: u32) -> Outgoing {
         size,
         ttl: 9,
         hops: 0,
+        salvaged: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
     });
     Outgoing { packet, size, to: InterfaceId(1) }

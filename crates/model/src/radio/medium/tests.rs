@@ -57,15 +57,16 @@ impl Listener<()> for Recorder {
         self.goes_on
     }
 
-    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) {
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
         assert_eq!(begin, Begin::Busy);
         self.seen.push((station as u32, true, now.nanos()));
+        false
     }
 
-    fn on_end(&mut self, station: usize, end: End, _: f64, _: &Frame<()>, now: Time) -> bool {
+    fn on_end(&mut self, station: usize, end: End, _: f64, _: &Frame<()>, now: Time) -> After {
         assert!(end.idle);
         self.seen.push((station as u32, false, now.nanos()));
-        false
+        After::Nothing
     }
 
     fn take_received(&mut self) -> bool {
@@ -155,6 +156,7 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
         size: 28,
         ttl: 1,
         hops: 0,
+        salvaged: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: Address(1) }),
     });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
@@ -226,6 +228,7 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
         size: 28,
         ttl: 1,
         hops: 0,
+        salvaged: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
     });
     for receives in [true, false] {
@@ -238,4 +241,43 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
         let ended = if receives { Ended::HandedOver(packet) } else { Ended::NotReceived(packet) };
         assert_eq!(medium.finish(id), ended);
     }
+}
+
+/// A frame of 10 µs, and hearers up to 60 µs away: it ends at the nearest ones before it begins at the farthest.
+#[test]
+fn a_short_frame_ends_at_near_hearers_before_it_begins_at_far_ones() {
+    let mut medium =
+        medium(&[(0.0, 0.0), (300.0, 0.0), (3000.0, 0.0), (3600.0, 0.0), (18_000.0, 0.0)], 20_000.0, Search::Auto);
+    let mut pool = crate::packet::PacketPool::default();
+    let packet = pool.insert(crate::packet::Packet {
+        created: Time::ZERO,
+        source: Address(0),
+        destination: Address(2),
+        flow: crate::packet::FlowId::NONE,
+        size: 28,
+        ttl: 1,
+        hops: 0,
+        salvaged: 0,
+        body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
+    });
+    for round in 0..2 {
+        let short = Frame { airtime: Span::from_micros(10), kept: false, ..frame(0, Some(packet), InterfaceId(2)) };
+        let id = medium.transmit(0, short, Time::ZERO).expect("somebody hears");
+        let parts: Vec<TransmissionId> = std::iter::successors(Some(id), |part| medium.behind(*part)).collect();
+        // At node 2 it begins, 10 µs from the transmitter, before it ends at node 1, after 11 µs.
+        let mut seen = Vec::new();
+        let mut ends = Vec::new();
+        for &part in &parts {
+            let mut listener = Recorder { goes_on: true, receives: seen.is_empty(), ..Recorder::default() };
+            assert_eq!(medium.walk(part, false, &mut listener), Walk::Finished);
+            assert!(listener.seen.is_sorted_by_key(|&(_, _, at)| at), "{:?}", listener.seen);
+            seen.push(listener.seen.iter().filter(|edge| edge.1).map(|edge| edge.0).collect::<Vec<_>>());
+            assert_eq!(medium.held(), [packet], "round {round}");
+            ends.push(medium.finish(part));
+        }
+        assert_eq!(seen, [vec![1, 2], vec![3], vec![4]]);
+        assert_eq!(ends, [Ended::Nothing, Ended::Nothing, Ended::HandedOver(packet)], "the first part has decoded it");
+        assert!(medium.held().is_empty());
+    }
+    assert_eq!(medium.transmissions.len(), 3, "their places are free again");
 }

@@ -12,15 +12,18 @@ pub const SPEED_OF_LIGHT: f64 = 3e8;
 pub const SHADOWING_LIMIT: f64 = 6.0;
 
 /// A path loss model, ready for use.
-pub trait PathLoss {
+pub trait PathLoss: Copy {
     /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling
     /// with distance.
     fn gain(&self, distance_squared: f64) -> f64;
 
     /// The gains at each of these distances squared, in place of what is in `gains`.
     fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
+        // A model in registers. Of fields in memory, the compiler would load the one that a distance selects, and
+        // compute the gains one by one.
+        let model = *self;
         gains.clear();
-        gains.extend(squares.iter().map(|&squared| self.gain(squared)));
+        gains.extend(squares.iter().map(|&squared| model.gain(squared)));
     }
 
     /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.

@@ -8,11 +8,10 @@ mod receiver;
 mod sinr;
 mod threshold;
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::frame::Frame;
 pub use receiver::{Begin, End, Lost, Radio, Receiver, Verdict};
 
 /// Makes the enum of models, and that of the radios of a channel.
@@ -32,6 +31,12 @@ macro_rules! models {
             #[must_use]
             pub const fn compares_powers(self) -> bool {
                 match self { $(Self::$variant => <$module::$variant as Radio>::COMPARES_POWERS,)+ }
+            }
+
+            /// Whether noise causes bit errors in the model ([`Radio::BIT_ERRORS`]).
+            #[must_use]
+            pub const fn has_bit_errors(self) -> bool {
+                match self { $(Self::$variant => <$module::$variant as Radio>::BIT_ERRORS,)+ }
             }
 
             /// The radios of this number of stations.
@@ -54,46 +59,9 @@ macro_rules! models {
                 match self { $(Self::$variant(radios) => radios.len(),)+ }
             }
 
-            /// See [`Radio::prefetch`].
-            #[inline]
-            #[must_use]
-            pub fn prefetch(&self, station: usize) -> u32 {
-                match self { $(Self::$variant(radios) => radios[station].prefetch(),)+ }
-            }
-
             /// See [`Radio::send`].
             pub fn send(&mut self, station: usize, until: Time) {
                 match self { $(Self::$variant(radios) => radios[station].send(until),)+ }
-            }
-
-            /// See [`Radio::begin`].
-            #[inline(always)]
-            pub fn begin<C>(
-                &mut self,
-                station: usize,
-                transmission: u32,
-                (power, now, end): (f64, Time, Time),
-                receiver: &Receiver,
-                frame: &Frame<C>,
-            ) -> Begin {
-                match self {
-                    $(Self::$variant(radios) =>
-                        radios[station].begin(transmission, power, now, end, receiver, frame),)+
-                }
-            }
-
-            /// See [`Radio::end`].
-            #[inline(always)]
-            pub fn end(
-                &mut self,
-                station: usize,
-                transmission: u32,
-                power: f64,
-                now: Time,
-                receiver: &Receiver,
-                rng: &mut Rng,
-            ) -> End {
-                match self { $(Self::$variant(radios) => radios[station].end(transmission, power, now, receiver, rng),)+ }
             }
 
             /// See [`Radio::lost`].
@@ -107,6 +75,15 @@ macro_rules! models {
                 match self { $(Self::$variant(radios) => size_of_val(&radios[0]),)+ }
             }
         }
+
+        /// Evaluates an expression with the radios of any model. It is compiled for each model, so that nothing in it
+        /// has to ask which one it is.
+        macro_rules! each_model {
+            ($any:expr, $radios:ident => $call:expr) => {
+                match $any { $($crate::radio::reception::Radios::$variant($radios) => $call,)+ }
+            };
+        }
+        pub(super) use each_model;
     };
 }
 

@@ -20,9 +20,7 @@ pub struct Ns2 {
     locked_end: Time,
     /// When the radio's own transmission ends.
     sending_until: Time,
-    /// Another frame interfered with the frame being received.
-    collided: bool,
-    /// The frame being received was too weak, or the radio was sending.
+    /// The frame being received was too weak, the radio was sending, or another frame interfered with it.
     damaged: bool,
     /// Frames lost to another frame.
     collisions: u32,
@@ -35,7 +33,6 @@ impl Default for Ns2 {
             locked_power: 0.0,
             locked_end: Time::ZERO,
             sending_until: Time::ZERO,
-            collided: false,
             damaged: false,
             collisions: 0,
         }
@@ -67,18 +64,17 @@ impl Radio for Ns2 {
         let damaged = now < self.sending_until || power < receiver.threshold;
         if self.locked == NONE {
             (self.locked, self.locked_power, self.locked_end) = (transmission, power, end);
-            (self.damaged, self.collided) = (damaged, false);
+            self.damaged = damaged;
             return Begin::Busy;
         }
         if self.locked_power >= receiver.capture * power {
             return Begin::Ignored(end);
         }
         // Both frames are lost. The radio keeps the one that ends later.
-        self.collided = true;
+        self.damaged = true;
         self.collisions += 1;
         if end > self.locked_end {
             (self.locked, self.locked_power, self.locked_end) = (transmission, power, end);
-            self.damaged = damaged;
         }
         Begin::Nothing
     }
@@ -91,7 +87,7 @@ impl Radio for Ns2 {
         self.locked = NONE;
         let verdict = if now < self.sending_until {
             Verdict::Missed
-        } else if self.collided || self.damaged {
+        } else if self.damaged {
             Verdict::Error
         } else {
             Verdict::Decoded

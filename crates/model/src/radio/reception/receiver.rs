@@ -69,6 +69,9 @@ pub trait Radio: Clone + Debug + Default {
     /// Whether the model compares the powers of signals in more than their order.
     const COMPARES_POWERS: bool = false;
 
+    /// Whether noise causes bit errors, so that a frame that is strong enough may still not be decoded.
+    const BIT_ERRORS: bool = false;
+
     /// Reads the radio's state into the processor's cache. The value has no meaning.
     fn prefetch(&self) -> u32;
 
@@ -107,12 +110,30 @@ pub struct Signals {
     energy: u64,
 }
 
+/// What the power of a signal that begins means to a receiver that may lock on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// It can be decoded when nothing disturbs it.
+    pub is_decodable: bool,
+    /// It can be decoded, and the medium was idle, or it is stronger than all others by the capture ratio.
+    pub is_strong: bool,
+}
+
 impl Signals {
     /// A signal of this power begins.
     #[inline]
     pub fn add(&mut self, power: f64) {
         self.count += 1;
         self.energy = self.energy.saturating_add(attowatts(power));
+    }
+
+    /// A signal of this power begins, and is compared with the others.
+    #[inline(always)]
+    pub fn judge(&mut self, power: f64, receiver: &Receiver) -> Strength {
+        let others = self.power();
+        self.add(power);
+        let is_decodable = power >= receiver.threshold;
+        Strength { is_decodable, is_strong: is_decodable && (others == 0.0 || power >= receiver.capture * others) }
     }
 
     /// A signal of this power ends.

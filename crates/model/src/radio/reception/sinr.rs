@@ -7,7 +7,7 @@
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Verdict};
+use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::frame::Frame;
 use crate::radio::error_rate::{Modulation, chunk_success};
 
@@ -83,6 +83,7 @@ impl Default for Sinr {
 
 impl Radio for Sinr {
     const COMPARES_POWERS: bool = true;
+    const BIT_ERRORS: bool = true;
 
     #[inline]
     fn prefetch(&self) -> u32 {
@@ -105,15 +106,11 @@ impl Radio for Sinr {
         receiver: &Receiver,
         frame: &Frame<C>,
     ) -> Begin {
-        let others = self.signals.power();
         self.count_bits(now, receiver);
-        self.signals.add(power);
-        let is_decodable = power >= receiver.threshold;
-        let is_strong = is_decodable && (others == 0.0 || power >= receiver.capture * others);
+        let Strength { is_decodable, is_strong } = self.signals.judge(power, receiver);
         if now < self.sending_until {
             // A radio that sends receives nothing. It senses the signal afterwards if the signal still lasts then.
         } else if is_strong {
-            // The medium was idle, or this frame is stronger than all others by the capture ratio.
             self.collisions += u32::from(self.locked != NONE);
             self.lock(transmission, power, now, end, frame);
         } else if self.locked == NONE {

@@ -50,12 +50,13 @@ impl Bench {
             control: (),
         };
         let (at, end) = (us(at), us(at + AIRTIME));
-        self.radio.begin(0, id, (power, at, end), &self.receiver, &frame)
+        each_model!(&mut self.radio, radios => radios[0].begin(id, power, at, end, &self.receiver, &frame))
     }
 
     /// The frame that began AIRTIME before `at` ends.
     fn end(&mut self, id: u32, power: f64, at: u64) -> (Verdict, bool) {
-        let end = self.radio.end(0, id, power, us(at), &self.receiver, &mut self.rng);
+        let end =
+            each_model!(&mut self.radio, radios => radios[0].end(id, power, us(at), &self.receiver, &mut self.rng));
         (end.verdict, end.idle)
     }
 

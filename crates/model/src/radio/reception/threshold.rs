@@ -6,7 +6,7 @@
 
 use hopyard_engine::{Rng, Time};
 
-use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Verdict};
+use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::frame::Frame;
 
 /// A radio that decodes by threshold.
@@ -60,14 +60,10 @@ impl Radio for Threshold {
         receiver: &Receiver,
         _frame: &Frame<C>,
     ) -> Begin {
-        let others = self.signals.power();
-        self.signals.add(power);
-        let is_decodable = power >= receiver.threshold;
-        let is_strong = is_decodable && (others == 0.0 || power >= receiver.capture * others);
+        let Strength { is_decodable, is_strong } = self.signals.judge(power, receiver);
         if now < self.sending_until {
             // A radio that sends receives nothing. It senses the signal afterwards if the signal still lasts then.
         } else if is_strong {
-            // The medium was idle, or this frame is stronger than all others by the capture ratio.
             self.collisions += u32::from(self.locked != NONE);
             (self.locked, self.locked_power, self.collided) = (transmission, power, false);
         } else if self.locked == NONE {
