@@ -6,6 +6,7 @@
 
 mod drop_reason;
 mod outside;
+mod overhead;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -15,6 +16,7 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
 pub use self::outside::{Departure, Outside, Token};
+pub use self::overhead::{Overhead, Tally};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
@@ -44,6 +46,15 @@ pub enum Action {
         /// What.
         packet: PacketId,
         /// The neighbour, or [`Address::BROADCAST`].
+        next_hop: Address,
+    },
+    /// Send a packet to a neighbour by one interface. A broadcast leaves by this interface alone.
+    SendBy {
+        /// The interface, one of the node that sends.
+        interface: InterfaceId,
+        /// The packet, which the interface owns from then on.
+        packet: PacketId,
+        /// The neighbour at that interface, or broadcast.
         next_hop: Address,
     },
     /// As `Send`, after a delay (such as a broadcast jitter).
@@ -226,6 +237,11 @@ pub struct Context {
     pub drops: DropCounts,
     /// Data packets of each flow that were dropped, by reason.
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
+    /// The messages of routing protocols and agents, by node and type.
+    pub overhead: Overhead,
+    /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
+    /// one.
+    pub answering: Option<&'static str>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
     /// Whether somebody watches the run.
@@ -261,6 +277,9 @@ impl Context {
     pub fn originate(&mut self, packet: Packet) -> PacketId {
         self.ledger.originated += 1;
         self.ledger.originated_by_kind[packet.kind() as usize] += 1;
+        if let Body::Routing(_) | Body::Control { .. } = &packet.body {
+            self.overhead.on_originated(self.owners.of(packet.source), &packet, self.answering);
+        }
         self.packets.insert(packet)
     }
 
@@ -282,6 +301,7 @@ impl Context {
             size,
             ttl,
             hops: 0,
+            salvaged: 0,
             body: Body::Routing(message),
         })
     }
@@ -297,6 +317,7 @@ impl Context {
             size: packet.size + IP_HEADER,
             ttl,
             hops: 0,
+            salvaged: 0,
             body: Body::Empty,
         };
         let inner = std::mem::replace(packet, outer);
@@ -379,6 +400,7 @@ mod tests {
             size: 100,
             ttl: 32,
             hops: 0,
+            salvaged: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         };
         let first = cx.originate(packet.clone());

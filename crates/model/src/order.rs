@@ -42,10 +42,11 @@ pub const fn delayed(node: u32, number: u32) -> Rank {
     Rank::new(5, node, number)
 }
 
-/// A node's host, which is outside, passes a datagram to IP, or learns that one is sent. `number` counts these events.
+/// A node's host, which is outside, passes a datagram to IP, or learns that one is sent. Which one is first is not a
+/// matter of rank, whose detail has too few bits to number them.
 #[must_use]
-pub const fn outside(node: u32, number: u32) -> Rank {
-    Rank::new(6, node, number)
+pub const fn outside(node: u32) -> Rank {
+    Rank::new(6, node, 0)
 }
 
 /// The slots of the timers, kind by kind.

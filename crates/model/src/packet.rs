@@ -17,7 +17,7 @@ use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::WireError;
 
 pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
-pub use self::sizes::{IP_HEADER, TCP_HEADER, UDP_HEADER, UNREACHABLE};
+pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
 
@@ -58,6 +58,9 @@ pub struct Packet {
     pub ttl: u8,
     /// Hops taken so far: link crossings, counted on arrival.
     pub hops: u8,
+    /// How often a protocol that counts it has sent the packet along another path because a link was broken. No header
+    /// carries it (DSR's count is in its source routes).
+    pub salvaged: u8,
     /// What IP carries.
     pub body: Body,
 }
@@ -115,7 +118,10 @@ impl Extended {
     }
 
     fn bytes(options: &[DsrOption]) -> u32 {
-        if options.is_empty() { 0 } else { OPTIONS_HEADER + options.iter().map(DsrOption::bytes).sum::<u32>() }
+        // The header of the flow state extension stands before that of the options, or alone (RFC 4728 §7.1).
+        let header =
+            if options.iter().all(|option| matches!(option, DsrOption::Flow { .. })) { 0 } else { OPTIONS_HEADER };
+        header + options.iter().map(DsrOption::bytes).sum::<u32>()
     }
 }
 
@@ -164,8 +170,12 @@ pub struct RoutingMessage(Arc<dyn Message>);
 
 /// What every routing message offers to code that does not know its type.
 pub trait Message: Any + fmt::Debug + Send + Sync {
-    /// A short name for counters and traces, such as "RREQ".
+    /// A short name for counters and traces, such as "RREQ": the message's type.
     fn kind(&self) -> &'static str;
+
+    /// Names the messages of a packet that carries several ones, in order (RFC 3626 §3.3). A message that names none
+    /// is a single one of its kind.
+    fn parts(&self, _each: &mut dyn FnMut(Part)) {}
 
     /// Appends the bytes of the message as the protocol's specification lays them out, without the headers of IP and
     /// UDP, and returns what carries them. A run needs no bytes; captures do.
@@ -173,6 +183,17 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     /// # Errors
     /// If a value has no encoding.
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError>;
+}
+
+/// One of the messages in a packet of a routing protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its type, as [`Message::kind`].
+    pub kind: &'static str,
+    /// Its bytes with its own header. Headers that belong to no part count for the first one.
+    pub bytes: u32,
+    /// Whether the node that sends the packet has received the message and passes it on.
+    pub forwarded: bool,
 }
 
 /// What the bytes of a message depend on besides the message.
@@ -213,6 +234,11 @@ impl RoutingMessage {
         self.0.kind()
     }
 
+    /// Names the messages of a packet that carries several ones (see [`Message::parts`]).
+    pub fn parts(&self, each: &mut dyn FnMut(Part)) {
+        self.0.parts(each);
+    }
+
     /// Appends the bytes of the message, and returns what carries them (see [`Message::encode`]).
     ///
     /// # Errors
@@ -251,6 +277,16 @@ impl Packet {
             Body::Routing(_) => true,
             Body::Extended(it) => matches!(it.body(), Body::Empty),
             _ => false,
+        }
+    }
+
+    /// The type of the routing protocol's or the agent's message in the packet.
+    #[inline]
+    #[must_use]
+    pub fn message_kind(&self) -> Option<&'static str> {
+        match &self.body {
+            Body::Routing(message) | Body::Control { message, .. } => Some(message.kind()),
+            _ => None,
         }
     }
 
@@ -302,6 +338,20 @@ impl Packet {
         match &self.body {
             Body::Extended(it) => &it.options,
             _ => &[],
+        }
+    }
+
+    /// The bytes that options add to a packet of another protocol, also within tunnels; none without options.
+    #[inline]
+    #[must_use]
+    pub fn option_bytes(&self) -> Option<u32> {
+        match &self.body {
+            Body::Extended(it) => match it.body() {
+                Body::Tunnelled(inner) => Some(it.header_bytes() + inner.option_bytes().unwrap_or(0)),
+                _ => Some(it.header_bytes()),
+            },
+            Body::Tunnelled(inner) => inner.option_bytes(),
+            _ => None,
         }
     }
 
@@ -493,6 +543,7 @@ mod tests {
             size: 100,
             ttl: 32,
             hops: 0,
+            salvaged: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         }
     }

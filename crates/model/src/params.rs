@@ -27,7 +27,7 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
     /// Checks that the values are possible together.
     ///
     /// # Errors
-    /// The first parameter that is impossible, and why.
+    /// The first parameter that is impossible, and why; of a list, all elements that are.
     fn check(&self) -> Result<(), Fault> {
         Ok(())
     }
@@ -41,13 +41,28 @@ pub struct Fault {
     pub parameter: &'static str,
     /// What was expected and what was found.
     pub problem: String,
+    /// The elements that are at fault, by their places, each with its own problem, where the value is a list and not
+    /// wrong as a whole. Then `problem` has all of theirs.
+    pub elements: Vec<(usize, String)>,
 }
 
 impl Fault {
     /// A fault in `parameter`.
     #[must_use]
     pub fn new(parameter: &'static str, problem: impl Into<String>) -> Self {
-        Self { parameter, problem: problem.into() }
+        Self { parameter, problem: problem.into(), elements: Vec::new() }
+    }
+
+    /// Checks a list, of which these elements are at fault, by their places.
+    ///
+    /// # Errors
+    /// When there is any: all of them at once.
+    pub fn of_elements(parameter: &'static str, elements: Vec<(usize, String)>) -> Result<(), Self> {
+        if elements.is_empty() {
+            return Ok(());
+        }
+        let problems: Vec<&str> = elements.iter().map(|(_, problem)| &**problem).collect();
+        Err(Self { parameter, problem: problems.join("; "), elements })
     }
 }
 

@@ -7,7 +7,8 @@
 //! symmetric neighbours of a symmetric neighbour are two hops away.
 //!
 //! A node is known by the address of its first interface, the source of its HELLOs, on whatever channel or wire they
-//! come. They go to the multicast group of MANET routers (RFC 5498).
+//! come. They go to the multicast group of MANET routers (RFC 5498), but not to its port 269: that one promises
+//! messages in the format of RFC 5444. Their port is one of those that nobody is assigned (RFC 6335 §6).
 //!
 //! Left out: the addresses of further interfaces, link quality, hysteresis, the sequence numbers and the message format
 //! of RFC 5444. The bytes are a format of this program (`encode`): a word with the number of neighbours, then for each
@@ -38,8 +39,8 @@ pub struct Params {
     pub jitter: Span,
     /// How long a neighbour counts as heard after its last HELLO.
     pub hold: Span,
-    /// Whether a frame that a neighbour sends to another node counts as heard too (promiscuous mode). What a HELLO says
-    /// is known from HELLOs only.
+    /// Whether a frame that a neighbour sends to another node counts as heard too (promiscuous mode). Whether the
+    /// neighbour hears this node, and which neighbours it has, is known from HELLOs only.
     pub overhear: bool,
 }
 
@@ -111,8 +112,8 @@ impl Message for Hello {
 struct Neighbour {
     address: Address,
     until: Time,
-    /// It hears this node.
-    symmetric: bool,
+    /// Until when its HELLOs say that it hears this node (RFC 6130 §4.3, `L_SYM_time`).
+    symmetric_until: Time,
     /// Its own symmetric neighbours, sorted.
     beyond: Vec<Address>,
 }
@@ -158,13 +159,13 @@ impl Neighbours {
     }
 
     fn symmetric(&self, now: Time) -> impl Iterator<Item = &Neighbour> {
-        self.neighbours.iter().filter(move |it| it.symmetric && it.until > now)
+        self.neighbours.iter().filter(move |it| it.symmetric_until > now)
     }
 
     fn send(&mut self, cx: &mut Context) {
         self.neighbours.retain(|it| it.until > cx.now);
-        let heard = self.neighbours.iter().map(|it| Heard { address: it.address, symmetric: it.symmetric }).collect();
-        let hello = Hello { heard };
+        let heard = |it: &Neighbour| Heard { address: it.address, symmetric: it.symmetric_until > cx.now };
+        let hello = Hello { heard: self.neighbours.iter().map(heard).collect() };
         let packet = cx.originate(Packet {
             created: cx.now,
             source: self.node.into(),
@@ -173,6 +174,7 @@ impl Neighbours {
             size: IP_HEADER + UDP_HEADER + hello.bytes(),
             ttl: 1,
             hops: 0,
+            salvaged: 0,
             body: Body::Control { port: Self::PORT, message: RoutingMessage::new(hello) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop: Address::BROADCAST });
@@ -181,8 +183,8 @@ impl Neighbours {
 }
 
 impl Agent for Neighbours {
-    /// The port of "manet" (RFC 5498).
-    const PORT: u16 = 269;
+    /// One of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
+    const PORT: u16 = 49_269;
 
     fn start(&mut self, cx: &mut Context) {
         // Nodes do not all begin at once.
@@ -197,9 +199,10 @@ impl Agent for Neighbours {
         };
         let address = Address::from(self.node);
         let until = now + self.params.hold;
-        let symmetric = heard.iter().any(|it| it.address == address);
+        // A HELLO lists all neighbours that its sender hears. One without this node ends the symmetry at once.
+        let symmetric_until = if heard.iter().any(|it| it.address == address) { until } else { Time::ZERO };
         let beyond = heard.iter().filter(|it| it.symmetric && it.address != address).map(|it| it.address).collect();
-        let neighbour = Neighbour { address: from, until, symmetric, beyond };
+        let neighbour = Neighbour { address: from, until, symmetric_until, beyond };
         match self.neighbours.binary_search_by_key(&from, |it| it.address) {
             Ok(place) => self.neighbours[place] = neighbour,
             Err(place) => self.neighbours.insert(place, neighbour),
@@ -217,7 +220,7 @@ impl Agent for Neighbours {
         match self.neighbours.binary_search_by_key(&from, |it| it.address) {
             Ok(place) => self.neighbours[place].until = until,
             Err(place) => {
-                let neighbour = Neighbour { address: from, until, symmetric: false, beyond: Vec::new() };
+                let neighbour = Neighbour { address: from, until, symmetric_until: Time::ZERO, beyond: Vec::new() };
                 self.neighbours.insert(place, neighbour);
             }
         }
@@ -252,6 +255,7 @@ mod tests {
             size: 40,
             ttl: 1,
             hops: 1,
+            salvaged: 0,
             body: Body::Control { port: Neighbours::PORT, message: RoutingMessage::new(Hello { heard }) },
         });
         agent.on_message(packet, Address(from), cx);
@@ -283,7 +287,7 @@ mod tests {
         assert_eq!(message.get(), Some(&Hello { heard: Vec::new() }));
         let mut bytes = Vec::new();
         let place = Place { source: Address(0), address: &|_| std::net::Ipv4Addr::LOCALHOST };
-        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(269)));
+        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(Neighbours::PORT)));
         assert_eq!(packet.size, 28 + bytes.len() as u32);
         let next = agent.deadline().since(cx.now);
         assert!(next > Span::from_millis(1500) && next <= Span::from_secs(2), "{next}");
@@ -297,6 +301,7 @@ mod tests {
         assert!(agent.overhears());
         hear(&mut agent, &mut cx, 1, &[(0, true), (3, true)]);
         cx.now = Time::ZERO + Span::from_secs(5);
+        assert_eq!((agent.one_hop(cx.now), agent.two_hop(cx.now)), (vec![Address(1)], vec![Address(3)]));
         let packet = cx.originate(Packet {
             created: cx.now,
             source: Address(7),
@@ -305,13 +310,19 @@ mod tests {
             size: 40,
             ttl: 1,
             hops: 1,
+            salvaged: 0,
             body: Body::Arp(crate::packet::ArpMessage::Reply),
         });
         agent.on_overheard(packet, Address(1), Address(9), &mut cx);
         agent.on_overheard(packet, Address(2), Address(9), &mut cx);
         cx.now = Time::ZERO + Span::from_secs(10);
         assert_eq!(agent.heard(cx.now), [Address(1), Address(2)], "the senders of the frames, not of the packet");
-        assert_eq!((agent.one_hop(cx.now), agent.two_hop(cx.now)), (vec![Address(1)], vec![Address(3)]));
+        assert_eq!((agent.one_hop(cx.now), agent.two_hop(cx.now)), (vec![], vec![]), "the HELLO was 10 s ago");
+        agent.on_timer(&mut cx);
+        let Some(Action::Send { packet, .. }) = cx.actions.pop_front() else { panic!("a HELLO is sent") };
+        let Body::Control { message, .. } = cx.deliver(packet).body else { panic!("a control message") };
+        let heard = [1, 2].map(|it| Heard { address: Address(it), symmetric: false }).to_vec();
+        assert_eq!(message.get(), Some(&Hello { heard }));
         cx.now = Time::ZERO + Span::from_secs(11);
         assert_eq!(agent.heard(cx.now), []);
         assert_eq!(cx.ledger.outstanding(), 1, "the packet is on loan");

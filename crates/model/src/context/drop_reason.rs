@@ -20,7 +20,7 @@ pub enum DropReason {
     RouteBufferFull,
     /// The time to live ran out.
     TtlExpired,
-    /// The packet came back to its source.
+    /// The packet came back to its source, or to a tunnel that it had come from, or was in too many tunnels at once.
     RoutingLoop,
     /// The link address of the next hop could not be resolved, and routing did not keep the packet.
     ArpFailed,
@@ -30,7 +30,8 @@ pub enum DropReason {
     ScriptedLoss,
     /// The node does not run the protocol that the packet is for, such as another routing protocol.
     NoListener,
-    /// The frame with the packet takes longer than the MAC may send at once.
+    /// The packet is longer than an IP packet can be, because of options or tunnels, or the frame with it takes longer
+    /// than the MAC may send at once.
     TooLong,
     /// The receiver did not decode the frame with the packet, and the MAC knows no acknowledgements.
     NotReceived,

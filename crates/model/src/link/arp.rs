@@ -311,6 +311,7 @@ impl Arp {
             size: MESSAGE_SIZE,
             ttl: 1,
             hops: 0,
+            salvaged: 0,
             body: Body::Arp(message),
         });
         self.ready.push((packet, destination));

@@ -35,7 +35,9 @@ pub struct Params {
     pub queue_length: u32,
     /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
-    /// Where routing packets are put: "in_turn", "first" (before data), or "at_head" (before all, as in ns-2).
+    /// Where routing packets are put: "in_turn", "first" (before data), "at_head" (before all, as in ns-2), or
+    /// "by_class" (before TCP's acknowledgements, and these before data, as in the queue that ns-2's DSR needs, whose
+    /// default it is).
     pub routing_packets: RoutingPackets,
     /// Processing time in the link layer: once on the way down to the queue, once on the way up to IP.
     pub processing_delay: Span,
@@ -82,7 +84,11 @@ impl Link {
     /// The link of a node's interface with this address.
     #[must_use]
     pub fn new(node: NodeId, address: Address, params: &Params, rng: Rng) -> Self {
-        let capacity = params.queue_limit.capacity(params.queue_length);
+        let limit = match params.routing_packets {
+            RoutingPackets::ByClass => Limit::Inclusive,
+            _ => params.queue_limit,
+        };
+        let capacity = limit.capacity(params.queue_length);
         Self {
             queue: InterfaceQueue::new(node, capacity, params.routing_packets),
             arp: Arp::new(node, address, params.arp.clone(), rng),
@@ -228,6 +234,7 @@ mod test_packets {
             size: 540,
             ttl: 32,
             hops: 0,
+            salvaged: 0,
             body,
         })
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, PacketId};
+use crate::packet::{Body, PacketId, PacketKind};
 
 /// Where a routing packet is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,9 @@ pub enum RoutingPackets {
     First,
     /// Before all others, even routing packets that came earlier (ns-2).
     AtHead,
+    /// In a queue of its own, which is served first; then one of TCP's acknowledgements, then one of all the rest. Each
+    /// holds as many packets as the length says, whatever its limit (ns-2's CMUPriQueue, which its DSR needs).
+    ByClass,
 }
 
 /// When the queue is full.
@@ -80,6 +83,9 @@ impl InterfaceQueue {
     /// then, and the last packet of the queue is dropped.
     pub fn push(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         self.account(cx.now);
+        if self.routing == RoutingPackets::ByClass {
+            return self.push_by_class(packet, next_hop, cx);
+        }
         let place = match self.routing {
             RoutingPackets::AtHead if cx.packets[packet].is_routing() => 0,
             RoutingPackets::First if cx.packets[packet].is_routing() => {
@@ -93,6 +99,24 @@ impl InterfaceQueue {
         {
             cx.drop_packet(self.node, last, DropReason::QueueFull);
         }
+        self.max = self.max.max(self.entries.len());
+    }
+
+    /// Adds a packet behind those of its class, unless that class has its length.
+    fn push_by_class(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+        let class = |packet: PacketId| match cx.packets[packet].kind() {
+            PacketKind::Routing => 0,
+            PacketKind::Ack => 1,
+            _ => 2,
+        };
+        let own = class(packet);
+        let end = self.entries.partition_point(|&(waiting, _)| class(waiting) <= own);
+        let waiting = self.entries.range(..end).rev().take_while(|&&(waiting, _)| class(waiting) == own).count();
+        if waiting >= self.capacity {
+            cx.drop_packet(self.node, packet, DropReason::QueueFull);
+            return;
+        }
+        self.entries.insert(end, (packet, next_hop));
         self.max = self.max.max(self.entries.len());
     }
 
@@ -162,7 +186,6 @@ impl InterfaceQueue {
 mod tests {
     use super::*;
     use crate::link::test_packets::{arp, data, routing};
-    use crate::packet::PacketKind;
 
     const HERE: Address = Address(0);
     const NEXT: Address = Address(1);

@@ -7,12 +7,17 @@
 //! first. Left out: framing overhead, interruptions. When a packet arrives in the same nanosecond in which another one
 //! has been sent, the place of the other one is free. Validated by arithmetic, and by ns-2's traces of forced drops.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::str::FromStr;
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value;
 
 use super::queue::{LengthStatistics, Limit};
 use crate::address::{InterfaceId, NodeId};
@@ -24,10 +29,14 @@ use crate::params::{self, Fault, NS2, RFC};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Rate of each direction.
+    /// Rate, from the link's first node to its second.
     pub rate: Rate,
-    /// Propagation delay.
+    /// Rate from the second node to the first, or "same".
+    pub rate_back: Back<Rate>,
+    /// Propagation delay, from the first node to the second.
     pub delay: Span,
+    /// Propagation delay from the second node to the first, or "same".
+    pub delay_back: Back<Span>,
     /// Length of each direction's queue in packets, not counting the packet that is being sent.
     pub queue_length: u32,
     /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
@@ -38,6 +47,70 @@ pub struct Params {
     pub losses_back: Losses,
 }
 
+/// A value of the direction from a link's second node to its first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back<T> {
+    /// The same as in the other direction.
+    Same,
+    /// This one.
+    Own(T),
+}
+
+impl<T: Copy> Back<T> {
+    /// The value, which is `forward` in the other direction.
+    #[must_use]
+    pub const fn or(self, forward: T) -> T {
+        match self {
+            Self::Same => forward,
+            Self::Own(value) => value,
+        }
+    }
+}
+
+impl<T: Display> Serialize for Back<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Same => serializer.serialize_str("same"),
+            Self::Own(value) => serializer.collect_str(value),
+        }
+    }
+}
+
+/// What a value of this direction may be, in words.
+fn words<T: JsonSchema>() -> String {
+    let of = T::json_schema(&mut SchemaGenerator::default());
+    format!("{}, or \"same\"", of.get("description").and_then(Value::as_str).unwrap_or("a value"))
+}
+
+impl<'de, T: FromStr + JsonSchema> Deserialize<'de> for Back<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<T: FromStr + JsonSchema> de::Visitor<'_> for Visitor<T> {
+            type Value = Back<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&words::<T>())
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Back<T>, E> {
+                if text.trim() == "same" {
+                    return Ok(Back::Same);
+                }
+                let wrong = |_| E::custom(format!("expected {}, found \"{text}\"", words::<T>()));
+                text.parse().map(Back::Own).map_err(wrong)
+            }
+        }
+        deserializer.deserialize_str(Visitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Back<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}OrSame", T::schema_name()).into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": words::<T>(), "examples": ["same"] })
+    }
+}
+
 /// What is lost in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +118,8 @@ pub struct Losses {
     /// Packets by their number among all that enter this direction, counted from zero.
     pub packets: Vec<u64>,
     /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
-    /// transmission. A number that is given twice also loses the first retransmission.
+    /// transmission, of whichever flow sends it first. A number that is given twice also loses the first
+    /// retransmission. A shorter segment has the number in which its first byte lies. A SYN has none.
     pub segments: Vec<u64>,
     /// The probability with which each packet is lost.
     pub rate: f64,
@@ -57,7 +131,9 @@ impl params::Params for Params {
     fn of_profile(profile: &str) -> Self {
         Self {
             rate: Rate::from_bps(10_000_000),
+            rate_back: Back::Same,
             delay: Span::from_millis(2),
+            delay_back: Back::Same,
             queue_length: 50,
             queue_limit: if profile == NS2 { Limit::Exclusive } else { Limit::Inclusive },
             losses: Losses::default(),
@@ -104,6 +180,8 @@ struct Lane {
     delay: Span,
     capacity: usize,
     losses: Losses,
+    /// How the segments of each flow are numbered.
+    numbering: Vec<Numbering>,
     rng: Rng,
     /// Packets that entered so far.
     entered: u64,
@@ -116,6 +194,15 @@ struct Lane {
     /// Sum of the nanoseconds that packets wait.
     waiting: u128,
     max: usize,
+}
+
+/// How the segments of a flow are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// The sequence number of the first byte.
+    pub first: u64,
+    /// The bytes of a whole segment.
+    pub size: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,12 +219,23 @@ impl Wired {
     pub fn new(params: &Params, ends: [(NodeId, InterfaceId); 2], streams: [Rng; 2]) -> Self {
         let [first, second] = ends;
         let [forward, backward] = streams;
-        Self {
-            directions: [
-                Lane::new(params, first, second.1, params.losses.clone(), forward),
-                Lane::new(params, second, first.1, params.losses_back.clone(), backward),
-            ],
+        let back = Params {
+            rate: params.rate_back.or(params.rate),
+            delay: params.delay_back.or(params.delay),
+            losses: params.losses_back.clone(),
+            ..params.clone()
+        };
+        Self { directions: [Lane::new(params, first, second.1, forward), Lane::new(&back, second, first.1, backward)] }
+    }
+
+    /// Numbers the segments of each flow in this way, in order of flows. Flows that are not known here have segments of
+    /// equal length from zero on.
+    #[must_use]
+    pub fn numbered(mut self, numbering: &[Numbering]) -> Self {
+        for lane in self.directions.iter_mut().filter(|lane| !lane.losses.segments.is_empty()) {
+            lane.numbering = numbering.to_vec();
         }
+        self
     }
 
     /// The interface to which packets of a direction go.
@@ -146,10 +244,10 @@ impl Wired {
         self.directions[direction as usize].to
     }
 
-    /// The delay of the link.
+    /// The delay of a direction.
     #[must_use]
-    pub const fn delay(&self) -> Span {
-        self.directions[0].delay
+    pub const fn delay(&self, direction: Direction) -> Span {
+        self.directions[direction as usize].delay
     }
 
     /// A packet enters a direction; it is queued, or dropped.
@@ -197,7 +295,7 @@ impl Wired {
 }
 
 impl Lane {
-    fn new(params: &Params, from: (NodeId, InterfaceId), to: InterfaceId, losses: Losses, rng: Rng) -> Self {
+    fn new(params: &Params, from: (NodeId, InterfaceId), to: InterfaceId, rng: Rng) -> Self {
         Self {
             node: from.0,
             from: from.1,
@@ -205,7 +303,8 @@ impl Lane {
             rate: params.rate,
             delay: params.delay,
             capacity: params.queue_limit.capacity(params.queue_length),
-            losses,
+            losses: params.losses.clone(),
+            numbering: Vec::new(),
             rng,
             entered: 0,
             packets: VecDeque::new(),
@@ -219,7 +318,7 @@ impl Lane {
     fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
         let number = self.entered;
         self.entered += 1;
-        if self.losses.take(number, &cx.packets[packet]) {
+        if self.losses.take(number, &self.numbering, &cx.packets[packet]) {
             cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             return;
         }
@@ -270,10 +369,14 @@ impl Lane {
 
 impl Losses {
     /// Whether the packet with this number is lost. Removes the entry of a segment that is lost.
-    fn take(&mut self, number: u64, packet: &Packet) -> bool {
+    fn take(&mut self, number: u64, numbering: &[Numbering], packet: &Packet) -> bool {
         let by_number = self.packets.contains(&number);
         let segment = match packet.carried() {
-            Body::Tcp(header) => header.seq.checked_div(u64::from(header.len)),
+            Body::Tcp(header) if header.len > 0 && !self.segments.is_empty() => {
+                let usual = Numbering { first: 0, size: header.len };
+                let Numbering { first, size } = numbering.get(packet.flow.index()).copied().unwrap_or(usual);
+                header.seq.checked_sub(first).and_then(|offset| offset.checked_div(u64::from(size)))
+            }
             _ => None,
         };
         let place = segment.and_then(|segment| self.segments.iter().position(|&listed| listed == segment));

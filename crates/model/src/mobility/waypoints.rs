@@ -88,19 +88,16 @@ impl params::Params for Params {
         if !self.track.is_empty() && !self.orders.is_empty() {
             return Err(Fault::new("orders", "expected a track or orders, found both"));
         }
-        if let Some(pair) = self.track.windows(2).find(|pair| pair[0].at >= pair[1].at) {
-            return Err(Fault::new(
-                "track",
-                format!("expected times that increase, found {} after {}", pair[1].at, pair[0].at),
-            ));
-        }
-        if let Some(pair) = self.orders.windows(2).find(|pair| pair[0].at > pair[1].at) {
-            return Err(Fault::new(
-                "orders",
-                format!("expected times in order, found {} after {}", pair[1].at, pair[0].at),
-            ));
-        }
-        Ok(())
+        let early = |(place, pair): (usize, &[Waypoint])| {
+            let why = || format!("expected times that increase, found {} after {}", pair[1].at, pair[0].at);
+            (pair[0].at >= pair[1].at).then(|| (place + 1, why()))
+        };
+        Fault::of_elements("track", self.track.windows(2).enumerate().filter_map(early).collect())?;
+        let early = |(place, pair): (usize, &[Order])| {
+            let why = || format!("expected times in order, found {} after {}", pair[1].at, pair[0].at);
+            (pair[0].at > pair[1].at).then(|| (place + 1, why()))
+        };
+        Fault::of_elements("orders", self.orders.windows(2).enumerate().filter_map(early).collect())
     }
 }
 

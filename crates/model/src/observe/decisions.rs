@@ -266,6 +266,7 @@ mod tests {
             size: 40 + len,
             ttl: 32,
             hops: 0,
+            salvaged: 0,
             body: Body::Tcp(TcpHeader { seq, ack, len, flags, ..TcpHeader::default() }),
         }
     }

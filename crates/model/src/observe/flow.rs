@@ -33,6 +33,7 @@ pub struct FlowMeter {
     pub route_changes: u64,
     total_delivered: u64,
     total_network_bytes: u64,
+    total_unique: u64,
     delay_sum: u128,
     delays: Histogram<u64>,
     /// Payload bytes sent for the first time.
@@ -71,6 +72,7 @@ impl FlowMeter {
             route_changes: 0,
             total_delivered: 0,
             total_network_bytes: 0,
+            total_unique: 0,
             delay_sum: 0,
             delays,
             total_sent: 0,
@@ -97,6 +99,7 @@ impl FlowMeter {
     /// A data packet arrived at the destination.
     pub fn on_arrival(&mut self, size: u32, hops: u8, created: Time, unique: bool, now: Time) {
         self.total_network_bytes += u64::from(size);
+        self.total_unique += u64::from(unique);
         if now < self.from {
             return;
         }
@@ -145,6 +148,12 @@ impl FlowMeter {
     #[must_use]
     pub const fn total_network_bytes(&self) -> u64 {
         self.total_network_bytes
+    }
+
+    /// Data packets that arrived for the first time, since the start of the run.
+    #[must_use]
+    pub const fn total_unique(&self) -> u64 {
+        self.total_unique
     }
 
     /// The mean delay of packets that arrived, each from its own transmission by the source. This is the delay that

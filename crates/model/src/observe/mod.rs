@@ -6,13 +6,22 @@ pub mod capture;
 mod decisions;
 mod flow;
 mod network;
+mod observer;
+mod path_log;
 mod probe;
 mod results;
+mod route_log;
 mod state;
 
 pub use decisions::Decisions;
 pub use flow::FlowMeter;
 pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
+pub use observer::{Observed, Observer, Recorded};
+pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
-pub use results::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, TrueCause, mac_columns};
+pub use results::{
+    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SeriesRow, TrueCause,
+    mac_columns,
+};
+pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};

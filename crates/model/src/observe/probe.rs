@@ -8,6 +8,7 @@ use hopyard_engine::{Span, Time};
 
 use super::network::NetworkView;
 use super::results::Outcome;
+use super::route_log::RouteChangeView;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::frame::Header;
@@ -96,6 +97,9 @@ pub trait Probe: std::fmt::Debug + Sized {
     /// A packet is passed to IP at its source.
     fn on_originated(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
 
+    /// A packet that another node has sent reaches IP of a node.
+    fn on_hop(&mut self, _now: Time, _from: NodeId, _node: NodeId, _packet: &Packet) {}
+
     /// A packet has reached the node that it was for.
     fn on_delivered(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
 
@@ -104,6 +108,9 @@ pub trait Probe: std::fmt::Debug + Sized {
 
     /// A link gives a packet back; `in_range` says whether the neighbour could decode a frame that nothing disturbs.
     fn on_link_failure(&mut self, _now: Time, _node: NodeId, _next_hop: Address, _packet: &Packet, _in_range: bool) {}
+
+    /// The routing protocol of a node announces that a route has changed.
+    fn on_route_changed(&mut self, _now: Time, _node: NodeId, _change: &RouteChangeView<'_>) {}
 
     /// A node begins its next leg.
     fn on_leg(&mut self, _node: NodeId, _leg: &Leg) {}
@@ -176,6 +183,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
         self.1.on_originated(now, node, packet);
     }
 
+    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        self.0.on_hop(now, from, node, packet);
+        self.1.on_hop(now, from, node, packet);
+    }
+
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         self.0.on_delivered(now, node, packet);
         self.1.on_delivered(now, node, packet);
@@ -189,6 +201,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
         self.0.on_link_failure(now, node, next_hop, packet, in_range);
         self.1.on_link_failure(now, node, next_hop, packet, in_range);
+    }
+
+    fn on_route_changed(&mut self, now: Time, node: NodeId, change: &RouteChangeView<'_>) {
+        self.0.on_route_changed(now, node, change);
+        self.1.on_route_changed(now, node, change);
     }
 
     fn on_leg(&mut self, node: NodeId, leg: &Leg) {

@@ -35,6 +35,12 @@ pub struct Outcome {
     pub series: Vec<SeriesRow>,
     /// A row for each loss whose cause a sender has classified, from the start of the run.
     pub decisions: Vec<DecisionRow>,
+    /// A row for each node and type of routing or control message that it sent.
+    pub overhead: Vec<OverheadRow>,
+    /// A row for each change of a route, if they are recorded.
+    pub route_changes: Vec<RouteChangeRow>,
+    /// A row for each path of each flow, if they are recorded.
+    pub paths: Vec<PathRow>,
 }
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
@@ -154,6 +160,19 @@ pub struct NodeRow {
     /// IP bytes of `routing_packets`.
     #[schemars(extend("unit" = "bytes"))]
     pub routing_bytes: u64,
+    /// Bytes of the routing protocol in other packets that this node sent or forwarded, such as source routes in data
+    /// packets.
+    #[schemars(extend("unit" = "bytes"))]
+    pub piggybacked_bytes: u64,
+    /// Data packets for this node that arrived for the first time.
+    #[schemars(extend("unit" = "packets"))]
+    pub data_packets: u64,
+    /// Payload that the applications at this node received in order, each byte once.
+    #[schemars(extend("unit" = "bytes"))]
+    pub data_bytes: u64,
+    /// The simulated time of the run.
+    #[schemars(extend("unit" = "s"))]
+    pub simulated_s: f64,
     /// Frames of every kind that the node sent.
     #[schemars(extend("unit" = "frames"))]
     pub frames: u64,
@@ -218,6 +237,87 @@ pub struct DropRow {
     /// How many packets were dropped.
     #[schemars(extend("unit" = "packets"))]
     pub count: u64,
+}
+
+/// A row for each node and type of message that its routing protocol or one of its agents sent. Counts belong to the
+/// whole run; a transmission counts at every hop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverheadRow {
+    /// The node's number.
+    pub node: u32,
+    /// Whose message it is: `routing` or `control` (agents).
+    pub kind: &'static str,
+    /// The type of the message, such as `RREQ`.
+    pub message: &'static str,
+    /// Messages sent or forwarded in packets of the protocol. A packet may carry several messages.
+    #[schemars(extend("unit" = "messages"))]
+    pub sent: u64,
+    /// Their bytes. IP's header, and every other header of a packet with several messages, counts for the first one.
+    #[schemars(extend("unit" = "bytes"))]
+    pub sent_bytes: u64,
+    /// Messages that this node made, and did not forward for others. A message that a node sends in answer to one of
+    /// the same type counts as forwarded.
+    #[schemars(extend("unit" = "messages"))]
+    pub originated: u64,
+    /// Bytes of `originated`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub originated_bytes: u64,
+    /// Messages sent or forwarded within packets of others, such as source routes in data packets.
+    #[schemars(extend("unit" = "messages"))]
+    pub piggybacked: u64,
+    /// Bytes of `piggybacked`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub piggybacked_bytes: u64,
+}
+
+/// A row for each change of a route that a routing protocol announced, from the start of the run. `measure.routes`
+/// says which are recorded: by default, none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteChangeRow {
+    /// Simulated time of the change.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// The number of the node whose route changed.
+    pub node: u32,
+    /// The number of the node that the route leads to.
+    pub destination: u32,
+    /// The number of the first flow from this node to the destination.
+    pub flow: Option<u32>,
+    /// The next hop's node until then; empty if there was no route.
+    pub next_hop_before: Option<u32>,
+    /// The hops that the protocol counted until then.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops_before: Option<u8>,
+    /// The next hop's node from then on; empty if the route was lost.
+    pub next_hop: Option<u32>,
+    /// The hops that the protocol counts from then on.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops: Option<u8>,
+    /// The nodes that a packet would visit now, such as `0 3 5`, if each node on the way is asked for its next hop.
+    pub path: Option<String>,
+    /// Where `path` ends: at the `destination`, in a `gap` (a node without a route), or in a `loop`.
+    pub path_ends: Option<&'static str>,
+}
+
+/// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// What became of the packets: `delivered` or `dropped`.
+    pub fate: &'static str,
+    /// The nodes that they visited, in order, such as `0 3 5`.
+    pub path: String,
+    /// The hops of the path.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops: u32,
+    /// How many packets took this path; each retransmission is a separate packet.
+    #[schemars(extend("unit" = "packets"))]
+    pub packets: u64,
+    /// `packets` as a share, from 0 to 1, of the flow's packets with this fate.
+    pub share: f64,
+    /// How many of the visits were to a node that the packet had visited before.
+    pub repeats: u32,
 }
 
 /// The true cause of a loss, which the simulator knows.

@@ -1,6 +1,7 @@
 //! The options of DSR, which stand in a header between that of IP and what IP carries (RFC 4728 §6).
 //!
-//! Left out: the flow state extension (§7), padding (§6.8, which a sender may omit).
+//! Of the flow state extension (§7): the header, the Timeout option and the errors. Left out: the Destination and Flow
+//! ID option (§7.2.2), the Previous Hop Address extension (§7.4.1), padding (§6.8, which a sender may omit).
 
 use crate::address::Address;
 
@@ -56,6 +57,15 @@ pub enum DsrOption {
     },
     /// A source route (§6.7).
     SourceRoute(SourceRoute),
+    /// The header of the flow state extension (§7.1), which stands before the others and needs none of them.
+    Flow {
+        /// The number of the flow among those of the packet's source.
+        identification: u16,
+        /// How many hops the packet has taken along the flow.
+        hops: u8,
+    },
+    /// How long nodes remember the flow that the packet establishes (§7.2.1), in seconds.
+    Timeout(u16),
 }
 
 /// What a route error reports.
@@ -65,6 +75,10 @@ pub enum RouteError {
     NodeUnreachable(Address),
     /// The node does not know an option of this type (§6.4.3).
     OptionNotSupported(u8),
+    /// The node does not know this flow to this destination (§7.3.1).
+    UnknownFlow(Address, u16),
+    /// The node knows no default flow to this destination (§7.3.2).
+    DefaultFlowUnknown(Address),
 }
 
 /// The source route of a packet: the hops between its source and its destination (RFC 4728 §6.7).
@@ -86,6 +100,24 @@ impl SourceRoute {
     pub fn new(addresses: Vec<Address>) -> Option<Self> {
         let segments_left = u8::try_from(addresses.len()).ok().filter(|_| addresses.len() <= MOST_ADDRESSES)?;
         Some(Self { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, addresses })
+    }
+
+    /// A route at a node that salvages the packet: the node itself stands first, and has been visited (§8.3.6). Nothing
+    /// if it has more hops than fit, or no hop at all.
+    #[must_use]
+    pub fn salvaged(addresses: Vec<Address>, salvage: u8) -> Option<Self> {
+        let mut route = Self::new(addresses)?;
+        route.salvage = salvage;
+        route.visit().then_some(route)
+    }
+
+    /// A route at a gateway for a packet from outside: the gateway itself stands first, and has been visited. The flag
+    /// F says that the hop to it is not one of the network (§6.7). Nothing if it has more hops than fit, or no hop.
+    #[must_use]
+    pub fn entering(addresses: Vec<Address>) -> Option<Self> {
+        let mut route = Self::new(addresses)?;
+        route.first_hop_external = true;
+        route.visit().then_some(route)
     }
 
     /// The hops between source and destination, those that the packet has passed included.
@@ -120,6 +152,21 @@ impl SourceRoute {
 }
 
 impl DsrOption {
+    /// A short name for counters, as [`Message::kind`](super::Message::kind).
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::RouteRequest { .. } => "route_request",
+            Self::RouteReply { .. } => "route_reply",
+            Self::RouteError { .. } => "route_error",
+            Self::AckRequest { .. } => "ack_request",
+            Self::Ack { .. } => "ack",
+            Self::SourceRoute(_) => "source_route",
+            Self::Flow { .. } => "flow",
+            Self::Timeout(_) => "timeout",
+        }
+    }
+
     /// The bytes of the option, its type and its length included.
     #[must_use]
     pub const fn bytes(&self) -> u32 {
@@ -128,7 +175,9 @@ impl DsrOption {
             Self::RouteReply { addresses, .. } => 3 + 4 * addresses.len() as u32,
             Self::RouteError { error: RouteError::NodeUnreachable(_), .. } => 16,
             Self::RouteError { error: RouteError::OptionNotSupported(_), .. } => 13,
-            Self::AckRequest { .. } => 4,
+            Self::RouteError { error: RouteError::UnknownFlow(..), .. } => 18,
+            Self::RouteError { error: RouteError::DefaultFlowUnknown(_), .. } => 16,
+            Self::AckRequest { .. } | Self::Flow { .. } | Self::Timeout(_) => 4,
             Self::Ack { .. } => 12,
             Self::SourceRoute(route) => 4 + 4 * route.addresses.len() as u32,
         }

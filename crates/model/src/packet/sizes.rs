@@ -2,6 +2,8 @@
 
 /// The bytes of an IPv4 header without options (RFC 791 §3.1).
 pub const IP_HEADER: u32 = 20;
+/// The bytes of the longest IP packet, header included (RFC 791 §3.1).
+pub const MOST_BYTES: u32 = 65_535;
 /// The bytes of a TCP header without options (RFC 9293 §3.1).
 pub const TCP_HEADER: u32 = 20;
 /// The bytes of a UDP header (RFC 768).

@@ -102,6 +102,7 @@ mod tests {
             size: 100,
             ttl: 5,
             hops: 0,
+            salvaged: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         })
     }

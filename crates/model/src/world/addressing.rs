@@ -1,14 +1,16 @@
-//! Which IPv4 address each interface has, and which wires and channels are which prefix.
+//! Which IPv4 address each interface has, and which wires, channels and tunnels are which prefix.
 //!
 //! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes; the others are
-//! given out in order: 10.0.0.0/8 to the first channel, 172.16.0.0/16 and those after it to further channels,
-//! 192.168.0.0/30 and those after it to wires, 198.18.0.0/30 and those after it to tunnels. Within a prefix, interfaces
-//! get addresses in the order of their numbers.
+//! given out around them, from the blocks in [`blocks`]: 10.0.0.0/8 to the first channel, 172.16.0.0/16 and those after
+//! it to further channels, 192.168.0.0/30 and those after it to wires, 198.18.0.0/30 and those after it to tunnels.
+//! Within a prefix, interfaces get addresses in the order of their numbers.
+//!
+//! Read: RFC 6890 (blocks for special purposes), RFC 1918 (private addresses).
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use crate::address::{NodeId, Prefix};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
 
 /// A channel or a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +48,24 @@ pub enum AddressError {
         /// The prefix of the other.
         others: Prefix,
     },
+    /// Addresses of a prefix have a special purpose, so that no host has them.
+    #[error("{network} cannot have the prefix {prefix}: the addresses of {block} are {purpose}")]
+    Reserved {
+        /// The network.
+        network: Network,
+        /// Its prefix.
+        prefix: Prefix,
+        /// The block of the addresses.
+        block: Prefix,
+        /// What they are for.
+        purpose: &'static str,
+    },
+    /// No prefix is left for a network without one. It is said of the first such network.
+    #[error("no prefix is left for {network}")]
+    NoPrefix {
+        /// The network.
+        network: Network,
+    },
     /// A network has more interfaces than its prefix has addresses.
     #[error("{network} has {interfaces} interfaces, and its prefix {prefix} has not enough addresses")]
     Full {
@@ -74,6 +94,18 @@ pub enum AddressError {
         /// The address.
         address: Ipv4Addr,
     },
+    /// One interface is given two addresses.
+    #[error("the interface of node {node} on {network} is given a second address, {address} besides {before}")]
+    Again {
+        /// The node.
+        node: NodeId,
+        /// The network.
+        network: Network,
+        /// The second address.
+        address: Ipv4Addr,
+        /// The first one.
+        before: Ipv4Addr,
+    },
     /// Two interfaces have one address.
     #[error("two interfaces of {network} have the address {address}")]
     Twice {
@@ -95,14 +127,6 @@ pub struct Member {
     pub interfaces: Vec<(u32, Option<Ipv4Addr>)>,
 }
 
-impl Member {
-    /// Its prefix, given or usual.
-    #[must_use]
-    pub fn usual_prefix(&self) -> Option<Prefix> {
-        self.prefix.or_else(|| usual(self.network))
-    }
-}
-
 /// The prefix of each network, and the address of each interface, by number. An interface that is in no network has
 /// the address 0.0.0.0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,29 +135,117 @@ pub struct Plan {
     pub prefixes: BTreeMap<Network, Prefix>,
     /// The addresses.
     pub names: Vec<Ipv4Addr>,
+    /// The interfaces of each network: their nodes and their addresses, in order; those of a wire in the order of its
+    /// ends.
+    pub members: BTreeMap<Network, Vec<(NodeId, Address)>>,
 }
 
-/// The prefix that a network gets when the scenario gives none.
-const fn usual(network: Network) -> Option<Prefix> {
-    let (first, length) = match network {
-        Network::Channel(0) => (Ipv4Addr::new(10, 0, 0, 0).to_bits(), 8),
-        Network::Channel(number) if number <= 16 => {
-            (Ipv4Addr::new(172, 15, 0, 0).to_bits() + ((number as u32) << 16), 16)
+const fn block(a: u8, b: u8, length: u8) -> Prefix {
+    Prefix::of(Ipv4Addr::new(a, b, 0, 0), length)
+}
+
+/// The blocks of addresses that belong to no host (RFC 6890 §2.2.2).
+const RESERVED: [(Prefix, &str); 5] = [
+    (block(0, 0, 8), "for \"this network\" (RFC 1122 §3.2.1.3)"),
+    (block(127, 0, 8), "those of a host itself (loopback, RFC 1122 §3.2.1.3)"),
+    (block(169, 254, 16), "valid on one link only and never forwarded (link-local, RFC 3927)"),
+    (block(224, 0, 4), "those of multicast groups (RFC 5771)"),
+    (block(240, 0, 4), "reserved, and the broadcast address (RFC 1112 §4, RFC 919)"),
+];
+
+/// The blocks from which networks without a given prefix get one, each with the number of bits of these prefixes, in
+/// the order in which they are tried. The first network of a kind gets the first prefix, and so on.
+const fn blocks(network: Network) -> &'static [(Prefix, u8)] {
+    // 100.64.0.0/10: RFC 6598. 198.18.0.0/15: RFC 2544.
+    const TEN: Prefix = block(10, 0, 8);
+    const FIRST: &[(Prefix, u8)] =
+        &[(TEN, 8), (TEN, 9), (TEN, 10), (TEN, 12), (TEN, 16), (block(172, 16, 12), 16), (block(100, 64, 10), 16)];
+    const FURTHER: &[(Prefix, u8)] = &[(block(172, 16, 12), 16), (block(100, 64, 10), 16), (TEN, 16)];
+    const WIRES: &[(Prefix, u8)] = &[(block(192, 168, 16), 30), (block(100, 64, 10), 30)];
+    const TUNNELS: &[(Prefix, u8)] = &[(block(198, 18, 15), 30)];
+    match network {
+        Network::Channel(0) => FIRST,
+        Network::Channel(_) => FURTHER,
+        Network::Wire(_) => WIRES,
+        Network::Tunnel(_) => TUNNELS,
+    }
+}
+
+/// The prefix with this number in a list of blocks.
+fn numbered(blocks: &[(Prefix, u8)], mut number: u32) -> Option<Prefix> {
+    for &(block, length) in blocks {
+        let count = 1_u32 << (length - block.length());
+        if number < count {
+            let first = block.first().to_bits() + (number << (32 - length));
+            return Some(Prefix::of(Ipv4Addr::from_bits(first), length));
         }
-        Network::Wire(number) if number < 1 << 14 => {
-            (Ipv4Addr::new(192, 168, 0, 0).to_bits() + ((number as u32) << 2), 30)
+        number -= count;
+    }
+    None
+}
+
+/// Prefixes in use: of those that overlap, the widest one.
+#[derive(Debug, Default)]
+struct Taken(BTreeMap<Ipv4Addr, Prefix>);
+
+impl Taken {
+    /// Blocks lie apart, or one holds the other.
+    fn overlaps(&self, prefix: Prefix) -> bool {
+        let before = self.0.range(..=prefix.first()).next_back();
+        let after = self.0.range(prefix.first()..).next();
+        before.into_iter().chain(after).any(|(_, it)| it.overlaps(prefix))
+    }
+
+    fn insert(&mut self, prefix: Prefix) {
+        while let Some((&first, it)) = self.0.range(prefix.first()..).next()
+            && it.overlaps(prefix)
+            && it.length() >= prefix.length()
+        {
+            self.0.remove(&first);
         }
-        // 100.64.0.0/10 (RFC 6598) has room for a million more.
-        Network::Wire(number) if number < (1 << 14) + (1 << 20) => {
-            (Ipv4Addr::new(100, 64, 0, 0).to_bits() + ((number as u32 - (1 << 14)) << 2), 30)
+        if !self.overlaps(prefix) {
+            self.0.insert(prefix.first(), prefix);
         }
-        // 198.18.0.0/15 (RFC 2544).
-        Network::Tunnel(number) if number < 1 << 15 => {
-            (Ipv4Addr::new(198, 18, 0, 0).to_bits() + ((number as u32) << 2), 30)
+    }
+}
+
+/// The prefix of each network: the given one, or one that no other network has. A network without a given prefix gets
+/// the prefix of its number if it is free, and otherwise the first free one.
+fn prefixes(members: &[Member]) -> Vec<Option<Prefix>> {
+    let mut taken = Taken::default();
+    for prefix in members.iter().filter_map(|member| member.prefix) {
+        taken.insert(prefix);
+    }
+    let mut chosen: Vec<Option<Prefix>> = members.iter().map(|member| member.prefix).collect();
+    for (member, chosen) in members.iter().zip(&mut chosen) {
+        let number = match member.network {
+            Network::Channel(number) => number.saturating_sub(1),
+            Network::Wire(number) | Network::Tunnel(number) => number,
+        };
+        let own = || numbered(blocks(member.network), u32::try_from(number).ok()?);
+        if chosen.is_none()
+            && let Some(own) = own().filter(|own| !taken.overlaps(*own))
+        {
+            taken.insert(own);
+            *chosen = Some(own);
         }
-        _ => return None,
-    };
-    Some(Prefix::of(Ipv4Addr::from_bits(first), length))
+    }
+    // What is not free once is never free again.
+    let mut next: BTreeMap<&[(Prefix, u8)], u32> = BTreeMap::new();
+    for (member, chosen) in members.iter().zip(&mut chosen).filter(|(_, chosen)| chosen.is_none()) {
+        let blocks = blocks(member.network);
+        let next = next.entry(blocks).or_default();
+        while let Some(prefix) = numbered(blocks, *next) {
+            *next += 1;
+            let has_room = u32::try_from(member.interfaces.len()).is_ok_and(|it| prefix.host(it.max(1)).is_some());
+            if has_room && !taken.overlaps(prefix) {
+                taken.insert(prefix);
+                *chosen = Some(prefix);
+                break;
+            }
+        }
+    }
+    chosen
 }
 
 /// The networks of a specification.
@@ -192,18 +304,29 @@ impl Layout<'_> {
             });
             members.push(Member { network: Network::Tunnel(number), prefix: None, interfaces: interfaces.into() });
         }
-        let mut errors = Vec::new();
-        for &(node, address) in &self.addresses {
-            let mut own = (members.iter_mut())
-                .filter(|member| member.usual_prefix().is_some_and(|prefix| prefix.contains(address)))
-                .flat_map(|member| member.interfaces.iter_mut())
-                .filter(|(interface, _)| nodes[*interface as usize] == node);
-            match own.next() {
-                Some((_, given)) => *given = Some(address),
-                None => errors.push(AddressError::Nowhere { node, address }),
+        let chosen = prefixes(&members);
+        // Where each node's interfaces are.
+        let mut places: BTreeMap<NodeId, Vec<(usize, usize)>> = BTreeMap::new();
+        for (m, member) in members.iter().enumerate() {
+            for (place, (interface, _)) in member.interfaces.iter().enumerate() {
+                places.entry(nodes[*interface as usize]).or_default().push((m, place));
             }
         }
-        match assign(&members, nodes.len()) {
+        let mut errors = Vec::new();
+        for &(node, address) in &self.addresses {
+            let mut own = places.get(&node).into_iter().flatten();
+            let own = own.find(|(m, _)| chosen[*m].is_some_and(|prefix| prefix.contains(address)));
+            let Some(&(m, place)) = own else {
+                errors.push(AddressError::Nowhere { node, address });
+                continue;
+            };
+            let network = members[m].network;
+            match &mut members[m].interfaces[place].1 {
+                Some(before) => errors.push(AddressError::Again { node, network, address, before: *before }),
+                given => *given = Some(address),
+            }
+        }
+        match assign(&members, &chosen, &nodes) {
             Ok(plan) if errors.is_empty() => Ok(plan),
             Ok(_) => Err(errors),
             Err(found) => {
@@ -214,19 +337,29 @@ impl Layout<'_> {
     }
 }
 
-/// Gives every interface its address.
+/// Gives every interface its address. `chosen` are the prefixes of the networks, and `nodes` those of the interfaces.
 ///
 /// # Errors
 /// Everything that cannot be.
-fn assign(members: &[Member], interfaces: usize) -> Result<Plan, Vec<AddressError>> {
-    let mut plan = Plan { prefixes: BTreeMap::new(), names: vec![Ipv4Addr::UNSPECIFIED; interfaces] };
+fn assign(members: &[Member], chosen: &[Option<Prefix>], nodes: &[NodeId]) -> Result<Plan, Vec<AddressError>> {
+    let mut plan = Plan { names: vec![Ipv4Addr::UNSPECIFIED; nodes.len()], ..Plan::default() };
     let mut errors = Vec::new();
-    for member in members {
-        let prefix = member.usual_prefix().unwrap_or(Prefix::DEFAULT);
-        plan.prefixes.insert(member.network, prefix);
+    for (member, prefix) in members.iter().zip(chosen) {
+        let network = member.network;
+        let Some(prefix) = *prefix else {
+            if !errors.iter().any(|error| matches!(error, AddressError::NoPrefix { .. })) {
+                errors.push(AddressError::NoPrefix { network });
+            }
+            continue;
+        };
+        let purpose = RESERVED.iter().find(|(block, _)| block.overlaps(prefix));
+        errors.extend(purpose.map(|&(block, purpose)| AddressError::Reserved { network, prefix, block, purpose }));
+        plan.prefixes.insert(network, prefix);
         errors.extend(assign_in(member, prefix, &mut plan.names));
+        let members = member.interfaces.iter().map(|&(it, _)| (nodes[it as usize], InterfaceId(it).into()));
+        plan.members.insert(network, members.collect());
     }
-    // Blocks lie apart, or one holds the other. Sorted by first address, a block follows the widest that holds it.
+    // Sorted by first address, a block follows the widest that holds it.
     let mut sorted: Vec<_> = plan.prefixes.iter().map(|(&network, &prefix)| (prefix, network)).collect();
     sorted.sort_unstable();
     let mut widest: Option<(Prefix, Network)> = None;
@@ -291,6 +424,10 @@ mod tests {
         }
     }
 
+    fn assign(members: &[Member], interfaces: u32) -> Result<Plan, Vec<AddressError>> {
+        super::assign(members, &prefixes(members), &(0..interfaces).map(NodeId).collect::<Vec<_>>())
+    }
+
     fn names(plan: &Plan) -> Vec<String> {
         plan.names.iter().map(ToString::to_string).collect()
     }
@@ -339,10 +476,88 @@ mod tests {
     }
 
     #[test]
-    fn usual_prefixes_do_not_overlap() {
-        let networks = (0..16).map(Network::Channel).chain((0..20_000).map(Network::Wire));
+    fn prefixes_that_are_not_given_do_not_overlap() {
+        let networks = (0..30).map(Network::Channel).chain((0..20_000).map(Network::Wire));
+        let networks = networks.chain((0..3000).map(Network::Tunnel));
         let members: Vec<_> = networks.map(|network| member(network, None, &[])).collect();
+        let plan = assign(&members, 0).expect("a plan");
+        let prefix = |plan: &Plan, network| plan.prefixes[&network].to_string();
+        for (network, expected) in [
+            (Network::Channel(0), "10.0.0.0/8"),
+            (Network::Channel(1), "172.16.0.0/16"),
+            (Network::Channel(16), "172.31.0.0/16"),
+            (Network::Channel(17), "100.64.0.0/16"),
+            (Network::Wire(1), "192.168.0.4/30"),
+            (Network::Wire(16_384), "100.77.0.0/30"),
+            (Network::Tunnel(2), "198.18.0.8/30"),
+        ] {
+            assert_eq!(prefix(&plan, network), expected, "{network}");
+        }
+        // There is a limit, which is said.
+        let mut members: Vec<_> = (0..81).map(|n| member(Network::Channel(n), None, &[])).collect();
         assert!(assign(&members, 0).is_ok());
-        assert_eq!(usual(Network::Channel(17)), None);
+        members.push(member(Network::Channel(81), None, &[]));
+        let errors = assign(&members, 0).expect_err("too many channels");
+        assert_eq!(errors, [AddressError::NoPrefix { network: Network::Channel(81) }]);
+    }
+
+    #[test]
+    fn prefixes_that_are_not_given_are_chosen_around_those_that_are() {
+        let given = [
+            (Network::Channel(0), Some("192.168.0.0/29"), "192.168.0.0/29"),
+            (Network::Channel(1), Some("172.17.0.0/16"), "172.17.0.0/16"),
+            (Network::Channel(2), None, "172.16.0.0/16"),
+            (Network::Channel(3), None, "172.18.0.0/16"),
+            (Network::Wire(0), None, "192.168.0.12/30"),
+            (Network::Wire(1), None, "192.168.0.16/30"),
+            (Network::Wire(2), None, "192.168.0.8/30"),
+            (Network::Tunnel(0), None, "198.18.0.0/30"),
+        ];
+        let members: Vec<_> = given.iter().map(|&(network, prefix, _)| member(network, prefix, &[])).collect();
+        let plan = assign(&members, 0).expect("a plan");
+        for (network, _, expected) in given {
+            assert_eq!(plan.prefixes[&network].to_string(), expected, "{network}");
+        }
+        // The first channel has the largest block that is left and has room.
+        let radios: Vec<_> = (0..70_000).map(|interface| (interface, None)).collect();
+        let given = ["10.1.0.0/16", "10.128.0.0/16"].into_iter().zip(1..);
+        let mut members: Vec<_> = given.map(|(it, n)| member(Network::Channel(n), Some(it), &[])).collect();
+        members.push(member(Network::Channel(0), None, &radios));
+        let plan = assign(&members, 70_000).expect("a plan");
+        assert_eq!(plan.prefixes[&Network::Channel(0)].to_string(), "10.64.0.0/10");
+    }
+
+    #[test]
+    fn blocks_with_a_special_purpose_are_refused() {
+        for (prefix, words) in [
+            ("127.0.0.0/8", "loopback"),
+            ("127.1.0.0/16", "loopback"),
+            ("224.0.0.0/4", "multicast"),
+            ("0.0.0.0/8", "this network"),
+            ("0.0.0.0/0", "this network"),
+            ("240.0.0.0/4", "broadcast"),
+            ("255.255.255.0/24", "broadcast"),
+            ("169.254.0.0/16", "link-local"),
+            ("169.254.3.0/30", "link-local"),
+            ("168.0.0.0/7", "link-local"),
+        ] {
+            let errors = assign(&[member(Network::Wire(0), Some(prefix), &[])], 0).expect_err(prefix);
+            assert!(errors.len() == 1 && errors[0].to_string().contains(words), "{prefix}: {errors:?}");
+        }
+        assert!(assign(&[member(Network::Wire(0), Some("223.255.255.0/24"), &[])], 0).is_ok());
+    }
+
+    #[test]
+    fn an_interface_is_given_one_address() {
+        let [one, other, third] = [7, 8, 9].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let mut layout = Layout { radios: vec![&[0], &[0]], channels: vec![None], ..Layout::default() };
+        layout.addresses = vec![(NodeId(1), one), (NodeId(0), third), (NodeId(1), other)];
+        let errors = layout.plan().expect_err("node 1 has two");
+        let network = Network::Channel(0);
+        assert_eq!(errors, [AddressError::Again { node: NodeId(1), network, address: other, before: one }]);
+        layout.addresses.pop();
+        let plan = layout.plan().expect("a plan");
+        assert_eq!(plan.names, [third, one]);
+        assert_eq!(plan.members[&network], [(NodeId(0), Address(0)), (NodeId(1), Address(1))]);
     }
 }

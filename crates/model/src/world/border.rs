@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use hopyard_engine::{Slab, Time};
+use hopyard_engine::Time;
 use hopyard_wire::WireError;
 
 use crate::address::{Address, NodeId};
@@ -53,25 +53,33 @@ pub enum InjectError {
     /// The destination is no address of another node. There is no multicast and no broadcast.
     #[error("expected the address of another node as destination, found {0}")]
     Destination(Ipv4Addr),
+    /// As many datagrams as there is room for wait for their time.
+    #[error("{MOST_DUE} datagrams wait for their time: expected that the world is advanced first")]
+    Full,
 }
+
+/// How many datagrams may wait for the time at which they are put in. Each is an event, and the queue of a run has room
+/// for twice as many.
+pub(super) const MOST_DUE: usize = 1 << 20;
 
 /// What is to happen at the border of the network.
 #[derive(Debug)]
 pub(super) enum Due {
     /// A datagram is put in.
-    Enter { node: NodeId, token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
+    Enter { token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
     /// The last bit of a datagram is on its first wire.
-    Sent { node: NodeId, token: Token },
+    Sent { token: Token },
 }
 
 /// What a world knows of those outside.
 #[derive(Debug, Default)]
 pub(super) struct Border {
-    pub due: Slab<Due>,
+    /// What is due at which time and node, by the number of its scheduling: first in, first out.
+    pub due: BTreeMap<(Time, NodeId, u64), Due>,
     /// The addresses of all interfaces; empty until it is needed.
     pub addresses: BTreeMap<Ipv4Addr, Address>,
     /// The number of datagrams that were put in.
     pub injected: u64,
     /// The number of events here that were scheduled.
-    pub scheduled: u32,
+    pub scheduled: u64,
 }

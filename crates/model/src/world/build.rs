@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
-use super::addressing::{self, AddressError, Layout};
+use super::addressing::{self, AddressError, Layout, Network};
 use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
-use crate::address::{InterfaceId, NodeId};
+use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent;
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners};
 use crate::ip::{Table, Way};
-use crate::link::wired::Direction;
+use crate::link::wired::{Direction, Numbering};
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::{FlowMeter, Probe};
 use crate::order::{self, Timers};
-use crate::routing::{Connectivity, Routing};
+use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
-use crate::transport::tcp::{TcpReceiver, TcpSender};
+use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
 use crate::transport::udp::UdpReceiver;
 
 /// A specification from which no world can be built.
@@ -198,6 +198,7 @@ impl<P: Probe> World<P> {
                 channel.listen(*station as usize);
             }
         }
+        let numbering: Vec<Numbering> = spec.flows.iter().map(numbering).collect();
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {
             let ends =
@@ -208,7 +209,7 @@ impl<P: Probe> World<P> {
                     )
                 });
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
-            let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]);
+            let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]).numbered(&numbering);
             wires.push(wire);
         }
         let mut tunnels = Vec::new();
@@ -223,7 +224,8 @@ impl<P: Probe> World<P> {
         let addresses = plan_addresses(spec)?;
         debug_assert_eq!(addresses.names.len(), interfaces.len(), "one rule numbers the interfaces");
         let further = interfaces[count..].iter().map(|it| it.node).collect();
-        fill_tables(spec, &mut nodes, &interfaces, &wires, &addresses);
+        fill_tables(spec, &mut nodes, &addresses);
+        tell_networks(&mut nodes, &interfaces, &addresses);
         for (node, interface, carries) in tunnels {
             let table = nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
             for &prefix in carries {
@@ -261,6 +263,7 @@ impl<P: Probe> World<P> {
             unreachable_interval: spec.ip.unreachable_interval,
             connectivity: Arc::new(Connectivity::default()),
             connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
+            recorded: spec.observe.recorded,
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
             series: Vec::new(),
@@ -287,38 +290,37 @@ fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
 }
 
 /// Gives the nodes with wires their tables, unless their routing protocol crosses wires.
-fn fill_tables(
-    spec: &Spec,
-    nodes: &mut [Node],
-    interfaces: &[Interface],
-    wires: &[Wired],
-    addresses: &addressing::Plan,
-) {
-    if wires.is_empty() || spec.nodes.iter().all(|node| node.routing.crosses_wires()) {
-        return;
+fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
+    let delays: Vec<[Span; 2]> =
+        spec.wires.iter().map(|wire| [wire.params.delay, wire.params.delay_back.or(wire.params.delay)]).collect();
+    let asks = |node: NodeId| !spec.nodes[node.index()].routing.crosses_wires();
+    for (node, table) in wired_routes::tables(addresses, &delays, nodes.len(), asks) {
+        nodes[node.index()].table = Some(Box::new(table));
     }
-    let edges = wires.iter().zip(&spec.wires).enumerate().flat_map(|(number, (it, wire))| {
-        let ends = [(wire.ends, Direction::Forward), ((wire.ends.1, wire.ends.0), Direction::Backward)];
-        ends.map(|((from, to), direction)| wired_routes::Edge {
-            wire: number,
-            from,
-            to,
-            address: it.to(direction).into(),
-            delay: wire.params.delay,
-        })
-    });
-    let paths = wired_routes::Wires::new(edges.collect(), nodes.len());
-    let mut radios = vec![Vec::new(); spec.channels.len()];
-    for interface in interfaces {
-        if let Attachment::Radio { channel, .. } = interface.attachment {
-            radios[channel.index()].push(interface.node);
-        }
-    }
-    let wired: BTreeSet<NodeId> = spec.wires.iter().flat_map(|wire| [wire.ends.0, wire.ends.1]).collect();
-    for node in wired {
-        if !spec.nodes[node.index()].routing.crosses_wires() {
-            nodes[node.index()].table = Some(Box::new(paths.table(node, addresses, &radios)));
-        }
+}
+
+/// Tells each routing protocol what its node is attached to.
+fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addressing::Plan) {
+    let of = |network: Network| addresses.prefixes.get(&network).copied();
+    let channels = addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
+    let networks: BTreeSet<Prefix> = addresses.prefixes.values().copied().collect();
+    let ad_hoc: Arc<[Prefix]> = channels.map(|(_, &prefix)| prefix).collect();
+    for (number, node) in nodes.iter_mut().enumerate() {
+        let all = std::iter::once(InterfaceId(number as u32)).chain(node.further.iter().copied());
+        let radios = all.filter_map(|interface| match interfaces[interface.index()].attachment {
+            Attachment::Radio { channel, .. } => {
+                Some((interface.into(), of(Network::Channel(channel.index())).unwrap_or(Prefix::DEFAULT)))
+            }
+            _ => None,
+        });
+        // A host route to a network is no network of its own.
+        let is_network = |prefix: Prefix| networks.contains(&prefix);
+        let wired = node.table.iter().flat_map(|table| table.iter()).filter_map(|(prefix, way)| match way {
+            Way::Direct | Way::Via(_) => Some(prefix).filter(|prefix| is_network(*prefix)),
+            Way::Protocol | Way::Tunnel(_) => None,
+        });
+        let own = Networks { radios: radios.collect(), ad_hoc: Arc::clone(&ad_hoc), wired: wired.collect() };
+        node.routing.on_networks(&own);
     }
 }
 
@@ -422,5 +424,16 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         before: Counts::default(),
         opened: false,
         classifies,
+    }
+}
+
+/// How wires number a flow's segments. The first byte follows a SYN, which takes one sequence number.
+fn numbering(flow: &FlowSpec) -> Numbering {
+    match &flow.transport {
+        Transport::Tcp { config, .. } => {
+            let first = u64::from(config.tcp.connect != Connect::None);
+            Numbering { first, size: config.tcp.segment_size.count() as u32 }
+        }
+        Transport::Udp => Numbering { first: 0, size: 1 },
     }
 }

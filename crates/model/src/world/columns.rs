@@ -5,7 +5,9 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::observe::{DecisionRow, DropRow, FlowRow, NodeRow, SeriesRow, mac_columns};
+use crate::observe::{
+    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SeriesRow, mac_columns,
+};
 use crate::world::Quantity;
 
 /// A column of a table of results, or a quantity of a series.
@@ -41,6 +43,9 @@ pub fn tables() -> Vec<TableInfo> {
         table::<DropRow>("drops"),
         table::<SeriesRow>("series"),
         table::<DecisionRow>("decisions"),
+        table::<OverheadRow>("overhead"),
+        table::<RouteChangeRow>("route_changes"),
+        table::<PathRow>("paths"),
     ]
 }
 

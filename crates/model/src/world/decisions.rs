@@ -3,21 +3,23 @@
 use super::flow::Endpoints;
 use super::{RunError, Watch, World};
 use crate::address::NodeId;
-use crate::observe::{DecisionView, Decisions, IsMeant, Outcome, Probe};
+use crate::observe::{DecisionView, IsMeant, Observed, Observer, Outcome, Probe};
 use crate::packet::FlowId;
 use crate::routing::Routing;
 
 impl World {
     /// Runs to the end, or until the watch asks to stop, and returns the results. If a sender distinguishes causes of
-    /// loss, the probe [`Decisions`] watches.
+    /// loss, or more than counters is recorded, the probe [`Observer`] watches.
     ///
     /// # Errors
     /// As [`World::finish`].
     pub fn run(self, watch: &Watch) -> Result<Outcome, RunError> {
-        if !self.flows.iter().any(|flow| flow.classifies) {
+        if self.recorded.is_nothing() && !self.flows.iter().any(|flow| flow.classifies) {
             return self.run_watched(watch).map(|(outcome, ())| outcome);
         }
-        let probe = Decisions::of(self.nodes.len(), self.flows.iter().map(|flow| flow.classifies.then_some(flow.from)));
+        let observed = |flow: &super::Flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies };
+        let flows: Vec<_> = self.flows.iter().map(observed).collect();
+        let probe = Observer::of(self.recorded, self.nodes.len(), &flows);
         self.watched_by(probe).run_watched(watch).map(|(outcome, _)| outcome)
     }
 }

@@ -17,7 +17,7 @@ use crate::mac::Outgoing;
 use crate::mobility::Mobility;
 use crate::observe::Probe;
 use crate::order;
-use crate::packet::{Body, PacketId};
+use crate::packet::{Body, MOST_BYTES, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{AfterOptions, Connectivity, Routing};
 
@@ -59,7 +59,7 @@ impl<P: Probe> World<P> {
             Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
             Event::Measure => self.begin_measuring(),
-            Event::Outside(due) => self.on_due(due),
+            Event::Outside(node) => self.on_due(NodeId(node)),
         }
         self.drain();
     }
@@ -118,6 +118,10 @@ impl<P: Probe> World<P> {
                     self.arm_routing(node.index());
                 }
                 Action::Send { node, packet, next_hop } => self.send(node, packet, next_hop),
+                Action::SendBy { interface, packet, next_hop } => {
+                    self.count_routing(self.interfaces[interface.index()].node, packet);
+                    self.send_by(interface, packet, next_hop);
+                }
                 Action::SendLater { node, packet, next_hop, at } => {
                     self.delayed = self.delayed.wrapping_add(1);
                     self.queue.push(at, order::delayed(node.0, self.delayed), Event::Send(node, packet, next_hop));
@@ -185,9 +189,14 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Passes a packet to an interface.
+    /// Passes a packet to an interface. One that options or tunnels have made too long for an IP packet is dropped;
+    /// messages of routing protocols, which grow with the network, have no limit here.
     fn send_by(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
-        let node = self.interfaces[interface.index()].node;
+        let it = &self.cx.packets[packet];
+        if it.size > MOST_BYTES && !matches!(it.body, Body::Routing(_)) {
+            let node = self.interfaces[interface.index()].node;
+            return self.cx.drop_packet(node, packet, DropReason::TooLong);
+        }
         match &mut self.interfaces[interface.index()].attachment {
             Attachment::Radio { link, .. } => {
                 link.send(packet, next_hop, &mut self.cx);
@@ -205,16 +214,7 @@ impl<P: Probe> World<P> {
             }
             Attachment::Tunnel { to } => {
                 let to = *to;
-                // The outer packet must not go into a tunnel of this node again (RFC 2003 §4.1).
-                if matches!(self.way(node, to), Some(Way::Tunnel(_))) {
-                    return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
-                }
-                if P::WATCHES {
-                    self.probe.on_tunnel_entered(self.cx.now, interface, &self.cx.packets[packet]);
-                }
-                self.cx.encapsulate(packet, node.into(), to, self.ttl);
-                self.route(node, packet);
-                self.arm_routing(node.index());
+                self.enters_tunnel(interface, packet, to);
             }
             // It reaches no other node.
             Attachment::Nothing => self.cx.hand_over(packet),
@@ -262,31 +262,27 @@ impl<P: Probe> World<P> {
         self.search_towards(node, next_hop)
     }
 
-    /// [`World::towards`] for nodes with several interfaces, and for addresses of a neighbour's other interfaces.
+    /// [`World::towards`] for nodes with several interfaces, and for addresses of a neighbour's other interfaces: the
+    /// interface in whose network the address is. If the node has none, another address of the same neighbour is
+    /// taken, that at the other end of a wire before one on a channel.
     fn search_towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
-        let neighbour = self.cx.owners.of(next_hop);
-        let own = || self.interfaces_of(node);
-        let wire = own().find_map(|interface| match &self.interfaces[interface.index()].attachment {
-            Attachment::Wire { wire, direction } => {
-                let other = self.wires[*wire].to(*direction);
-                (self.interfaces[other.index()].node == neighbour).then_some((interface, other.into()))
-            }
-            _ => None,
-        });
-        if wire.is_some() || neighbour.index() >= self.nodes.len() {
-            return wire;
-        }
-        let shared = |interface: InterfaceId, other: InterfaceId| {
-            matches!(
-                (&self.interfaces[interface.index()].attachment, &self.interfaces[other.index()].attachment),
-                (Attachment::Radio { channel, .. }, Attachment::Radio { channel: other, .. }) if channel == other
-            )
+        let joins = |other: InterfaceId, by_wire: bool| {
+            let found = self.interfaces_of(node).find(|interface| {
+                match (&self.interfaces[interface.index()].attachment, &self.interfaces[other.index()].attachment) {
+                    (Attachment::Wire { wire, direction }, _) => by_wire && self.wires[*wire].to(*direction) == other,
+                    (Attachment::Radio { channel, .. }, Attachment::Radio { channel: its, .. }) => channel == its,
+                    _ => false,
+                }
+            });
+            found.map(|interface| (interface, Address::from(other)))
         };
-        // The address named, if it is on a channel of this node; otherwise another one of the same neighbour.
-        let named = std::iter::once(InterfaceId::from(next_hop));
-        named.chain(self.interfaces_of(neighbour)).find_map(|other| {
-            own().find(|&interface| shared(interface, other)).map(|interface| (interface, other.into()))
-        })
+        let named = InterfaceId::from(next_hop);
+        let neighbour = self.interfaces.get(named.index())?.node;
+        let others = || self.interfaces_of(neighbour);
+        let wired = |it: &InterfaceId| matches!(self.interfaces[it.index()].attachment, Attachment::Wire { .. });
+        joins(named, true)
+            .or_else(|| others().filter(wired).find_map(|other| joins(other, true)))
+            .or_else(|| others().find_map(|other| joins(other, false)))
     }
 
     /// The interfaces of a node.
@@ -410,6 +406,9 @@ impl<P: Probe> World<P> {
         }
         let Context { packets, owners, .. } = &mut self.cx;
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
+        if P::WATCHES {
+            self.probe.on_hop(self.cx.now, self.cx.owners.of(from), node, &self.cx.packets[packet]);
+        }
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
         self.pass(node, packet, from, arrival);
         self.arm_routing(n);
@@ -419,13 +418,22 @@ impl<P: Probe> World<P> {
     fn pass(&mut self, node: NodeId, packet: PacketId, from: Address, arrival: Arrival) {
         let n = node.index();
         match arrival {
-            Arrival::Local if self.leaves_tunnel(node, packet) => self.pass_inner(node, packet, from),
-            Arrival::Local => self.deliver(node, packet),
-            Arrival::Routing => self.nodes[n].routing.on_message(packet, from, &mut self.cx),
+            Arrival::Local => match self.leaves_tunnel(node, packet) {
+                Some(tunnel) => self.pass_out_of(tunnel, node, packet, from),
+                None if self.takes_out(node, packet) => self.pass_inner(node, packet, from),
+                None => self.deliver(node, packet),
+            },
+            Arrival::Routing => {
+                self.cx.answering = self.cx.packets[packet].message_kind();
+                self.nodes[n].routing.on_message(packet, from, &mut self.cx);
+                self.cx.answering = None;
+            }
             Arrival::Options => self.on_options(node, packet, from),
             Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
                 Some(agent) => {
+                    self.cx.answering = self.cx.packets[packet].message_kind();
                     agent.on_message(packet, from, &mut self.cx);
+                    self.cx.answering = None;
                     self.arm_agents(n);
                 }
                 None => self.cx.drop_packet(node, packet, DropReason::NoListener),
@@ -439,7 +447,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Passes on what came out of a tunnel, or was behind options: it is for this node, or it is forwarded.
-    fn pass_inner(&mut self, node: NodeId, packet: PacketId, from: Address) {
+    pub(super) fn pass_inner(&mut self, node: NodeId, packet: PacketId, from: Address) {
         let Context { packets, owners, .. } = &mut self.cx;
         let arrival = ip::arrive_again(&mut packets[packet], |address| owners.of(address) == node);
         self.pass(node, packet, from, arrival);
@@ -492,23 +500,6 @@ impl<P: Probe> World<P> {
         self.arm_agents(n);
     }
 
-    /// Takes a packet out of a tunnel that ends at a node. Returns whether it came through one.
-    fn leaves_tunnel(&mut self, node: NodeId, packet: PacketId) -> bool {
-        if !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)) {
-            return false;
-        }
-        let source = self.cx.packets[packet].source;
-        let end = self.interfaces_of(node).find(|interface| {
-            matches!(self.interfaces[interface.index()].attachment, Attachment::Tunnel { to } if to == source)
-        });
-        let Some(interface) = end else { return false };
-        let is_out = self.cx.decapsulate(packet);
-        if P::WATCHES && is_out {
-            self.probe.on_tunnel_left(self.cx.now, interface, &self.cx.packets[packet]);
-        }
-        is_out
-    }
-
     /// The link gave a packet back.
     fn on_link_failed(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
         let node = self.interfaces[interface.index()].node;
@@ -534,6 +525,9 @@ impl<P: Probe> World<P> {
     }
 
     fn on_route_changed(&mut self, node: NodeId, change: RouteChange) {
+        if P::WATCHES {
+            self.tell_route_change(node, change);
+        }
         for i in 0..self.nodes[node.index()].flows.len() {
             let flow = self.nodes[node.index()].flows[i];
             if Address::from(self.flows[flow].to) == change.destination {
@@ -603,7 +597,7 @@ impl<P: Probe> World<P> {
 
     /// The addresses at the ends of wires, each with the delay to it.
     fn wire_ends(&self) -> Vec<(Address, Span)> {
-        let ends = |it: &Wired| [Direction::Forward, Direction::Backward].map(|to| (it.to(to).into(), it.delay()));
+        let ends = |it: &Wired| [Direction::Forward, Direction::Backward].map(|to| (it.to(to).into(), it.delay(to)));
         self.wires.iter().flat_map(ends).collect()
     }
 
@@ -621,7 +615,13 @@ impl<P: Probe> World<P> {
     }
 
     fn count_routing(&mut self, node: NodeId, packet: PacketId) {
-        let packet = &self.cx.packets[packet];
+        let Context { packets, owners, overhead, .. } = &mut self.cx;
+        let packet = &packets[packet];
+        // Most packets carry neither a message nor options.
+        if let Body::Tcp(_) | Body::Udp(_) = packet.body {
+            return;
+        }
+        overhead.on_sent(node, packet, owners.of(packet.source) == node);
         if packet.is_routing() {
             let node = &mut self.nodes[node.index()];
             node.routing_packets += 1;

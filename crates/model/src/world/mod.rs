@@ -17,22 +17,25 @@ mod report;
 mod spec;
 mod state;
 mod transport;
+mod tunnel;
 mod view;
+mod ways;
 mod wired_routes;
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hopyard_engine::{Handle, Next, Queue, Span, Time};
+use hopyard_engine::{Next, Queue, Span, Time};
 
-pub use addressing::{AddressError, Layout, Network};
+pub use addressing::{AddressError, Layout, Network, Plan};
 pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
     ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
 };
+pub use wired_routes::tables;
 
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent;
@@ -42,7 +45,7 @@ use crate::ip::Table;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
-use crate::observe::{Outcome, Probe, SeriesRow};
+use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
 use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
@@ -66,7 +69,7 @@ enum Event {
     /// The measuring window begins.
     Measure,
     /// A datagram comes from outside, or has left its node by a wire.
-    Outside(Handle),
+    Outside(u32),
 }
 
 impl From<Scheduled> for Event {
@@ -152,6 +155,7 @@ pub struct World<P: Probe = ()> {
     unreachable_interval: Span,
     connectivity: Arc<Connectivity>,
     connectivity_interval: Span,
+    recorded: Recorded,
     quantities: Vec<Quantity>,
     sample_interval: Span,
     series: Vec<SeriesRow>,
@@ -214,12 +218,19 @@ impl<P: Probe> World<P> {
         self.finish()
     }
 
-    /// The same world, which has not begun, with another probe.
+    /// The same world, which has not begun, with another probe. `spec` is what the world was built from.
+    #[must_use]
+    pub fn with_other<Q: Probe>(self, spec: &Spec, probe: Q) -> World<Q> {
+        let mut world = self.watched_by(probe);
+        world.tell_network(spec);
+        world
+    }
+
     fn watched_by<Q: Probe>(self, probe: Q) -> World<Q> {
         let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
         let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
         let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self { series, events, queued_edges, numbered_before, failure, .. } = self;
+        let Self { recorded, series, events, queued_edges, numbered_before, failure, .. } = self;
         cx.is_watched = Q::WATCHES;
         World {
             probe,
@@ -245,6 +256,7 @@ impl<P: Probe> World<P> {
             unreachable_interval,
             connectivity,
             connectivity_interval,
+            recorded,
             quantities,
             sample_interval,
             series,

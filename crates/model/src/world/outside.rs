@@ -14,10 +14,10 @@
 
 use std::net::Ipv4Addr;
 
-use hopyard_engine::{Handle, Time};
+use hopyard_engine::Time;
 use hopyard_wire::ipv4;
 
-use super::border::{Due, InjectError};
+use super::border::{Due, InjectError, MOST_DUE};
 use super::{Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Departure, Token};
@@ -61,9 +61,15 @@ impl<P: Probe> World<P> {
         })?;
         let destination = self.find(header.destination).filter(|&it| self.cx.owners.of(it) != node);
         let destination = destination.ok_or(InjectError::Destination(header.destination))?;
+        if self.border.due.len() >= MOST_DUE {
+            return Err(InjectError::Full);
+        }
+        // Protocols know each node by its first address. Those that cross wires find the others too.
+        let owner = self.cx.owners.of(destination);
+        let destination = if self.nodes[node.index()].routes_wires { destination } else { owner.into() };
         let token = Token(self.border.injected);
         self.border.injected += 1;
-        self.schedule(at, node, Due::Enter { node, token, source, destination, ttl: header.ttl, bytes });
+        self.schedule(at, node, Due::Enter { token, source, destination, ttl: header.ttl, bytes });
         Ok(token)
     }
 
@@ -96,17 +102,20 @@ impl<P: Probe> World<P> {
     }
 
     fn schedule(&mut self, at: Time, node: NodeId, due: Due) {
-        let handle = self.border.due.insert(due);
-        self.border.scheduled = self.border.scheduled.wrapping_add(1);
-        self.queue.push(at, order::outside(node.0, self.border.scheduled), Event::Outside(handle));
+        self.border.due.insert((at, node, self.border.scheduled), due);
+        self.border.scheduled += 1;
+        self.queue.push(at, order::outside(node.0), Event::Outside(node.0));
     }
 
-    /// What is due at the border happens.
+    /// What is due first at the border, at this time and node, happens.
     #[cold]
-    pub(super) fn on_due(&mut self, handle: Handle) {
+    pub(super) fn on_due(&mut self, node: NodeId) {
         let now = self.cx.now;
-        match self.border.due.remove(handle) {
-            Due::Enter { node, token, source, destination, ttl, bytes } => {
+        let mut due = self.border.due.range((now, node, 0)..=(now, node, u64::MAX));
+        let Some(key) = due.next().map(|(&key, _)| key) else { return };
+        let Some(due) = self.border.due.remove(&key) else { return };
+        match due {
+            Due::Enter { token, source, destination, ttl, bytes } => {
                 self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
                 for part in bytes.chunks(8) {
                     let mut word = [0; 8];
@@ -122,6 +131,7 @@ impl<P: Probe> World<P> {
                     size: bytes.len() as u32,
                     ttl,
                     hops: 0,
+                    salvaged: 0,
                     body: Body::External(bytes),
                 });
                 self.cx.outside.begin(packet, node, token);
@@ -131,7 +141,7 @@ impl<P: Probe> World<P> {
                 self.route(node, packet);
                 self.arm_routing(node.index());
             }
-            Due::Sent { node, token } => {
+            Due::Sent { token } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
         }
@@ -141,7 +151,7 @@ impl<P: Probe> World<P> {
     #[inline]
     pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
         if let Some((node, token)) = self.cx.outside.take(packet) {
-            self.schedule(at, node, Due::Sent { node, token });
+            self.schedule(at, node, Due::Sent { token });
         }
     }
 
@@ -157,7 +167,9 @@ impl<P: Probe> World<P> {
         if let Body::External(bytes) = &packet.body {
             let mut bytes = bytes.to_vec();
             ipv4::set_ttl(&mut bytes, packet.ttl);
-            let address = self.cx.owners.name(packet.destination);
+            // Inside, the packet may have had the node's first address.
+            let named = ipv4::Header::parse(&bytes).map(|(header, _)| header.destination);
+            let address = named.unwrap_or_else(|_| self.cx.owners.name(packet.destination));
             self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
         }
     }

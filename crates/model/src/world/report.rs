@@ -7,7 +7,7 @@ use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::context::DropReason;
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe, mac_columns};
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, mac_columns};
 use crate::packet::{Packet, PacketKind};
 
 /// Data packets of a flow that are still on the way.
@@ -33,6 +33,9 @@ impl<P: Probe> World<P> {
             drops: self.drops(),
             series: std::mem::take(&mut self.series),
             decisions: Vec::new(),
+            overhead: self.overhead(),
+            route_changes: Vec::new(),
+            paths: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);
@@ -167,11 +170,21 @@ impl<P: Probe> World<P> {
             .iter()
             .flat_map(|&kind| DropReason::ALL.iter().map(move |&reason| self.cx.drops.get(id, kind, reason)))
             .sum();
+        let overhead = self.cx.overhead.of(id);
+        let (mut data_packets, mut data_bytes) = (0, 0);
+        for flow in self.flows.iter().filter(|flow| flow.to == id) {
+            data_packets += flow.meter.total_unique();
+            data_bytes += flow.meter.total_delivered();
+        }
         NodeRow {
             node: number as u32,
             forwarded: node.forwarded,
             routing_packets: node.routing_packets,
             routing_bytes: node.routing_bytes,
+            piggybacked_bytes: overhead.iter().map(|(_, _, tally)| tally.piggybacked_bytes).sum(),
+            data_packets,
+            data_bytes,
+            simulated_s: self.cx.now.seconds(),
             frames,
             data_frames,
             broadcasts,
@@ -183,6 +196,25 @@ impl<P: Probe> World<P> {
             icmp_errors: node.icmp_errors,
             mac,
         }
+    }
+
+    /// A row for each node and type of routing or control message that it has sent so far.
+    #[must_use]
+    pub fn overhead(&self) -> Vec<OverheadRow> {
+        let of_node = |node: u32| {
+            self.cx.overhead.of(NodeId(node)).into_iter().map(move |(kind, message, tally)| OverheadRow {
+                node,
+                kind: kind.name(),
+                message,
+                sent: tally.sent,
+                sent_bytes: tally.bytes,
+                originated: tally.originated,
+                originated_bytes: tally.originated_bytes,
+                piggybacked: tally.piggybacked,
+                piggybacked_bytes: tally.piggybacked_bytes,
+            })
+        };
+        (0..self.nodes.len() as u32).flat_map(of_node).collect()
     }
 
     /// A row for each node, kind of packet and reason with a drop so far.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{NodeId, Prefix};
 use crate::mobility::{self, Movements, Position};
+use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
 use crate::radio::neighbours::Search;
 use crate::radio::{self, propagation};
@@ -188,6 +189,8 @@ pub struct ObserveSpec {
     pub series: Vec<Quantity>,
     /// The interval between samples.
     pub interval: Span,
+    /// What else is recorded.
+    pub recorded: Recorded,
 }
 
 /// A quantity of a flow that can be sampled.

@@ -1,6 +1,7 @@
-use hopyard_wire::WireError;
+use hopyard_wire::{WireError, ipv4};
 
 use super::*;
+use crate::context::{Departure, Token};
 use crate::link::wired;
 use crate::packet::{Carrier, IP_HEADER, Message, Place, RoutingMessage, UDP_HEADER};
 use crate::params::{Params as _, RFC};
@@ -42,6 +43,63 @@ fn broadcast_of(protocol: &str) -> (u64, u64) {
     let ledger = world.cx.ledger;
     world.finish().expect("packets add up");
     (ledger.dropped, ledger.copied)
+}
+
+/// Two nodes, with a wire from the first to the second.
+fn wired_pair() -> World {
+    let mut spec = Spec::network(RFC);
+    spec.duration = Span::from_secs(1);
+    for _ in 0..2 {
+        let routing = routing::Config::of_profile("oracle", RFC).expect("a protocol");
+        let mut node = NodeSpec::stationary(mobility::Position::default(), routing);
+        node.radios.clear();
+        spec.nodes.push(node);
+    }
+    let params = wired::Params::of_profile(RFC);
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
+    World::new(&spec).expect("a world")
+}
+
+/// An IPv4 datagram of the experimental protocol 253, with one byte.
+fn datagram(world: &World, byte: u8) -> Vec<u8> {
+    let [source, destination] = [0, 1].map(|node| world.addresses(NodeId(node))[0]);
+    let mut bytes = Vec::new();
+    let header = ipv4::Header::new(ipv4::Protocol(253), source, destination, 64);
+    header.emit(&[byte], &mut bytes).expect("short enough");
+    bytes
+}
+
+/// A run has more datagrams than a rank of the queue has room for.
+#[test]
+fn datagrams_of_one_time_stay_in_order_however_many_there_were_before() {
+    let mut world = wired_pair();
+    for node in [NodeId(0), NodeId(1)] {
+        world.attach(node).expect("it is there");
+    }
+    world.border.scheduled = (1 << 20) - 3;
+    for byte in 0..8 {
+        let bytes = datagram(&world, byte);
+        world.inject(NodeId(0), Time::ZERO, &bytes).expect("it can be put in");
+    }
+    world.advance(Time::NEVER, &Watch::default());
+    let order: Vec<u8> = std::iter::from_fn(|| world.egress())
+        .filter_map(|it| match it {
+            Departure::Datagram { bytes, .. } => bytes.last().copied(),
+            Departure::Completed { .. } => None,
+        })
+        .collect();
+    assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn a_datagram_for_which_the_queue_has_no_room_is_refused() {
+    let mut world = wired_pair();
+    world.attach(NodeId(0)).expect("it is there");
+    let bytes = datagram(&world, 0);
+    let due = |number| ((Time::ZERO, NodeId(0), number), border::Due::Sent { token: Token(number) });
+    world.border.due = (1..border::MOST_DUE as u64).map(due).collect();
+    assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Ok(Token(0)));
+    assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Err(InjectError::Full));
 }
 
 /// Messages of a routing protocol enter wires only where the protocol runs on them.

@@ -148,6 +148,7 @@ impl<P: Probe> World<P> {
             size,
             ttl: self.ttl,
             hops: 0,
+            salvaged: 0,
             body,
         });
         if P::WATCHES {
@@ -216,11 +217,12 @@ impl<P: Probe> World<P> {
             size: UNREACHABLE,
             ttl: self.ttl,
             hops: 0,
+            salvaged: 0,
             body: Body::Icmp(quote),
         });
         self.nodes[node.index()].icmp_errors += 1;
         let has_route = match self.way(node, quote.source) {
-            Some(Way::Protocol) => self.nodes[node.index()].routing.lookup(quote.source).is_some(),
+            Some(Way::Protocol) => self.nodes[node.index()].routing.has_way(quote.source, &self.cx),
             way => way.is_some(),
         };
         if !has_route {

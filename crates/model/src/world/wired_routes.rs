@@ -1,31 +1,34 @@
 //! The tables of nodes with wires: paths over wires with the shortest delay, computed once.
 //!
-//! A node with wires knows a way to the prefix of every wire and every channel that wires lead to. Among paths of equal
-//! delay, the one with fewer hops and then with the lower number of the first hop is taken. Where the routing protocol
-//! crosses wires itself, it has the default route instead.
+//! A node with wires knows a way to the prefix of every wire and every channel that wires lead to: that to the nearest
+//! node there. An address at the other end of a wire, or that of a node with a radio and wires, may have a shorter way
+//! than its prefix; the table has a host route for it. Among paths of equal delay, the one with fewer hops and then
+//! with the lower number of the first hop is taken. A prefix of a channel on which the node itself has a radio belongs
+//! to its routing protocol, and so does, at a node with a radio, every address that no wire leads to. Where the routing
+//! protocol crosses wires itself, it has the default route instead.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use hopyard_engine::Span;
 
 use super::addressing::{Network, Plan};
-use crate::address::{Address, NodeId};
+use crate::address::{Address, NodeId, Prefix};
 use crate::ip::{Table, Way};
 
 /// A wire from one of its ends to the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Edge {
+struct Edge {
     /// The wire's number.
-    pub wire: usize,
+    wire: usize,
     /// The node at this end.
-    pub from: NodeId,
+    from: NodeId,
     /// The node at the other end.
-    pub to: NodeId,
+    to: NodeId,
     /// The address at the other end.
-    pub address: Address,
+    address: Address,
     /// The delay of the wire.
-    pub delay: Span,
+    delay: Span,
 }
 
 /// How far a node is, and by which first hop.
@@ -36,9 +39,36 @@ struct Path {
     first: Option<Address>,
 }
 
+/// The tables of the nodes with wires for which `asks` is true, by node. `delays` are those of the wires,
+/// from the first end to the second one and back.
+#[must_use]
+pub fn tables(
+    plan: &Plan,
+    delays: &[[Span; 2]],
+    nodes: usize,
+    asks: impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, Table> {
+    let mut edges = Vec::new();
+    for (wire, &[delay, back]) in delays.iter().enumerate() {
+        if let Some([(a, at_a), (b, at_b)]) = plan.members.get(&Network::Wire(wire)).map(Vec::as_slice) {
+            for (from, to, address, delay) in [(*a, *b, *at_b, delay), (*b, *a, *at_a, back)] {
+                edges.push(Edge { wire, from, to, address, delay });
+            }
+        }
+    }
+    let wired: BTreeSet<NodeId> = edges.iter().map(|edge| edge.from).filter(|&node| asks(node)).collect();
+    let wires = Wires::new(edges, nodes);
+    let channels = plan.members.iter().filter_map(|(network, members)| match network {
+        Network::Channel(_) => Some((*network, members.as_slice())),
+        Network::Wire(_) | Network::Tunnel(_) => None,
+    });
+    let channels: Vec<_> = channels.collect();
+    wired.into_iter().map(|node| (node, wires.table(node, plan, &channels))).collect()
+}
+
 /// The wires of a network.
 #[derive(Debug)]
-pub struct Wires {
+struct Wires {
     /// Both directions of each wire, sorted by the node at this end.
     edges: Vec<Edge>,
     nodes: usize,
@@ -46,8 +76,7 @@ pub struct Wires {
 
 impl Wires {
     /// The wires with these edges among so many nodes.
-    #[must_use]
-    pub fn new(mut edges: Vec<Edge>, nodes: usize) -> Self {
+    fn new(mut edges: Vec<Edge>, nodes: usize) -> Self {
         edges.sort_by_key(|edge| (edge.from, edge.address));
         Self { edges, nodes }
     }
@@ -76,23 +105,28 @@ impl Wires {
         paths
     }
 
-    /// The table of a node with wires: one entry for each wire and each channel that wires lead to. `radios` are the
-    /// nodes of each channel, in order.
-    #[must_use]
-    pub fn table(&self, node: NodeId, plan: &Plan, radios: &[Vec<NodeId>]) -> Table {
+    /// The table of a node with wires: one entry for each wire and each channel that wires lead to, and a host route
+    /// for each address to which another way is shorter. `channels` have their nodes with their addresses there.
+    fn table(&self, node: NodeId, plan: &Plan, channels: &[(Network, &[(NodeId, Address)])]) -> Table {
         let paths = self.paths(node);
-        let wires = self.edges.iter().map(|edge| (Network::Wire(edge.wire), edge.from));
-        let channels = (radios.iter().enumerate())
-            .flat_map(|(channel, nodes)| nodes.iter().map(move |&node| (Network::Channel(channel), node)));
+        let wires = self.edges.iter().map(|edge| (Network::Wire(edge.wire), edge.to, edge.address));
+        let has_radio = channels.iter().any(|(_, members)| members.iter().any(|&(member, _)| member == node));
+        let channels =
+            (channels.iter()).flat_map(|&(channel, nodes)| nodes.iter().map(move |&(node, at)| (channel, node, at)));
+        let hosts: Vec<_> = wires.chain(channels).collect();
         // The nearest node at each network.
         let mut nearest: BTreeMap<Network, Path> = BTreeMap::new();
-        for (network, at) in wires.chain(channels) {
+        for &(network, at, _) in &hosts {
             if let Some(path) = paths[at.index()] {
                 nearest.entry(network).and_modify(|it| *it = path.min(*it)).or_insert(path);
             }
         }
         let mut table = Table::default();
-        for (network, path) in nearest {
+        // What no wire leads to may be in reach by radio: behind another gateway, or on a channel of another node.
+        if has_radio {
+            table.insert(Prefix::DEFAULT, Way::Protocol);
+        }
+        for (&network, path) in &nearest {
             let Some(&prefix) = plan.prefixes.get(&network) else { continue };
             table.insert(
                 prefix,
@@ -104,14 +138,30 @@ impl Wires {
                 },
             );
         }
+        for (network, at, address) in hosts {
+            let (Some(path), Some(nearest)) = (paths[at.index()], nearest.get(&network)) else { continue };
+            let differs = match (nearest.first, network) {
+                // The wire of the node itself leads there, unless another way is shorter.
+                (None, Network::Wire(_)) => path.first != Some(address),
+                // On a channel of its own, the node asks its routing protocol.
+                (None, _) => false,
+                (first, _) => path.first != first,
+            };
+            if let Some(first) = path.first.filter(|_| differs)
+                && let Some(&name) = plan.names.get(address.index())
+            {
+                table.insert(Prefix::of(name, 32), Way::Via(first));
+            }
+        }
         table
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
-    use crate::address::Prefix;
 
     /// Wires as (from, to, milliseconds). Wire n has the addresses 100 + 2n and 101 + 2n.
     fn wires(list: &[(u32, u32, u64)], nodes: usize) -> Wires {
@@ -133,6 +183,9 @@ mod tests {
         let mut plan = Plan::default();
         plan.prefixes.extend((0..wires).map(|n| (Network::Wire(n), prefix(format!("192.168.0.{}/30", 4 * n)))));
         plan.prefixes.extend((0..channels).map(|n| (Network::Channel(n), prefix(format!("10.{n}.0.0/16")))));
+        // Radio n of channel c has the address 10c + n; the ends of wires follow from 100 on.
+        plan.names = (0..100).map(|n| Ipv4Addr::new(10, n / 10, 0, n % 10)).collect();
+        plan.names.extend((0..2 * wires as u8).map(|n| Ipv4Addr::new(192, 168, 0, 4 * (n / 2) + 1 + n % 2)));
         plan
     }
 
@@ -142,24 +195,34 @@ mod tests {
         let wires = wires(&[(0, 1, 1), (1, 3, 4), (0, 2, 2), (2, 3, 2), (0, 3, 9)], 4);
         let table = wires.table(NodeId(0), &plan(5, 0), &[]);
         let ip = |text: &str| text.parse().expect("an address");
-        // The prefix of wire 1 is at node 1, 1 ms away; that of wire 4 is at the node itself.
-        assert_eq!(table.lookup(ip("192.168.0.6")), Some(Way::Via(Address(101))));
-        assert_eq!(table.lookup(ip("192.168.0.18")), Some(Way::Direct));
+        // The prefix of wire 1 is at node 1, 1 ms away; its other end, node 3, is nearer over node 2.
+        assert_eq!(table.lookup(ip("192.168.0.5")), Some(Way::Via(Address(101))));
+        assert_eq!(table.lookup(ip("192.168.0.6")), Some(Way::Via(Address(105))));
+        assert_eq!(table.lookup(ip("192.168.0.18")), Some(Way::Via(Address(105))), "4 ms, over 9 ms by its own wire");
+        assert_eq!(table.lookup(ip("192.168.0.2")), Some(Way::Direct), "1 ms by its own wire");
+        // Prefixes without a host, and own addresses, need no host route.
+        assert_eq!(table.lookup(ip("192.168.0.1")), Some(Way::Direct));
         let table = wires.table(NodeId(3), &plan(5, 0), &[]);
-        assert_eq!(table.lookup(ip("192.168.0.1")), Some(Way::Via(Address(102))), "node 1 is at wire 0");
+        assert_eq!(table.lookup(ip("192.168.0.2")), Some(Way::Via(Address(102))), "node 1 is at wire 0");
+        assert_eq!(table.lookup(ip("192.168.0.1")), Some(Way::Via(Address(106))), "node 0 is nearer over node 2");
     }
 
     #[test]
     fn a_channel_is_reached_by_the_nearest_node_with_a_radio() {
         // 0 - 1 - 2, where 2 has a radio, and 0 - 3 with a radio, farther away.
         let wires = wires(&[(0, 1, 1), (1, 2, 1), (0, 3, 5)], 6);
-        let radios = [vec![NodeId(2), NodeId(3), NodeId(4)], vec![NodeId(5)]];
+        let radios = [vec![2, 3, 4], vec![5]]
+            .map(|nodes: Vec<u32>| nodes.into_iter().map(|node| (NodeId(node), Address(node))).collect::<Vec<_>>());
+        let radios: Vec<_> = (0..).map(Network::Channel).zip(radios.iter().map(Vec::as_slice)).collect();
         let table = wires.table(NodeId(0), &plan(3, 2), &radios);
         let ip = |text: &str| text.parse().expect("an address");
         assert_eq!(table.lookup(ip("10.0.0.9")), Some(Way::Via(Address(101))));
+        assert_eq!(table.lookup(ip("10.0.0.3")), Some(Way::Via(Address(105))), "node 3 has a wire of its own");
         assert_eq!(table.lookup(ip("10.1.0.9")), None, "no wire leads to the second channel");
         let gateway = wires.table(NodeId(2), &plan(3, 2), &radios);
         assert_eq!(gateway.lookup(ip("10.0.0.9")), Some(Way::Protocol));
+        assert_eq!(gateway.lookup(ip("10.0.0.3")), Some(Way::Protocol), "it has a radio on this channel itself");
         assert_eq!(gateway.lookup(ip("192.168.0.9")), Some(Way::Via(Address(102))), "wire 2, over node 1");
+        assert_eq!(gateway.lookup(ip("10.1.0.9")), Some(Way::Protocol), "over radio, if at all");
     }
 }

@@ -27,6 +27,7 @@ fn segment(cx: &mut Context, number: u64) -> PacketId {
         size: 1040,
         ttl: 32,
         hops: 0,
+        salvaged: 0,
         body: Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }),
     })
 }
@@ -177,4 +178,29 @@ fn random_losses_have_their_rate() {
 fn impossible_values_are_named() {
     let params = Params { losses_back: Losses { rate: 1.5, ..Losses::default() }, ..bottleneck() };
     assert_eq!(params.check().map_err(|fault| fault.parameter), Err("losses_back"));
+}
+
+#[test]
+fn each_direction_may_have_a_rate_and_a_delay_of_its_own() {
+    // An uplink of 756 kb/s and 25 ms, whose other direction is ten times as fast and takes 5 ms.
+    let params = Params {
+        rate: Rate::from_bps(756_000),
+        delay: Span::from_millis(25),
+        rate_back: Back::Own(Rate::from_bps(7_560_000)),
+        delay_back: Back::Own(Span::from_millis(5)),
+        ..Params::of_profile(RFC)
+    };
+    let (mut link, mut cx) = link(&params);
+    for direction in [Direction::Forward, Direction::Backward] {
+        let packet = segment(&mut cx, 0);
+        link.enqueue(direction, packet, &mut cx);
+    }
+    // 1040 B take 11.005 ms and 1.1 ms.
+    let busy = [Direction::Forward, Direction::Backward].map(|it| link.busy_until(it).nanos() / 1000);
+    assert_eq!(busy, [11_005, 1_100]);
+    assert_eq!([Direction::Forward, Direction::Backward].map(|it| link.delay(it)), [25, 5].map(Span::from_millis));
+    assert_eq!(link.deadline().nanos() / 1000, 1_100 + 5_000, "the other direction arrives first");
+    let value = serde_json::to_value(&params).expect("an object");
+    assert_eq!(params::read::<Params>(&value), Ok(params));
+    assert_eq!(serde_json::to_value(Params::of_profile(RFC)).expect("an object")["rate_back"], "same");
 }

@@ -172,8 +172,12 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         Body::Extended(it) => {
             let mut payload = Vec::new();
             let next = carried(it.body(), packet, names, &mut payload)?;
-            let options = packet.options().iter().map(|option| names.option(option)).collect();
-            dsr::Header { next, options }.emit(&payload, out)?;
+            let options = packet.options().iter().filter_map(|option| names.option(option)).collect();
+            let flow = packet.options().iter().find_map(|option| match *option {
+                DsrOption::Flow { identification, hops } => Some(dsr::Flow { identification, hops }),
+                _ => None,
+            });
+            dsr::Header { flow, next, options }.emit(&payload, out)?;
             Ok(Protocol::DSR)
         }
         // Messages of address resolution are not in IP.
@@ -258,10 +262,12 @@ impl Names<'_> {
         }
     }
 
-    /// An option of DSR with the addresses that the user knows.
-    fn option(&self, option: &DsrOption) -> dsr::DsrOption {
+    /// An option of DSR with the addresses that the user knows. A flow has a header of its own.
+    fn option(&self, option: &DsrOption) -> Option<dsr::DsrOption> {
         let all = |addresses: &[Address]| addresses.iter().map(|&address| self.ip(address)).collect();
-        match option {
+        Some(match option {
+            DsrOption::Flow { .. } => return None,
+            DsrOption::Timeout(seconds) => dsr::DsrOption::Timeout { seconds: *seconds },
             DsrOption::RouteRequest { identification, target, addresses } => dsr::DsrOption::RouteRequest {
                 identification: *identification,
                 target: self.ip(*target),
@@ -274,6 +280,8 @@ impl Names<'_> {
                 error: match *error {
                     RouteError::NodeUnreachable(address) => dsr::RouteError::NodeUnreachable(self.ip(address)),
                     RouteError::OptionNotSupported(kind) => dsr::RouteError::OptionNotSupported(kind),
+                    RouteError::UnknownFlow(address, flow) => dsr::RouteError::UnknownFlow(self.ip(address), flow),
+                    RouteError::DefaultFlowUnknown(address) => dsr::RouteError::DefaultFlowUnknown(self.ip(address)),
                 },
                 salvage: *salvage,
                 source: self.ip(*source),
@@ -292,7 +300,7 @@ impl Names<'_> {
                 segments_left: route.segments_left(),
                 addresses: all(route.addresses()),
             },
-        }
+        })
     }
 
     /// The IP header and the first eight bytes of a quoted segment (RFC 792).

@@ -21,7 +21,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::Protocol;
 use hopyard_wire::pcapng::{self, CaptureError, Direction, LinkType, Record, Writer};
-use hopyard_wire::{cooked, radiotap as tap};
+use hopyard_wire::{HardwareAddress, cooked, radiotap as tap};
 
 use super::comments::{of_drop, of_segment};
 use super::frame::{Frame, FrameKind, radiotap};
@@ -76,6 +76,14 @@ struct Captured {
     protocol: EtherType,
     bytes: Vec<u8>,
     comments: Vec<String>,
+}
+
+impl Captured {
+    /// The link address of the multicast group that an IP packet is for: its last 23 bits (RFC 1112 §6.4).
+    fn group(&self) -> Option<HardwareAddress> {
+        let [a, b, c, d] = *self.bytes.get(16..20).filter(|_| self.protocol == EtherType::IPV4)?.first_chunk()?;
+        Ipv4Addr::new(a, b, c, d).is_multicast().then_some(HardwareAddress([0x01, 0x00, 0x5e, b & 0x7f, c, d]))
+    }
 }
 
 /// Writes a capture while a run goes on. After an error nothing more is written; [`Capture::finish`] returns the error.
@@ -260,7 +268,9 @@ impl<W: io::Write> Capture<W> {
             // A data frame has a packet.
             (Header::Data { .. }, None) => return,
         };
-        let (transmitter, receiver) = (station_of(frame.transmitter), station_of(frame.receiver));
+        let transmitter = station_of(frame.transmitter);
+        let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(Captured::group);
+        let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let rate = Rate::from_bps(u64::from(frame.rate));
         let header = radiotap(rate, air.frequency, signal, damaged);

@@ -34,7 +34,17 @@ fn captured(it: &Packet) -> Vec<u8> {
 }
 
 fn from_a_to_b(size: u32, body: Body) -> Packet {
-    Packet { created: Time::ZERO, source: A, destination: B, flow: FlowId(5), size, ttl: 63, hops: 1, body }
+    Packet {
+        created: Time::ZERO,
+        source: A,
+        destination: B,
+        flow: FlowId(5),
+        size,
+        ttl: 63,
+        hops: 1,
+        salvaged: 0,
+        body,
+    }
 }
 
 /// The header of a packet's segment, and the length of its payload.

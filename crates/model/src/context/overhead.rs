@@ -1,0 +1,226 @@
+//! What finding routes costs: messages of routing protocols and agents, by node and type.
+//!
+//! Each transmission counts, at every hop (Broch et al., "A performance comparison of multi-hop wireless ad hoc network
+//! routing protocols", MobiCom 1998, §5.3). Of a packet that carries several messages each message counts with its own
+//! bytes, and the headers of the packet count for the first one. Bytes are those of IP, without the MAC.
+//!
+//! A type has a number from the first message of it on, so that a message is counted without a search in a map.
+
+use crate::address::NodeId;
+use crate::packet::{Body, DsrOption, Packet, PacketKind, Part, RoutingMessage};
+
+/// What a node has sent of one type of message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Transmissions in packets of the protocol.
+    pub sent: u64,
+    /// The bytes of these.
+    pub bytes: u64,
+    /// Messages that the node has made itself, and not forwarded for others.
+    pub originated: u64,
+    /// The bytes of these.
+    pub originated_bytes: u64,
+    /// Transmissions within packets that belong to others, such as source routes in data packets.
+    pub piggybacked: u64,
+    /// The bytes of these.
+    pub piggybacked_bytes: u64,
+}
+
+/// The type of a message: whose it is, and its name.
+type Type = (PacketKind, &'static str);
+
+/// Counters by node and type of message.
+#[derive(Clone, Debug, Default)]
+pub struct Overhead {
+    types: Vec<Type>,
+    nodes: Vec<Vec<Tally>>,
+}
+
+impl Overhead {
+    /// Counts a packet that a node sends or forwards. What DSR adds to a packet has its originator in the packet's
+    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made.
+    #[inline]
+    pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool) {
+        match &packet.body {
+            Body::Routing(message) => self.message(node, PacketKind::Routing, message, packet.size, |it, bytes, _| {
+                it.sent += 1;
+                it.bytes += bytes;
+            }),
+            Body::Control { message, .. } => {
+                self.message(node, PacketKind::Control, message, packet.size, |it, bytes, _| {
+                    it.sent += 1;
+                    it.bytes += bytes;
+                });
+            }
+            Body::Extended(_) => self.options(node, packet, |it, bytes, alone| {
+                let (count, sum) = if alone {
+                    (&mut it.sent, &mut it.bytes)
+                } else {
+                    (&mut it.piggybacked, &mut it.piggybacked_bytes)
+                };
+                *count += 1;
+                *sum += bytes;
+                it.originated += u64::from(is_source);
+                it.originated_bytes += if is_source { bytes } else { 0 };
+            }),
+            _ => {}
+        }
+    }
+
+    /// Counts a packet that a node makes, while it handles a message of the type `answering`, if any.
+    pub fn on_originated(&mut self, node: NodeId, packet: &Packet, answering: Option<&'static str>) {
+        let (kind, message) = match &packet.body {
+            Body::Routing(message) => (PacketKind::Routing, message),
+            Body::Control { message, .. } => (PacketKind::Control, message),
+            _ => return,
+        };
+        let again = answering == Some(message.kind());
+        self.message(node, kind, message, packet.size, |it, bytes, forwarded| {
+            if !forwarded.unwrap_or(again) {
+                it.originated += 1;
+                it.originated_bytes += bytes;
+            }
+        });
+    }
+
+    /// Calls `add` for each message in a packet: the counters of its type, its bytes, and whether it is forwarded, if
+    /// the message says so.
+    #[inline]
+    fn message(
+        &mut self,
+        node: NodeId,
+        kind: PacketKind,
+        message: &RoutingMessage,
+        size: u32,
+        add: impl Fn(&mut Tally, u64, Option<bool>),
+    ) {
+        let (mut first, mut rest) = (None, size);
+        let mut parts = |part: Part| match first {
+            None => first = Some(part),
+            Some(_) => {
+                rest = rest.saturating_sub(part.bytes);
+                add(self.tally(node, kind, part.kind), u64::from(part.bytes), Some(part.forwarded));
+            }
+        };
+        message.parts(&mut parts);
+        let (name, forwarded) = first.map_or_else(|| (message.kind(), None), |it| (it.kind, Some(it.forwarded)));
+        add(self.tally(node, kind, name), u64::from(rest), forwarded);
+    }
+
+    /// Calls `add` for each option of a packet: the counters of its type, its bytes, and whether the packet has only
+    /// options. The bytes of IP's header, in a packet of options, and of the header of options count for the first one.
+    fn options(&mut self, node: NodeId, packet: &Packet, add: impl Fn(&mut Tally, u64, bool)) {
+        let Body::Extended(extended) = &packet.body else { return };
+        let alone = matches!(extended.body(), Body::Empty);
+        let options = packet.options();
+        let of_options: u32 = options.iter().map(DsrOption::bytes).sum();
+        let mut headers = if alone { packet.size } else { extended.header_bytes() }.saturating_sub(of_options);
+        for option in options {
+            let bytes = option.bytes() + std::mem::take(&mut headers);
+            add(self.tally(node, PacketKind::Routing, option.kind()), u64::from(bytes), alone);
+        }
+    }
+
+    #[inline]
+    fn tally(&mut self, node: NodeId, kind: PacketKind, name: &'static str) -> &mut Tally {
+        // A name is mostly the same constant as before; one of the same text may stand elsewhere in memory.
+        let same = |&(other, known): &Type| other == kind && (std::ptr::eq(known, name) || known == name);
+        let place = self.types.iter().position(same).unwrap_or_else(|| {
+            self.types.push((kind, name));
+            self.types.len() - 1
+        });
+        if self.nodes.len() <= node.index() {
+            self.nodes.resize(node.index() + 1, Vec::new());
+        }
+        let tallies = &mut self.nodes[node.index()];
+        if tallies.len() <= place {
+            tallies.resize(place + 1, Tally::default());
+        }
+        &mut tallies[place]
+    }
+
+    /// What a node has sent, by type, in the order of kinds and of names.
+    #[must_use]
+    pub fn of(&self, node: NodeId) -> Vec<(PacketKind, &'static str, Tally)> {
+        let tallies = self.nodes.get(node.index()).map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<_> = self.types.iter().zip(tallies).map(|(&(kind, name), &it)| (kind, name, it)).collect();
+        found.retain(|(_, _, it)| *it != Tally::default());
+        found.sort_unstable_by_key(|&(kind, name, _)| (kind, name));
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Time;
+    use hopyard_wire::WireError;
+
+    use super::*;
+    use crate::address::Address;
+    use crate::packet::{Carrier, FlowId, Message, Place, SourceRoute, UdpHeader};
+
+    /// A packet with several messages, each of a type and a size, and whether it is forwarded.
+    #[derive(Debug)]
+    struct Several(Vec<Part>);
+
+    impl Message for Several {
+        fn kind(&self) -> &'static str {
+            "PACKET"
+        }
+        fn parts(&self, each: &mut dyn FnMut(Part)) {
+            self.0.iter().copied().for_each(each);
+        }
+        fn encode(&self, _: &Place<'_>, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+            Ok(Carrier::Udp(698))
+        }
+    }
+
+    fn packet(size: u32, body: Body) -> Packet {
+        let created = Time::ZERO;
+        let (source, destination) = (Address(2), Address(3));
+        Packet { created, source, destination, flow: FlowId::NONE, size, ttl: 1, hops: 0, salvaged: 0, body }
+    }
+
+    #[test]
+    fn the_messages_of_a_packet_share_its_bytes() {
+        let part = |kind, bytes, forwarded| Part { kind, bytes, forwarded };
+        let parts = vec![part("HELLO", 20, false), part("TC", 16, true), part("TC", 24, false)];
+        let packet = packet(28 + 4 + 60, Body::Routing(RoutingMessage::new(Several(parts))));
+        let mut overhead = Overhead::default();
+        overhead.on_originated(NodeId(2), &packet, None);
+        overhead.on_sent(NodeId(2), &packet, true);
+        let hello = Tally { sent: 1, bytes: 52, originated: 1, originated_bytes: 52, ..Tally::default() };
+        let tc = Tally { sent: 2, bytes: 40, originated: 1, originated_bytes: 24, ..Tally::default() };
+        let routing = PacketKind::Routing;
+        assert_eq!(overhead.of(NodeId(2)), [(routing, "HELLO", hello), (routing, "TC", tc)]);
+        assert!(overhead.of(NodeId(1)).is_empty() && overhead.of(NodeId(9)).is_empty());
+    }
+
+    #[test]
+    fn an_answer_of_the_same_type_is_forwarded() {
+        let packet = packet(52, Body::Routing(RoutingMessage::new(Several(Vec::new()))));
+        let mut overhead = Overhead::default();
+        for answering in [None, Some("RREQ"), Some("PACKET")] {
+            overhead.on_originated(NodeId(0), &packet, answering);
+        }
+        let expected = Tally { originated: 2, originated_bytes: 104, ..Tally::default() };
+        assert_eq!(overhead.of(NodeId(0)), [(PacketKind::Routing, "PACKET", expected)]);
+    }
+
+    #[test]
+    fn options_are_packets_of_their_own_or_parts_of_others() {
+        let mut overhead = Overhead::default();
+        let mut alone = packet(20, Body::Empty);
+        alone.change_options(|it| it.push(DsrOption::AckRequest { identification: 1 }));
+        overhead.on_sent(NodeId(2), &alone, true);
+        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92 }));
+        let route = SourceRoute::new(vec![Address(5)]).expect("it fits");
+        data.change_options(|it| it.push(DsrOption::SourceRoute(route)));
+        overhead.on_sent(NodeId(2), &data, false);
+        let routing = PacketKind::Routing;
+        // A header of 4 bytes and an option of 4 behind IP's 20; a header of 4 and an option of 8 in a data packet.
+        let request = Tally { sent: 1, bytes: 28, originated: 1, originated_bytes: 28, ..Tally::default() };
+        let route = Tally { piggybacked: 1, piggybacked_bytes: 12, ..Tally::default() };
+        assert_eq!(overhead.of(NodeId(2)), [(routing, "ack_request", request), (routing, "source_route", route)]);
+    }
+}

@@ -1,0 +1,134 @@
+//! The probe of a run that records more than counters: decisions of senders, changes of routes, paths of packets.
+
+use hopyard_engine::Time;
+
+use super::decisions::Decisions;
+use super::network::NetworkView;
+use super::path_log::PathLog;
+use super::probe::{DecisionView, Probe};
+use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow};
+use super::route_log::{RouteChangeView, RouteChanges, RouteLog};
+use crate::address::{Address, NodeId};
+use crate::context::DropReason;
+use crate::packet::{FlowId, Packet};
+
+/// What is recorded beyond counters and series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Changes of routes.
+    pub routes: RouteChanges,
+    /// The paths of data packets.
+    pub paths: bool,
+}
+
+impl Recorded {
+    /// Whether nothing is recorded.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A flow, as far as the observer has to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// Its source.
+    pub from: NodeId,
+    /// Its destination.
+    pub to: NodeId,
+    /// Whether its sender distinguishes causes of loss.
+    pub classifies: bool,
+}
+
+/// Records decisions of senders, and what else is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Observer {
+    recorded: Recorded,
+    decisions: Decisions,
+    routes: RouteLog,
+    paths: PathLog,
+}
+
+impl Observer {
+    /// An observer that is told the network before the run begins.
+    #[must_use]
+    pub fn new(recorded: Recorded) -> Self {
+        Self { recorded, ..Self::default() }
+    }
+
+    /// An observer of a network with so many nodes and these flows.
+    #[must_use]
+    pub fn of(recorded: Recorded, nodes: usize, flows: &[Observed]) -> Self {
+        Self {
+            recorded,
+            decisions: Decisions::of(nodes, flows.iter().map(|flow| flow.classifies.then_some(flow.from))),
+            routes: RouteLog::of(recorded.routes, flows.iter().map(|flow| (flow.from, flow.to))),
+            paths: PathLog::new(recorded.paths),
+        }
+    }
+
+    /// A row for each decision so far.
+    #[must_use]
+    pub fn decisions(&self) -> &[DecisionRow] {
+        self.decisions.rows()
+    }
+
+    /// A row for each change of a route so far.
+    #[must_use]
+    pub fn route_changes(&self) -> &[RouteChangeRow] {
+        self.routes.rows()
+    }
+
+    /// A row for each path of each flow so far.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathRow> {
+        self.paths.rows()
+    }
+}
+
+impl Probe for Observer {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        let flows: Vec<_> = network
+            .flows
+            .iter()
+            .map(|flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies })
+            .collect();
+        *self = Self::of(self.recorded, network.nodes, &flows);
+    }
+
+    fn on_originated(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+        self.paths.on_originated(node, packet);
+    }
+
+    fn on_hop(&mut self, _now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        self.paths.on_hop(from, node, packet);
+    }
+
+    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.decisions.on_delivered(now, node, packet);
+        self.paths.on_end(node, packet, false);
+    }
+
+    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.decisions.on_drop(now, node, packet, reason);
+        self.paths.on_end(node, packet, true);
+    }
+
+    fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
+        self.decisions.on_link_failure(now, node, next_hop, packet, in_range);
+    }
+
+    fn on_route_changed(&mut self, now: Time, node: NodeId, change: &RouteChangeView<'_>) {
+        self.routes.on_change(now, node, change);
+    }
+
+    fn on_decision(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) {
+        self.decisions.on_decision(now, flow, decision);
+    }
+
+    fn report(&mut self, outcome: &mut Outcome) {
+        self.decisions.report(outcome);
+        outcome.route_changes = self.routes.take();
+        outcome.paths = self.paths.rows();
+    }
+}

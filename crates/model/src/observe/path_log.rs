@@ -1,0 +1,206 @@
+//! A probe that records which paths data packets really took, hop by hop.
+//!
+//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, the
+//! time at which it was made, and its place in the flow, and keeps the nodes that it has visited as a tree: where the
+//! acknowledgement of a frame is lost, a packet goes on from the receiver, and once more from the sender.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopyard_engine::Time;
+
+use super::results::PathRow;
+use super::route_log::text;
+use crate::address::NodeId;
+use crate::packet::{Body, FlowId, Packet, PacketKind};
+
+/// So many packets that have arrived or were dropped are still known, because a copy of them may still be on the way.
+const KEPT: usize = 65_536;
+
+/// What a data packet is known by: its flow, when it was made, and its sequence number.
+type Key = (FlowId, Time, u64);
+
+/// A node that a packet has visited, and the place of the visit before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Visit {
+    node: NodeId,
+    before: Option<u32>,
+}
+
+/// What became of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Delivered,
+    Dropped,
+}
+
+impl Fate {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// The paths of data packets so far.
+#[derive(Clone, Debug, Default)]
+pub struct PathLog {
+    watches: bool,
+    packets: BTreeMap<Key, Vec<Visit>>,
+    /// The packets that have come to an end, the first one first.
+    ended: VecDeque<Key>,
+    paths: BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>,
+}
+
+impl PathLog {
+    /// A log that watches, or not.
+    #[must_use]
+    pub fn new(watches: bool) -> Self {
+        Self { watches, ..Self::default() }
+    }
+
+    fn key(&self, packet: &Packet) -> Option<Key> {
+        if !self.watches || packet.kind() != PacketKind::Data {
+            return None;
+        }
+        match packet.carried() {
+            Body::Tcp(header) => Some((packet.flow, packet.created, header.seq)),
+            Body::Udp(header) => Some((packet.flow, packet.created, header.sequence)),
+            _ => None,
+        }
+    }
+
+    /// A packet is made at a node.
+    pub(super) fn on_originated(&mut self, node: NodeId, packet: &Packet) {
+        if let Some(key) = self.key(packet) {
+            self.packets.insert(key, vec![Visit { node, before: None }]);
+        }
+    }
+
+    /// A packet reaches IP of a node, from another node.
+    pub(super) fn on_hop(&mut self, from: NodeId, node: NodeId, packet: &Packet) {
+        let Some(visits) = self.key(packet).and_then(|key| self.packets.get_mut(&key)) else { return };
+        let before = visits.iter().rposition(|visit| visit.node == from).map(|place| place as u32);
+        visits.push(Visit { node, before });
+    }
+
+    /// A packet is delivered or dropped at a node.
+    pub(super) fn on_end(&mut self, node: NodeId, packet: &Packet, dropped: bool) {
+        let Some(key) = self.key(packet) else { return };
+        let Some(visits) = self.packets.get(&key) else { return };
+        let Some(last) = visits.iter().rposition(|visit| visit.node == node) else { return };
+        let mut path = Vec::new();
+        let mut at = Some(last as u32);
+        while let Some(visit) = at.map(|place| visits[place as usize]) {
+            path.push(visit.node);
+            at = visit.before;
+        }
+        path.reverse();
+        let fate = if dropped { Fate::Dropped } else { Fate::Delivered };
+        *self.paths.entry((key.0, fate, path)).or_default() += 1;
+        self.ended.push_back(key);
+        if self.ended.len() > KEPT
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.packets.remove(&oldest);
+        }
+    }
+
+    /// A row for each path of each flow so far, for packets that were delivered and those that were dropped; the path
+    /// of most packets first.
+    #[must_use]
+    pub fn rows(&self) -> Vec<PathRow> {
+        let mut sums: BTreeMap<(FlowId, Fate), u64> = BTreeMap::new();
+        for ((flow, fate, _), count) in &self.paths {
+            *sums.entry((*flow, *fate)).or_default() += count;
+        }
+        let mut paths: Vec<_> = self.paths.iter().collect();
+        paths.sort_by_key(|((flow, fate, _), count)| (*flow, *fate, std::cmp::Reverse(**count)));
+        let row = |((flow, fate, path), &packets): (&(FlowId, Fate, Vec<NodeId>), &u64)| {
+            let mut different = path.clone();
+            different.sort_unstable();
+            different.dedup();
+            PathRow {
+                flow: flow.0,
+                fate: fate.name(),
+                path: text(path),
+                hops: path.len() as u32 - 1,
+                packets,
+                share: packets as f64 / sums[&(*flow, *fate)] as f64,
+                repeats: (path.len() - different.len()) as u32,
+            }
+        };
+        paths.into_iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Address;
+    use crate::packet::UdpHeader;
+
+    fn packet(sequence: u64) -> Packet {
+        Packet {
+            created: Time::from_nanos(sequence),
+            source: Address(0),
+            destination: Address(3),
+            flow: FlowId(1),
+            size: 100,
+            ttl: 32,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Udp(UdpHeader { sequence, len: 72 }),
+        }
+    }
+
+    /// Sends a packet over these nodes.
+    fn send(log: &mut PathLog, sequence: u64, path: &[u32], dropped: bool) {
+        let packet = packet(sequence);
+        log.on_originated(NodeId(path[0]), &packet);
+        path.windows(2).for_each(|hop| log.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
+        log.on_end(NodeId(path[path.len() - 1]), &packet, dropped);
+    }
+
+    #[test]
+    fn paths_are_counted_by_flow_and_fate() {
+        let mut log = PathLog::new(true);
+        send(&mut log, 0, &[0, 1, 3], false);
+        send(&mut log, 1, &[0, 2, 3], false);
+        send(&mut log, 2, &[0, 2, 3], false);
+        send(&mut log, 3, &[0, 1, 2, 1, 0], true);
+        let rows = log.rows();
+        let found: Vec<_> =
+            rows.iter().map(|row| (row.fate, row.path.as_str(), row.packets, row.hops, row.repeats)).collect();
+        assert_eq!(
+            found,
+            [("delivered", "0 2 3", 2, 2, 0), ("delivered", "0 1 3", 1, 2, 0), ("dropped", "0 1 2 1 0", 1, 4, 2)]
+        );
+        assert_eq!([rows[0].share, rows[2].share], [2.0 / 3.0, 1.0]);
+    }
+
+    #[test]
+    fn a_packet_whose_acknowledgement_is_lost_goes_two_ways() {
+        let mut log = PathLog::new(true);
+        let it = packet(0);
+        log.on_originated(NodeId(0), &it);
+        log.on_hop(NodeId(0), NodeId(1), &it);
+        // Node 1 has it, but node 0 does not know, and sends it by node 2.
+        log.on_hop(NodeId(0), NodeId(2), &it);
+        log.on_hop(NodeId(1), NodeId(3), &it);
+        log.on_end(NodeId(3), &it, false);
+        log.on_end(NodeId(2), &it, true);
+        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
+        assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
+    }
+
+    #[test]
+    fn packets_that_ended_long_ago_are_forgotten() {
+        let mut log = PathLog::new(true);
+        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], false));
+        assert_eq!((log.packets.len(), log.rows()[0].packets), (KEPT, KEPT as u64 + 10));
+        let mut off = PathLog::new(false);
+        send(&mut off, 0, &[0, 3], false);
+        assert!(off.rows().is_empty() && off.packets.is_empty());
+    }
+}

@@ -1,0 +1,87 @@
+//! Tunnels: IP in IP (RFC 2003).
+//!
+//! The inner packet has its time to live lowered once, by the node that forwards it into the tunnel (§3.1). What would
+//! go round in circles is dropped as a routing loop, as far as a node can see it: a packet that has come back to its
+//! source or would be sent back to it (§3.2), one that would go back through the tunnel that it has just left, and one
+//! that is in too many tunnels already. Other circles end when the inner time to live has run out.
+//!
+//! Left out: fragments, the soft state about the path's MTU and its errors (§5), and the way of ICMP errors over the
+//! entry of the tunnel (§4): a node within the tunnel tells the source of the inner packet itself.
+
+use super::{Attachment, World};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::context::DropReason;
+use crate::ip::Way;
+use crate::observe::Probe;
+use crate::packet::{Body, Packet, PacketId};
+use crate::routing::Routing as _;
+
+/// How many tunnels a packet may be in at once: the default of RFC 2473 §6.6. RFC 2003 names no number.
+pub(super) const MOST_NESTED: usize = 4;
+
+impl<P: Probe> World<P> {
+    /// Puts a packet into a tunnel, and passes the outer packet to IP.
+    pub(super) fn enters_tunnel(&mut self, interface: InterfaceId, packet: PacketId, to: Address) {
+        let node = self.interfaces[interface.index()].node;
+        let it = &self.cx.packets[packet];
+        // §3.2 speaks of packets that a router forwards: a host may send its own through a tunnel.
+        let source = self.cx.owners.of(it.source);
+        let comes_back = it.hops > 0 && (source == node || source == self.cx.owners.of(to));
+        // The end of the tunnel must not be sought within the tunnel.
+        let is_its_own_way = self.way(node, to) == Some(Way::Tunnel(interface));
+        if comes_back || is_its_own_way || nested(it) >= MOST_NESTED {
+            return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
+        }
+        if P::WATCHES {
+            self.probe.on_tunnel_entered(self.cx.now, interface, &self.cx.packets[packet]);
+        }
+        self.cx.encapsulate(packet, node.into(), to, self.ttl);
+        self.route(node, packet);
+        self.arm_routing(node.index());
+    }
+
+    /// Takes a packet out of a tunnel that ends at a node. Returns the tunnel's interface, if it came through one.
+    pub(super) fn leaves_tunnel(&mut self, node: NodeId, packet: PacketId) -> Option<InterfaceId> {
+        if !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)) {
+            return None;
+        }
+        let source = self.cx.packets[packet].source;
+        let interface = self.interfaces_of(node).find(|interface| {
+            matches!(self.interfaces[interface.index()].attachment, Attachment::Tunnel { to } if to == source)
+        })?;
+        let is_out = self.cx.decapsulate(packet);
+        if P::WATCHES && is_out {
+            self.probe.on_tunnel_left(self.cx.now, interface, &self.cx.packets[packet]);
+        }
+        is_out.then_some(interface)
+    }
+
+    /// Takes out of its outer packet what was tunnelled to a node whose routing protocol ends tunnels, such as a
+    /// gateway. Returns whether there was something.
+    pub(super) fn takes_out(&mut self, node: NodeId, packet: PacketId) -> bool {
+        matches!(self.cx.packets[packet].body, Body::Tunnelled(_))
+            && self.nodes[node.index()].routing.accepts_tunnels()
+            && self.cx.decapsulate(packet)
+    }
+
+    /// Passes on a packet that has left a tunnel, unless it would go back through the tunnel.
+    pub(super) fn pass_out_of(&mut self, tunnel: InterfaceId, node: NodeId, packet: PacketId, from: Address) {
+        let destination = self.cx.packets[packet].destination;
+        if self.cx.owners.of(destination) != node && self.way(node, destination) == Some(Way::Tunnel(tunnel)) {
+            return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
+        }
+        self.pass_inner(node, packet, from);
+    }
+}
+
+/// In how many tunnels a packet is.
+fn nested(packet: &Packet) -> usize {
+    match &packet.body {
+        Body::Tunnelled(inner) => 1 + nested(inner),
+        Body::Extended(it) => match it.body() {
+            Body::Tunnelled(inner) => 1 + nested(inner),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
