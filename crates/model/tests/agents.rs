@@ -171,5 +171,5 @@ fn two_agents_with_one_port_are_refused() {
     let again = spec.nodes[4].agents[0].clone();
     spec.nodes[4].agents.push(again);
     let error = World::new(&spec).expect_err("one port").to_string();
-    assert_eq!(error, "node 4 runs the agents `neighbours` and `neighbours`, which both are reached at UDP port 269");
+    assert_eq!(error, "node 4 runs the agents `neighbours` and `neighbours`, which both are reached at UDP port 49269");
 }

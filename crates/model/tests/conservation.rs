@@ -329,7 +329,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
 /// A node with a wire is near nodes that search routes by radio. It must not take part in their protocol.
 #[test]
 fn a_node_without_a_radio_takes_no_part_in_the_air() {
-    for protocol in ["aodv", "dsdv"] {
+    for protocol in ["aodv", "dsdv", "olsr"] {
         let mut spec = network("rfc", protocol, &[(0.0, 0.0), (10.0, 0.0), (200.0, 0.0)]);
         spec.nodes[0].radios.clear();
         let wire = wired::Params::of_profile("rfc");

@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::context::DropReason;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception};
+use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception, Recorded, RouteChanges};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::neighbours::Search;
@@ -246,5 +246,15 @@ fn steps_and_probes_do_not_change_a_run() {
         let dropped: u64 = outcome.drops.iter().map(|row| row.count).sum();
         assert_eq!((probe.sent, probe.dropped), (outcome.frames, dropped), "{name}");
         assert!(probe.delivered > 0 && (probe.received > 0 || outcome.frames == 0), "{name}: {probe:?}");
+    }
+}
+
+#[test]
+fn recording_routes_and_paths_changes_nothing() {
+    for (without, with) in
+        unchanged_by(|spec| spec.observe.recorded = Recorded { routes: RouteChanges::All, paths: true })
+    {
+        assert_eq!(without.overhead, with.overhead);
+        assert!(without.paths.is_empty() && !with.paths.is_empty());
     }
 }

@@ -41,7 +41,7 @@ fn behind_a_router(protocol: &str) -> Spec {
 
 #[test]
 fn a_host_and_a_node_five_radio_hops_away_reach_each_other() {
-    for protocol in ["static", "oracle"] {
+    for protocol in ["static", "oracle", "aodv", "dsr"] {
         for (from, to) in [(0, 7), (7, 0)] {
             let mut spec = behind_a_router(protocol);
             add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
@@ -51,6 +51,112 @@ fn a_host_and_a_node_five_radio_hops_away_reach_each_other() {
             assert!((flow.hops.expect("packets arrived") - 7.0).abs() < 1e-9, "{protocol}: {:?} hops", flow.hops);
         }
     }
+}
+
+/// OLSR knows the host by the HNA messages of the gateway (RFC 3626 §12), and the hops to the gateway.
+#[test]
+fn a_host_behind_a_gateway_is_reached_over_olsr() {
+    for (from, to) in [(0, 7), (7, 0)] {
+        let mut spec = behind_a_router("olsr");
+        add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
+        spec.flows[0].start = Time::ZERO + Span::from_secs(40);
+        spec.duration = Span::from_secs(60);
+        let flow = &run(&spec).flows[0];
+        assert!(flow.goodput_kbps > 50.0, "from {from}: {} kbit/s", flow.goodput_kbps);
+        assert!((flow.hops.expect("packets arrived") - 7.0).abs() < 1e-9, "{:?} hops", flow.hops);
+    }
+}
+
+/// Over DSR the gateway answers requests for the host, and the host's packets enter with the gateway as the first hop
+/// of their source route (RFC 4728 §4.1, 6.7, 8.1.3).
+#[test]
+fn a_host_behind_a_gateway_is_reached_over_dsr() {
+    for (from, to) in [(0, 7), (7, 0)] {
+        let mut spec = behind_a_router("dsr");
+        add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
+        let outcome = run(&spec);
+        let flow = &outcome.flows[0];
+        assert!(flow.goodput_kbps > 100.0, "from {from}: {} kbit/s", flow.goodput_kbps);
+        let lost: u64 = outcome.drops.iter().map(|row| row.count).sum();
+        assert!(lost < 30, "from {from}: {:?}", outcome.drops);
+        assert!((flow.hops.expect("packets arrived") - 7.0).abs() < 1e-9, "{:?} hops", flow.hops);
+    }
+}
+
+/// Nodes 0, 1 and 2 in a row. Host 3 is on a wire of node 1, and host 4 on one of node 2: the way to it from node 0,
+/// and from node 1, leads over radio alone.
+#[test]
+fn a_gateway_reaches_hosts_behind_another_gateway_over_radio() {
+    for protocol in ["aodv", "aodv by default route", "olsr", "dsdv", "dsr"] {
+        for from in [0, 1] {
+            let name = protocol.split(' ').next().expect("a name");
+            let mut spec =
+                network("rfc", name, &[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0), (5000.0, 0.0), (5000.0, 0.0)]);
+            for node in &mut spec.nodes {
+                if let routing::Config::Aodv(params) = &mut node.routing
+                    && protocol != name
+                {
+                    params.to_gateway = routing::aodv::ToGateway::DefaultRoute;
+                }
+            }
+            for (gateway, host) in [(1, 3), (2, 4)] {
+                spec.nodes[host as usize].radios.clear();
+                wire(&mut spec, (gateway, host), 10, 1);
+            }
+            add_cbr(&mut spec, from, 4, 100, Span::from_millis(100));
+            spec.flows[0].start = Time::ZERO + Span::from_secs(40);
+            spec.duration = Span::from_secs(60);
+            let outcome = run(&spec);
+            let flow = &outcome.flows[0];
+            assert!(flow.packets_unique > 190, "{protocol} from {from}: {flow:?} {:?}", outcome.drops);
+            assert_eq!(flow.hops, Some(f64::from(3 - from)), "{protocol} from {from}");
+        }
+    }
+}
+
+/// Two gateways lead to the host. The one that the node uses moves away: its HELLO and HNA messages time out, and
+/// packets go over the other one.
+#[test]
+fn when_a_gateway_is_lost_another_one_is_used_over_olsr() {
+    let mut spec = network("rfc", "olsr", &[(0.0, 0.0), (200.0, 0.0), (0.0, 200.0), (0.0, 400.0), (5000.0, 0.0)]);
+    spec.nodes[4].radios.clear();
+    wire(&mut spec, (1, 4), 10, 1);
+    wire(&mut spec, (3, 4), 10, 1);
+    let away = hopyard_model::mobility::waypoints::Params {
+        track: [(40.0, 200.0), (40.1, 4000.0)]
+            .map(|(at, x)| {
+                let [x, y] = [x, 0.0].map(hopyard_engine::units::Distance::new);
+                hopyard_model::mobility::waypoints::Waypoint::ground(Span::from_secs_f64(at), x, y)
+            })
+            .into(),
+        orders: Vec::new(),
+    };
+    spec.nodes[1].mobility = hopyard_model::mobility::Config::Waypoints(away);
+    add_cbr(&mut spec, 0, 4, 100, Span::from_millis(100));
+    spec.flows[0].start = Time::ZERO + Span::from_secs(30);
+    spec.duration = Span::from_secs(90);
+    let flow = &run(&spec).flows[0];
+    // 600 packets: two hops for 10 s, none until the neighbour is lost (6 s after its last HELLO), then three hops.
+    assert!((520..=560).contains(&flow.packets_arrived), "{flow:?}");
+    let hops = flow.hops.expect("packets arrived");
+    assert!((2.75..2.9).contains(&hops), "{hops}");
+}
+
+/// A MID tells that the two addresses of the node between the channels are those of one node (RFC 3626 §5).
+#[test]
+fn olsr_crosses_a_node_with_two_radios() {
+    let mut spec = network("rfc", "olsr", &common::chain(5, 200.0));
+    spec.channels.push(spec.channels[0].clone());
+    for node in [3, 4] {
+        spec.nodes[node].radios = vec![1];
+    }
+    spec.nodes[2].radios = vec![0, 1];
+    add_tcp(&mut spec, 0, 4, "rfc", "newreno", |_| {});
+    spec.flows[0].start = Time::ZERO + Span::from_secs(30);
+    spec.duration = Span::from_secs(50);
+    let flow = &run(&spec).flows[0];
+    assert!(flow.goodput_kbps > 150.0, "{} kbit/s", flow.goodput_kbps);
+    assert_eq!(flow.hops, Some(4.0));
 }
 
 /// Hosts on both sides of three routers: the way with the shortest delay is taken, though it has more hops.
@@ -74,11 +180,40 @@ fn among_hosts_the_shortest_delay_is_taken_under_every_protocol() {
     }
 }
 
+/// The destination's address is that of the far end of its first wire: the way to it is the shortest one to the host
+/// itself, not to the nearer end of that wire. A node with a radio and a wire of its own is reached over that wire.
+#[test]
+fn the_shortest_way_to_the_address_is_taken_and_not_to_the_nearest_end_of_its_network() {
+    for protocol in ["static", "oracle", "aodv", "dsdv"] {
+        let mut spec = network("rfc", protocol, &[(0.0, 0.0); 4]);
+        for node in &mut spec.nodes {
+            node.radios.clear();
+        }
+        // Host 3 has its address on the wire from 1, which is slow; node 1 is next to the source.
+        for (between, delay) in [((1, 3), 100), ((0, 1), 1), ((0, 2), 2), ((2, 3), 2)] {
+            wire(&mut spec, between, 10, delay);
+        }
+        add_cbr(&mut spec, 0, 3, 500, Span::from_millis(100));
+        let outcome = run(&spec);
+        let delay = outcome.flows[0].delay_ms.expect("packets arrived");
+        assert!((4.0..10.0).contains(&delay), "{protocol}: {delay} ms");
+
+        // Two gateways, far apart: 0 - 1 (2 ms), 0 - 2 (9 ms). Node 2 is reached over its own wire.
+        let mut spec = network("rfc", protocol, &[(0.0, 0.0), (0.0, 0.0), (9000.0, 0.0)]);
+        spec.nodes[0].radios.clear();
+        wire(&mut spec, (0, 1), 10, 2);
+        wire(&mut spec, (0, 2), 10, 9);
+        add_cbr(&mut spec, 0, 2, 500, Span::from_millis(100));
+        let flow = &run(&spec).flows[0];
+        assert!(flow.packets_arrived > 290, "{protocol}: {} of {}", flow.packets_arrived, flow.packets_sent);
+    }
+}
+
 /// Two channels joined by a node with a radio on each: its interfaces have addresses of two prefixes, and packets cross
 /// it under every protocol, although no node of one channel hears a node of the other.
 #[test]
 fn a_node_with_two_radios_joins_two_channels() {
-    for protocol in ["static", "oracle"] {
+    for protocol in ["static", "oracle", "aodv"] {
         let mut spec = network("rfc", protocol, &common::chain(5, 200.0));
         spec.channels.push(spec.channels[0].clone());
         for node in [3, 4] {
@@ -130,6 +265,33 @@ fn radios_on_channels_that_are_not_there_are_refused() {
     spec.nodes[1].radios = vec![0, 0];
     let error = World::new(&spec).expect_err("twice").to_string();
     assert!(error.starts_with("node 1 has two radios on channel 0"), "{error}");
+}
+
+/// Counts the data packets that enter wires.
+#[derive(Debug, Default)]
+struct OnWires(u64);
+
+impl Probe for OnWires {
+    fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+        self.0 += u64::from(packet.kind() == PacketKind::Data);
+    }
+}
+
+/// A radio channel and a wire between two nodes: the address of the next hop says which of them a packet takes.
+#[test]
+fn the_next_hop_s_address_selects_between_a_radio_and_a_wire() {
+    // AODV finds neighbours over radio, so its next hop is the radio's address. The oracle prefers the wire.
+    for (protocol, takes_wire) in [("aodv", false), ("dsdv", false), ("oracle", true), ("static", true)] {
+        let mut spec = network("rfc", protocol, &common::chain(2, 100.0));
+        wire(&mut spec, (0, 1), 100, 1);
+        add_cbr(&mut spec, 0, 1, 500, Span::from_millis(100));
+        spec.flows[0].start = Time::ZERO + Span::from_secs(20);
+        let world = World::with_probe(&spec, OnWires::default()).expect("a world");
+        let (outcome, wires) = world.run_watched(&Watch::default()).expect("packets add up");
+        let flow = &outcome.flows[0];
+        assert!(flow.packets_arrived > 90, "{protocol}: {}", flow.packets_arrived);
+        assert_eq!(wires.0, if takes_wire { flow.packets_sent } else { 0 }, "{protocol}");
+    }
 }
 
 /// A tunnel from a host over two routers to a third: packets for a network behind its end go through it, with 20 bytes

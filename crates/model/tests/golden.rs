@@ -24,6 +24,7 @@ use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
 use hopyard_model::{agent, link, mac, routing, traffic};
 
+use common::scenarios;
 use common::table::table;
 use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges};
 
@@ -262,6 +263,25 @@ fn routes() {
     check("routing", &runs);
 }
 
+/// Two gateways at the ends of a row, with a host behind a router. A node moves past from one gateway to the other.
+/// Every protocol with gateways, in every profile of its own that has them.
+#[test]
+fn gateways() {
+    let mut runs = Vec::new();
+    for model in routing::MODELS {
+        for &profile in model.profiles {
+            let routing = routing::Config::of_profile(model.name, profile).expect("a protocol");
+            if !routing.reaches_wires() {
+                continue;
+            }
+            let mut spec = scenarios::gateways();
+            spec.nodes.iter_mut().for_each(|node| node.routing = routing.clone());
+            runs.push((format!("{} {profile}", model.name), run(&spec)));
+        }
+    }
+    check("gateways", &runs);
+}
+
 /// The bottleneck of a gateway: three segments of one window are lost, then one more, and then its retransmission.
 fn bottleneck(profile: &str) -> Spec {
     let mut spec = network(profile, "oracle", &[(0.0, 0.0); 3]);
@@ -412,10 +432,10 @@ fn moving() {
     let mut runs = Vec::new();
     for profile in ["rfc", "ns2"] {
         for model in routing::MODELS.iter().filter(|model| model.name != "static") {
-            runs.push((format!("{} {profile}", model.name), run(&common::scenarios::moving(profile, model.name))));
+            runs.push((format!("{} {profile}", model.name), run(&scenarios::moving(profile, model.name))));
         }
     }
-    let mut shadowed = common::scenarios::shadowing();
+    let mut shadowed = scenarios::shadowing();
     if let propagation::Config::LogDistance(params) = &mut shadowed.channels[0].propagation {
         params.sigma = Ratio::from_db(3.0);
     }

@@ -3,34 +3,15 @@
 
 mod common;
 
-use hopyard_engine::units::Distance;
-use hopyard_engine::{Span, Time};
-use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::traffic;
+#[path = "common/loops.rs"]
+mod loops;
 
-use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
+use common::run;
 
 /// The number of datagrams whose TTL reaches zero in 60 s, for this leaving time of the last node and this interval of
 /// datagrams.
 fn ttl_drops(leaves_ms: u64, interval_ms: u64) -> u64 {
-    let places = chain(4, 200.0);
-    let mut spec = network("ns2", "aodv", &places);
-    with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0));
-    with_ranges(&mut spec, 250.0, 550.0);
-    // 4200 m at 2000 m/s.
-    let leaves = Span::from_millis(leaves_ms);
-    let point = |at: Span, x: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(0.0));
-    spec.nodes[3].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: vec![point(leaves, 600.0), point(leaves + Span::from_millis(2_100), 4_800.0)],
-        orders: Vec::new(),
-    });
-    add_cbr(&mut spec, 0, 3, 512, Span::from_millis(interval_ms));
-    let flow = &mut spec.flows[0];
-    flow.start = Time::ZERO + Span::from_secs(1);
-    if let traffic::Config::Cbr(params) = &mut flow.traffic {
-        params.jitter = 0.0;
-    }
-    spec.duration = Span::from_secs(60);
+    let spec = loops::leaving_node("ns2", leaves_ms, interval_ms);
     run(&spec).drops.iter().filter(|row| row.reason == "ttl_expired").map(|row| row.count).sum()
 }
 

@@ -398,3 +398,30 @@ fn attaching_changes_nothing() {
         assert_eq!((left.len(), outcome.digest), (0, run(&spec).digest), "{name}");
     }
 }
+
+/// A node with two radios is reached by each of its addresses, over either channel.
+#[test]
+fn every_address_of_a_node_with_two_radios_is_reached() {
+    for protocol in ["aodv", "dsdv", "static", "oracle"] {
+        // 0 and 1 on the first channel, 1 and 2 on the second one.
+        let mut spec = network("rfc", protocol, &chain(3, 200.0));
+        spec.channels.push(spec.channels[0].clone());
+        spec.nodes[1].radios = vec![0, 1];
+        spec.nodes[2].radios = vec![1];
+        let mut world = world(&spec);
+        let [first, second] = world.addresses(NodeId(1))[..] else { panic!("two radios") };
+        for (place, (from, to)) in [(0, first), (0, second), (2, first), (2, second)].into_iter().enumerate() {
+            let bytes = datagram(address(&world, NodeId(from)), to, 9, &[place as u8; 40]);
+            world.inject(NodeId(from), at(20_000 + 100 * place as u64), &bytes).expect("it can be put in");
+        }
+        assert_eq!(world.advance(at(29_000), &Watch::default()), Advanced::Reached);
+        let mut arrived = Vec::new();
+        while let Some(departure) = world.egress() {
+            if let Departure::Datagram { node, address, .. } = departure {
+                assert_eq!(node, NodeId(1), "{protocol}");
+                arrived.push(address);
+            }
+        }
+        assert_eq!(arrived, [first, second, first, second], "{protocol}");
+    }
+}

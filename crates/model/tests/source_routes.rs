@@ -87,6 +87,10 @@ fn a_packet_crosses_hops_by_its_own_route() {
         assert!(flow.packets_arrived >= 45 && outcome.drops.is_empty(), "{mac}: {flow:?}");
         assert_eq!(outcome.nodes[1].forwarded, outcome.nodes[2].forwarded + flow.packets_left.min(1), "{mac}");
         assert_eq!(outcome.nodes[0].routing_packets, 0, "{mac}: they count as data");
+        // The bytes of the route are those of routing, at each node that sends or forwards them.
+        let counted: Vec<u64> = outcome.nodes.iter().map(|node| node.piggybacked_bytes).collect();
+        let sent = [flow.packets_sent, outcome.nodes[1].forwarded, outcome.nodes[2].forwarded, 0];
+        assert_eq!(counted, sent.map(|packets| 16 * packets), "{mac}");
     }
 }
 
@@ -168,6 +172,9 @@ fn a_tunnel_takes_a_source_route() {
     let world = World::with_probe(&spec, Tunnelled::default()).expect("a world");
     let (outcome, sizes) = world.run_watched(&Watch::default()).expect("packets add up");
     assert!(outcome.flows[0].packets_arrived > 45, "{:?}", outcome.flows[0]);
+    // Only the outer packet has a route, on its two hops.
+    assert_eq!(outcome.nodes[0].piggybacked_bytes, 12 * outcome.flows[0].packets_sent);
+    assert_eq!((outcome.nodes[2].piggybacked_bytes, outcome.nodes[3].piggybacked_bytes), (0, 0));
     let sizes: Vec<_> = sizes.0.into_iter().map(|(_, size, route, tunnel)| (size, route, tunnel)).collect();
     assert_eq!(sizes, [(560, true, false), (560, true, false), (528, false, false)], "20 + 4 + 4 + 4 more");
 }

@@ -121,6 +121,7 @@ fn capture_of(name: &str, params: &tcp::Params, events: &[Event]) -> PathBuf {
             size: header.length(),
             ttl: 32,
             hops: 0,
+            salvaged: 0,
             body: Body::Tcp(header),
         };
         let mut bytes = Vec::new();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
+use hopyard_model::agent;
 use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
 use hopyard_model::mac;
@@ -346,6 +347,29 @@ fn packets_in_a_tunnel() {
     assert!(drop[4].contains("dropped: scripted_loss at node 0, in a tunnel, flow 0 seq "), "{drop:?}");
 }
 
+/// A gateway takes segments out of their tunnel: on the air they have two IP headers, on its wire one.
+#[test]
+fn packets_to_a_gateway() {
+    let mut spec = network(RFC, "aodv", &[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0), (5000.0, 0.0)]);
+    spec.nodes[3].radios.clear();
+    spec.wires.push(WireSpec { ends: (NodeId(2), NodeId(3)), params: wired::Params::of_profile(RFC), network: None });
+    add_tcp(&mut spec, 0, 3, RFC, "newreno", |_| {});
+    spec.duration = Span::from_secs(3);
+    let (file, outcome) = captured("gateway", &spec, &[], &Kind::USUAL);
+    assert_well_formed(&file);
+    assert!(outcome.flows[0].packets_arrived > 20);
+    let names = ["frame.interface_name", "ip.proto", "ip.dst", "aodv.ext_type", "aodv.ext_length"];
+    let Some(found) = fields(&file, &names) else { return };
+    let of = |name: &str, protocols: &str, to: &str| {
+        found.iter().any(|line| line[0] == name && line[1] == protocols && line[2] == to)
+    };
+    assert!(of("node 0 radio", "4,6", "10.0.0.3,192.168.0.2"), "to the gateway, and within to the host");
+    assert!(of("node 2 wire to 3", "6", "192.168.0.2"));
+    assert!(!found.iter().any(|line| line[0] == "node 2 wire to 3" && line[1] == "4,6"));
+    assert!(of("node 0 radio", "6", "10.0.0.1"), "acknowledgements come without a tunnel");
+    assert!(found.iter().any(|line| (line[3].as_str(), line[4].as_str()) == ("4", "4")), "the reply of the gateway");
+}
+
 /// DSDV's updates have 12 bytes for each node, so that the largest fit into no IP packet.
 #[test]
 fn a_packet_without_an_encoding_is_named() {
@@ -355,7 +379,8 @@ fn a_packet_without_an_encoding_is_named() {
         InterfaceView { node: NodeId(0), address: Ipv4Addr::new(10, 0, 0, 1), attachment: AttachmentView::Nothing };
     probe.on_start(&NetworkView { nodes: 1, interfaces: &[interface], flows: &[] });
     let advertisement = |n| dsdv::Advertisement { destination: Address(n), metric: 1, sequence: 2 };
-    let update = dsdv::Update { full: true, advertisements: (0..6000).map(advertisement).collect() };
+    let update =
+        dsdv::Update { full: true, advertisements: (0..6000).map(advertisement).collect(), networks: Vec::new() };
     let packet = Packet {
         created: Time::ZERO,
         source: Address(0),
@@ -364,6 +389,7 @@ fn a_packet_without_an_encoding_is_named() {
         size: 72_028,
         ttl: 1,
         hops: 0,
+        salvaged: 0,
         body: Body::Routing(RoutingMessage::new(update)),
     };
     probe.on_drop(Time::ZERO, NodeId(0), &packet, DropReason::QueueFull);
@@ -372,7 +398,7 @@ fn a_packet_without_an_encoding_is_named() {
     let Some(found) = fields(&file, &["ip.proto", "ip.src", "frame.comment"]) else { return };
     let [line] = &found[..] else { panic!("one packet: {found:?}") };
     assert_eq!(line[..2], ["253", "10.0.0.1"]);
-    assert!(line[2].starts_with("dropped: queue_full at node 0, DSDV,not captured: "), "{line:?}");
+    assert!(line[2].starts_with("dropped: queue_full at node 0, full_dump,not captured: "), "{line:?}");
 }
 
 #[test]
@@ -415,4 +441,42 @@ fn interfaces_have_names() {
     assert_eq!(all, expected);
     assert_eq!(names(&[1], &[Kind::Damaged]), ["node 1 radio", "node 1 radio on channel 1"]);
     assert_eq!(names(&[0, 2], &[Kind::Host]), ["node 0 host", "node 2 host"]);
+}
+
+/// A broadcast frame with a packet for a multicast group has the group's link address (RFC 1112 §6.4), any other that
+/// of all stations.
+#[test]
+fn packets_for_a_group_have_its_link_address() {
+    let mut spec = network(RFC, "aodv", &chain(2, 200.0));
+    for node in &mut spec.nodes {
+        node.agents = vec![agent::Config::of_profile("neighbours", RFC).expect("an agent")];
+    }
+    add_cbr(&mut spec, 0, 1, 200, Span::from_millis(500));
+    spec.duration = Span::from_secs(5);
+    let (file, _) = captured("group", &spec, &[], &[Kind::Radio]);
+    let Some(found) = fields(&file, &["wlan.da", "ip.dst"]) else { return };
+    let found: BTreeSet<(String, String)> =
+        found.into_iter().filter(|line| !line[1].is_empty()).map(|line| (line[0].clone(), line[1].clone())).collect();
+    let of = |destination: &str| found.iter().filter(|it| it.1 == destination).map(|it| &*it.0).collect::<Vec<_>>();
+    assert_eq!(of("224.0.0.109"), ["01:00:5e:00:00:6d"]);
+    assert_eq!(of("255.255.255.255"), ["ff:ff:ff:ff:ff:ff"]);
+    assert_eq!(of("10.0.0.2"), ["02:00:00:00:00:02"]);
+}
+
+/// What a wire's queue or losses drop is captured with the reason, at the node that would have sent it.
+#[test]
+fn what_a_wire_loses_is_captured_with_the_reason() {
+    let mut spec = wires(RFC);
+    spec.wires[1].params.queue_length = 5;
+    spec.wires[1].params.losses.rate = 0.05;
+    add_cbr(&mut spec, 0, 2, 1000, Span::from_millis(8));
+    spec.duration = Span::from_secs(5);
+    let (file, outcome) = captured("wire-drops", &spec, &[1], &[Kind::Wire, Kind::Drops]);
+    let Some(found) = fields(&file, &["frame.interface_name", "frame.comment"]) else { return };
+    for reason in [DropReason::QueueFull, DropReason::ScriptedLoss] {
+        let counted: u64 = outcome.drops.iter().filter(|row| row.reason == reason.name()).map(|row| row.count).sum();
+        let text = format!("dropped: {} at node 1", reason.name());
+        let there = found.iter().filter(|line| line[0] == "node 1 drops" && line[1].contains(&text)).count();
+        assert!(counted > 0 && there as u64 == counted, "{reason:?}: {there} of {counted}");
+    }
 }

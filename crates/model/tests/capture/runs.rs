@@ -182,7 +182,11 @@ fn watched(spec: &Spec) -> Encoder {
 
 #[test]
 fn the_profile_rfc_counts_the_bytes_of_packets_and_frames() {
-    for (protocol, own) in [("aodv", &["HELLO", "RERR", "RREP", "RREQ"][..]), ("dsdv", &["DSDV"])] {
+    for (protocol, own) in [
+        ("aodv", &["HELLO", "RERR", "RREP", "RREQ"][..]),
+        ("dsdv", &["full_dump", "incremental"]),
+        ("olsr", &["HELLO", "OLSR", "TC"]),
+    ] {
         for (variant, window) in [("elfn", 44), ("sack", 100)] {
             let mut spec = chain(RFC, protocol, variant, |tcp| tcp.window = window);
             let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac else { panic!("the MAC is DCF") };
@@ -194,7 +198,7 @@ fn the_profile_rfc_counts_the_bytes_of_packets_and_frames() {
             let found = watched(&spec).differences;
             let mut kinds = vec!["ARP", "acknowledgement", "control frame", "data frame", "datagram", "segment"];
             kinds.extend(own);
-            // ELFN asks for errors. DSDV sends none: the source hears of the break by an update.
+            // ELFN asks for errors. DSDV and OLSR send none: the source hears of the break by a message.
             kinds.extend((variant == "elfn" && protocol == "aodv").then_some("error"));
             kinds.extend((variant == "sack").then_some("SACK"));
             for kind in &kinds {
@@ -225,7 +229,7 @@ fn the_profile_ns2_counts_as_ns2_does() {
     assert_eq!([&found["segment"], &found["acknowledgement"]], [&[52].into(), &[2].into()]);
     // ns-2's DSDV counts the IP header of a segment again whenever its source routes it.
     let found = watched(&chain(NS2, "dsdv", "newreno", |_| {})).differences;
-    assert_eq!(found["DSDV"], BTreeSet::from([8]));
+    assert_eq!(found["full_dump"], BTreeSet::from([8]));
     assert!(found["segment"].iter().all(|difference| *difference < 0 && difference % 20 == 0), "{found:?}");
 }
 

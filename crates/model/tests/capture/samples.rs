@@ -1,13 +1,13 @@
 //! A packet of every kind, with what Wireshark must find in it.
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::Address;
+use hopyard_model::address::{Address, Prefix};
 use hopyard_model::packet::{
     ArpMessage, Body, DsrOption, FlowId, IP_HEADER, Packet, RouteError, RoutingMessage, SackBlocks, SourceRoute,
     TcpFlags, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use hopyard_model::params::{Params as _, RFC};
-use hopyard_model::routing::{aodv, dsdv};
+use hopyard_model::routing::{aodv, aomdv, dsdv, olsr};
 
 /// Names of fields with their values.
 pub type Fields = &'static [(&'static str, &'static str)];
@@ -27,6 +27,7 @@ fn sample(size: u32, body: Body, expected: Fields) -> Sample {
         size,
         ttl: 64,
         hops: 0,
+        salvaged: 0,
         body,
     };
     Sample { packet, expected }
@@ -173,6 +174,45 @@ fn aodv(message: aodv::AodvMessage, expected: Fields) -> Sample {
     sample(size, Body::Routing(RoutingMessage::new(message)), expected)
 }
 
+fn aomdv(message: aomdv::AomdvMessage, length: &'static str) -> Sample {
+    let size = aomdv::Params::of_profile(RFC).packet_size(&message);
+    let expected = match length {
+        "56" => &[("ip.len", "56"), ("udp.dstport", "1022"), ("udp.length", "36")][..],
+        _ => &[("ip.len", "48"), ("udp.dstport", "1022"), ("udp.length", "28")],
+    };
+    sample(size, Body::Routing(RoutingMessage::new(message)), expected)
+}
+
+/// AOMDV's messages, which tshark takes for data.
+fn aomdv_messages() -> [Sample; 4] {
+    let request = aomdv::Request {
+        id: 7,
+        hops: 2,
+        destination: Address(9),
+        destination_sequence: 0,
+        unknown_sequence: true,
+        originator: Address(4),
+        originator_sequence: 12,
+        first_hop: Address(5),
+    };
+    let reply = aomdv::Reply {
+        hops: 3,
+        destination: Address(9),
+        destination_sequence: 5,
+        originator: Address(4),
+        lifetime: Span::from_secs(6),
+        id: 7,
+        first_hop: Address(8),
+    };
+    let error = vec![(Address(9), 6), (Address(8), 2)];
+    [
+        broadcast(aomdv(aomdv::AomdvMessage::Request(request), "56")),
+        aomdv(aomdv::AomdvMessage::Reply(reply), "56"),
+        broadcast(aomdv(aomdv::AomdvMessage::Error(error), "48")),
+        broadcast(aomdv(aomdv::AomdvMessage::Hello { sequence: 8, lifetime: Span::from_secs(2) }, "48")),
+    ]
+}
+
 /// A message of every kind of every routing protocol.
 pub fn routing() -> Vec<Sample> {
     let request = aodv::Request {
@@ -194,13 +234,14 @@ pub fn routing() -> Vec<Sample> {
         originator: Address(4),
         lifetime: Span::from_secs(6),
         ack_required: true,
+        internet: None,
         sent: Time::ZERO,
     };
     let error = aodv::RouteError { no_delete: false, unreachable: vec![(Address(9), 6), (Address(8), 2)] };
     let advertisements = (0..3).map(|n| dsdv::Advertisement { destination: Address(n), metric: n as u8, sequence: 2 });
-    let update = dsdv::Update { full: true, advertisements: advertisements.collect() };
+    let update = dsdv::Update { full: true, advertisements: advertisements.collect(), networks: Vec::new() };
     let update_size = dsdv::Params::of_profile(RFC).packet_size(&update);
-    vec![
+    let mut samples = vec![
         broadcast(aodv(
             aodv::AodvMessage::Request(request),
             &[
@@ -231,6 +272,16 @@ pub fn routing() -> Vec<Sample> {
                 ("aodv.dest_seqno", "5"),
                 ("aodv.orig_ip", "10.0.0.5"),
                 ("aodv.lifetime", "6000"),
+            ],
+        ),
+        aodv(
+            aodv::AodvMessage::Reply(aodv::Reply { internet: Some(Address(20)), ..reply }),
+            &[
+                ("ip.len", "54"),
+                ("aodv.type", "2"),
+                ("aodv.dest_ip", "10.0.0.10"),
+                ("aodv.ext_type", "4"),
+                ("aodv.ext_length", "4"),
             ],
         ),
         broadcast(aodv(
@@ -264,7 +315,80 @@ pub fn routing() -> Vec<Sample> {
                 ("data.data", "0a00000100000002000000000a00000200000002000100000a0000030000000200020000"),
             ],
         )),
-    ]
+        olsr(
+            vec![olsr_hello(false)],
+            &[
+                ("ip.len", "68"),
+                ("udp.dstport", "698"),
+                ("olsr.packet_len", "40"),
+                ("olsr.packet_seq_num", "7"),
+                ("olsr.message_type", "1"),
+                ("olsr.vtime", "6"),
+                ("olsr.htime", "2"),
+                ("olsr.willingness", "3"),
+                ("olsr.ttl", "1"),
+                ("olsr.link_type", "1,10"),
+                ("olsr.neighbor_addr", "10.0.0.4,10.0.0.2,10.0.0.3"),
+            ],
+        ),
+        olsr(
+            vec![olsr_tc(Vec::new()), olsr_message(olsr::Content::Mid([Address(8)].into())), {
+                olsr_message(olsr::Content::Hna(["192.168.4.0/22".parse::<Prefix>().expect("a prefix")].into()))
+            }],
+            &[
+                ("ip.len", "92"),
+                ("olsr.message_type", "2,3,4"),
+                ("olsr.vtime", "15,15,15"),
+                ("olsr.origin_addr", "10.0.0.6,10.0.0.6,10.0.0.6"),
+                ("olsr.hop_count", "2,2,2"),
+                ("olsr.ansn", "259"),
+                ("olsr.neighbor_addr", "10.0.0.2,10.0.0.3"),
+                ("olsr.interface_addr", "10.0.0.9"),
+                ("olsr.network_addr", "192.168.4.0"),
+                ("olsr.netmask", "255.255.252.0"),
+            ],
+        ),
+        olsr(
+            vec![olsr_hello(true), olsr_tc(vec![(255, 255), (128, 255)])],
+            &[("ip.len", "112"), ("olsr.message_type", "201,202"), ("olsr.ansn", "259")],
+        ),
+    ];
+    samples.extend(aomdv_messages());
+    samples
+}
+
+/// A packet of OLSR.
+fn olsr(messages: Vec<olsr::OlsrMessage>, expected: Fields) -> Sample {
+    let packet = olsr::OlsrPacket { sequence: 7, messages };
+    broadcast(sample(packet.size() + 28, Body::Routing(RoutingMessage::new(packet)), expected))
+}
+
+/// A message of node 5 that has taken two hops.
+fn olsr_message(content: olsr::Content) -> olsr::OlsrMessage {
+    olsr::OlsrMessage { vtime: 0xe7, originator: Address(5), ttl: 253, hops: 2, sequence: 9, content }
+}
+
+fn olsr_hello(qualities: bool) -> olsr::OlsrMessage {
+    use olsr::{LinkType, NeighbourType};
+    let listed = |address, link, neighbour| olsr::Listed {
+        address: Address(address),
+        link,
+        neighbour,
+        quality: if qualities { (255, 128) } else { (0, 0) },
+    };
+    let listed = vec![
+        listed(1, LinkType::Symmetric, NeighbourType::Mpr),
+        listed(2, LinkType::Symmetric, NeighbourType::Mpr),
+        listed(3, LinkType::Asymmetric, NeighbourType::Not),
+    ];
+    let hello = olsr::Hello { htime: 0x05, willingness: 3, qualities, listed };
+    let content = olsr::Content::Hello(hello.into());
+    olsr::OlsrMessage { vtime: 0x86, originator: Address(0), ttl: 1, hops: 0, ..olsr_message(content) }
+}
+
+fn olsr_tc(qualities: Vec<(u8, u8)>) -> olsr::OlsrMessage {
+    let tc = olsr::Tc { ansn: 0x103, advertised: vec![Address(1), Address(2)], qualities };
+    olsr_message(olsr::Content::Tc(tc.into()))
 }
 
 fn with(mut it: Sample, options: Vec<DsrOption>) -> Sample {
@@ -278,7 +402,8 @@ pub fn options() -> Vec<Sample> {
     let mut route = SourceRoute::new(vec![b, c]).expect("it fits");
     route.visit();
     route.salvage = 2;
-    let datagram = Body::Udp(UdpHeader { sequence: 1, len: 100 });
+    let [datagram, datagram_of_flow] = [1, 2].map(|sequence| Body::Udp(UdpHeader { sequence, len: 100 }));
+    let flow_route = SourceRoute::new(vec![b]).expect("it fits");
     let alone = |expected| sample(IP_HEADER, Body::Empty, expected);
     vec![
         with(
@@ -334,6 +459,44 @@ pub fn options() -> Vec<Sample> {
             vec![
                 DsrOption::RouteError { error: RouteError::NodeUnreachable(c), salvage: 1, source: b, destination: a },
                 DsrOption::Ack { identification: 9, source: b, destination: a },
+            ],
+        ),
+        with(
+            sample(
+                128,
+                datagram_of_flow,
+                &[
+                    ("ip.len", "148"),
+                    ("ip.proto", "48"),
+                    // tshark reads the number of the flow from another place; tests of the wire format have its bytes.
+                    ("dsr.fs.hopcount", "2"),
+                    ("dsr.option.type", "128,96"),
+                    ("dsr.option.timeout.timeout", "60"),
+                    ("udp.length", "108"),
+                ],
+            ),
+            vec![
+                DsrOption::Flow { identification: 5, hops: 2 },
+                DsrOption::Timeout(60),
+                DsrOption::SourceRoute(flow_route),
+            ],
+        ),
+        with(
+            alone(&[
+                ("dsr.option.type", "3,3"),
+                ("dsr.option.err.type", "129,130"),
+                ("dsr.option.err.unknownflow.dest", "10.0.0.4"),
+                ("dsr.option.err.unknownflow.id", "0x0005"),
+                ("dsr.option.err.defaultflowunknown.dest", "10.0.0.4"),
+            ]),
+            vec![
+                DsrOption::RouteError { error: RouteError::UnknownFlow(c, 5), salvage: 0, source: b, destination: a },
+                DsrOption::RouteError {
+                    error: RouteError::DefaultFlowUnknown(c),
+                    salvage: 0,
+                    source: b,
+                    destination: a,
+                },
             ],
         ),
     ]

@@ -22,6 +22,7 @@ pub fn all() -> Vec<(String, Spec)> {
         ("bit errors", bit_errors()),
         ("shadowing", shadowing()),
         ("wired", wired()),
+        ("gateways", gateways()),
         ("mixed flows", mixed_flows()),
         ("moving, ns2 profile", moving("ns2", "oracle")),
         ("groups", groups()),
@@ -105,7 +106,7 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
 pub fn chain_of_six(routing: &str) -> Spec {
     let mut spec = network("rfc", routing, &chain(6, 200.0));
     add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
-    spec.duration = Span::from_secs(10);
+    spec.duration = Span::from_secs(24);
     spec
 }
 
@@ -246,6 +247,28 @@ pub fn wired() -> Spec {
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 3, "rfc", "sack", |_| {});
     add_tcp(&mut spec, 2, 0, "rfc", "reno", |_| {});
+    spec.duration = Span::from_secs(10);
+    spec
+}
+
+/// Two gateways at the ends of a row, with a host behind a router; a node moves past from one gateway to the other.
+pub fn gateways() -> Spec {
+    let places = [(0.0, 0.0), (0.0, 0.0), (0.0, 150.0), (0.0, 0.0), (200.0, 0.0), (400.0, 0.0)];
+    let mut spec = network("rfc", "aodv", &places);
+    for host in [0, 1] {
+        spec.nodes[host].radios.clear();
+    }
+    for (from, to) in [(3, 1), (5, 1), (1, 0)] {
+        let params = wired::Params { rate: mbps(1.5), ..wired::Params::of_profile("rfc") };
+        spec.wires.push(WireSpec { ends: (NodeId(from), NodeId(to)), params, network: None });
+    }
+    let order =
+        waypoints::Order::level(Span::from_secs(3), Distance::new(400.0), Distance::new(150.0), Speed::new(100.0));
+    spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] });
+    add_tcp(&mut spec, 2, 0, "rfc", "newreno", |_| {});
+    add_tcp(&mut spec, 0, 4, "rfc", "sack", |_| {});
+    add_cbr(&mut spec, 4, 1, 256, Span::from_millis(50));
+    stagger(&mut spec);
     spec.duration = Span::from_secs(10);
     spec
 }

@@ -1,0 +1,124 @@
+//! What is lost on a wire by the number of its segment.
+
+mod common;
+
+use common::{add_tcp, network};
+use hopyard_engine::units::Bytes;
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::context::DropReason;
+use hopyard_model::link::wired;
+use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::packet::{Body, Packet};
+use hopyard_model::params::Params as _;
+use hopyard_model::traffic;
+use hopyard_model::transport::tcp::Connect;
+use hopyard_model::world::{Spec, Watch, WireSpec, World};
+
+/// The segments that enter the wire at node 0, and those that are lost: flow, sequence number, bytes.
+#[derive(Debug, Default)]
+struct Seen {
+    sent: Vec<(u32, u64, u32)>,
+    lost: Vec<(u32, u64, u32)>,
+}
+
+impl Probe for Seen {
+    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+        if let Body::Tcp(header) = &packet.body
+            && interface.0 == 0
+        {
+            self.sent.push((packet.flow.0, header.seq, header.len));
+        }
+    }
+
+    fn on_drop(&mut self, _: Time, _: NodeId, packet: &Packet, reason: DropReason) {
+        assert_eq!(reason, DropReason::ScriptedLoss);
+        if let Body::Tcp(header) = &packet.body {
+            self.lost.push((packet.flow.0, header.seq, header.len));
+        }
+    }
+}
+
+/// Two hosts and a wire that loses some packets from the first to the second.
+fn wired(losses: wired::Losses) -> Spec {
+    let mut spec = network("rfc", "static", &[(0.0, 0.0); 2]);
+    for node in &mut spec.nodes {
+        node.radios.clear();
+    }
+    let params = wired::Params { losses, queue_length: 1000, ..wired::Params::of_profile("rfc") };
+    spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
+    spec.duration = Span::from_secs(3);
+    spec
+}
+
+fn watched(spec: &Spec) -> (Outcome, Seen) {
+    let world = World::with_probe(spec, Seen::default()).expect("a world");
+    world.run_watched(&Watch::default()).expect("packets add up")
+}
+
+/// The number of a segment counts whole segments from the first byte on, whether or not a SYN comes before it.
+#[test]
+fn whole_segments_are_counted_from_the_first_byte() {
+    for (connect, first) in [(Connect::None, 0), (Connect::Ns2, 1), (Connect::ThreeWay, 1)] {
+        let mut spec = wired(wired::Losses { segments: vec![0, 2, 7, 7], ..wired::Losses::default() });
+        add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| tcp.connect = connect);
+        let (outcome, mut seen) = watched(&spec);
+        seen.lost.sort_unstable();
+        let expected = [0, 2, 7, 7].map(|number| (0, first + number * 1460, 1460));
+        assert_eq!(seen.lost, expected, "{connect:?}");
+        assert_eq!(outcome.flows[0].packets_dropped, 4, "{connect:?}");
+    }
+}
+
+/// Segments of 900 bytes of an application that does not wait, and 1460 bytes of a whole segment: each entry loses the
+/// first one that begins within the segment of this number.
+#[test]
+fn short_segments_have_the_number_of_their_first_byte() {
+    let mut spec = wired(wired::Losses { segments: vec![3, 10], ..wired::Losses::default() });
+    add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| (tcp.connect, tcp.nagle) = (Connect::ThreeWay, false));
+    let mut cbr = traffic::cbr::Params::of_profile("rfc");
+    (cbr.packet_size, cbr.interval) = (Bytes::new(900), Span::from_millis(50));
+    spec.flows[0].traffic = traffic::Config::Cbr(cbr);
+    let (outcome, mut seen) = watched(&spec);
+    seen.lost.sort_unstable();
+    // Segment 3 is the bytes from 4380 on, segment 10 those from 14600 on. The first number is that of the SYN.
+    assert_eq!(seen.lost, [(0, 1 + 5 * 900, 900), (0, 1 + 17 * 900, 900)], "{:?}", seen.sent);
+    assert_eq!(outcome.flows[0].packets_dropped, 2);
+}
+
+/// Each entry loses one transmission, of the flow that comes first, by that flow's own segment size.
+#[test]
+fn flows_on_one_wire_are_numbered_by_their_own_segments() {
+    let mut spec = wired(wired::Losses { segments: vec![5, 5, 5], ..wired::Losses::default() });
+    for size in [1460, 500] {
+        add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| tcp.segment_size = Bytes::new(size));
+    }
+    let (outcome, seen) = watched(&spec);
+    let sizes = [1460, 500];
+    assert_eq!(seen.lost.len(), 3);
+    for &(flow, seq, len) in &seen.lost {
+        let size = sizes[flow as usize];
+        assert_eq!((seq, u64::from(len)), (1 + 5 * size, size), "flow {flow}");
+    }
+    let lost = |flow: u32| seen.lost.iter().filter(|it| it.0 == flow).count() as u64;
+    assert!(lost(0) > 0 && lost(1) > 0);
+    assert_eq!([0, 1].map(|flow| outcome.flows[flow].packets_dropped), [0, 1].map(lost));
+}
+
+/// A SYN is no segment; it is lost by its number among all packets, and counted for its flow.
+#[test]
+fn a_lost_syn_is_counted_for_its_flow() {
+    let mut spec = wired(wired::Losses { packets: vec![0, 1], ..wired::Losses::default() });
+    for flow in 0..2 {
+        add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| tcp.connect = Connect::ThreeWay);
+        spec.flows[flow].start = Time::ZERO + Span::from_millis(2000) * flow as u64;
+    }
+    spec.duration = Span::from_secs(6);
+    let (outcome, seen) = watched(&spec);
+    assert_eq!(seen.lost, [(0, 0, 0), (0, 0, 0)], "the SYN and its first retransmission");
+    let [first, second] = &outcome.flows[..] else { panic!("two flows") };
+    assert_eq!((first.packets_dropped, second.packets_dropped), (2, 0));
+    assert!(first.delivered_bytes > 0 && first.packets_sent > first.packets_arrived);
+    let drops: Vec<_> = outcome.drops.iter().map(|row| (row.node, row.kind, row.reason, row.count)).collect();
+    assert_eq!(drops, [(0, "data", "scripted_loss", 2)]);
+}
