@@ -175,7 +175,16 @@ impl Section<'_> {
         };
         leaves.retain(|leaf| match judge.canonical(&with(&mut std::iter::once(leaf))) {
             Err(ParamsError::Malformed(message)) => {
-                problems.push(malformed(&self.key(&leaf.path.join(".")), leaf, &message));
+                let path = self.key(&leaf.path.join("."));
+                let before = problems.len();
+                for (node, message) in wrong_elements(judge, base, leaf) {
+                    let mut problem = malformed(&path, leaf, &message);
+                    problem.mark = Some(node.mark.clone());
+                    problems.push(problem);
+                }
+                if problems.len() == before {
+                    problems.push(malformed(&path, leaf, &message));
+                }
                 false
             }
             _ => true,
@@ -193,11 +202,20 @@ impl Section<'_> {
             };
             // The faulty key, or another key whose removal removes the fault.
             let named = |leaf: &Leaf<'_>| [leaf.path.first(), leaf.path.last()].contains(&Some(&fault.parameter));
-            let culprit = leaves.iter().position(named).or_else(|| {
-                let without =
-                    |i: usize| with(&mut leaves.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, leaf)| leaf));
-                (0..leaves.len()).find(|&i| judge.canonical(&without(i)).is_ok())
-            });
+            let without = |i: usize| {
+                judge.canonical(&with(&mut leaves.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, leaf)| leaf)))
+            };
+            let named_at = leaves.iter().position(named);
+            // Another key that was given, and that does not fit the named one.
+            let beside = (0..leaves.len()).find(|&i| Some(i) != named_at && without(i).is_ok());
+            let is_setting = |i: usize| leaves[i].node.mark.is_setting();
+            let culprit = match (named_at, beside) {
+                // What is set on top of the scenario does not fit what the scenario has.
+                (Some(named), Some(beside)) if is_setting(beside) && !is_setting(named) => Some(beside),
+                (named, beside) => named.or(beside),
+            };
+            let other = if culprit == named_at { beside } else { named_at };
+            let given = other.map(|i| (leaves[i].path.join("."), leaves[i].node.describe()));
             // When a key is removed, its default may be incompatible with the keys that were given together with it.
             if reported.contains(&fault.parameter) {
                 return base.clone();
@@ -205,18 +223,41 @@ impl Section<'_> {
             reported.push(fault.parameter);
             let leaf = culprit.map(|index| leaves.remove(index)).or_else(|| leaves.pop());
             let path = leaf.as_ref().map_or(fault.parameter.to_owned(), |leaf| leaf.path.join("."));
+            if let Some(Leaf { node: Node { kind: Kind::Array(items), .. }, .. }) = leaf.as_ref().filter(|it| named(it))
+                && fault.elements.iter().any(|(place, _)| *place < items.len())
+            {
+                for (place, words) in &fault.elements {
+                    let mark = items.get(*place).map(|item| &item.mark).or(header);
+                    let problem = Problem::new(self.key(&path), mark, format!("`{path}` cannot have this element"));
+                    problems.push(expectation(problem, words));
+                }
+                if leaves.is_empty() {
+                    return base.clone();
+                }
+                continue;
+            }
             let mark = leaf.as_ref().map(|leaf| &leaf.node.mark).or(header);
             let problem = |message: String| Problem::new(self.key(&path), mark, message);
             problems.push(match &leaf {
                 Some(leaf) if !named(leaf) => {
                     let (value, other) = (leaf.node.describe(), fault.parameter);
                     let message = format!("`{path}` is {value}, which does not fit `{other}`");
-                    let default = base.get(other).and_then(inline).map(|it| format!(" = {it}")).unwrap_or_default();
-                    let hint = format!("`{other}{default}` is the default: {}; give `{other}` too", fault.problem);
-                    problem(message).hint(hint)
+                    problem(message).hint(match &given {
+                        Some((key, value)) => format!("`{key}` is {value}: {}", fault.problem),
+                        None => {
+                            let default = base.get(other).and_then(inline).map(|it| format!(" = {it}"));
+                            let default = default.unwrap_or_default();
+                            format!("`{other}{default}` is the default: {}; give `{other}` too", fault.problem)
+                        }
+                    })
                 }
                 Some(leaf) => {
-                    expectation(problem(format!("`{path}` cannot be {}", leaf.node.describe_this())), &fault.problem)
+                    let message = format!("`{path}` cannot be {}", leaf.node.describe_this());
+                    let mut problem = expectation(problem(message), &fault.problem);
+                    if let (Some((key, value)), None) = (&given, &problem.hint) {
+                        problem.hint = Some(format!("`{key}` is {value}: one of them has to change"));
+                    }
+                    problem
                 }
                 None => expectation(problem(format!("the value of `{path}` is not possible")), &fault.problem),
             });
@@ -225,6 +266,37 @@ impl Section<'_> {
             }
         }
     }
+}
+
+/// The elements of a list that are wrong, each by itself.
+fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<(&'t Node, String)> {
+    let Kind::Array(items) = &leaf.node.kind else { return Vec::new() };
+    let mut values = Value::Object(base.clone());
+    let Some(place) = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step)) else {
+        return Vec::new();
+    };
+    // Where a list is one of several kinds of values, an element says nothing alone.
+    let Value::Array(default) = &*place else { return Vec::new() };
+    let default = default.clone();
+    // A list of a fixed length has a default of this length.
+    if !default.is_empty() && default.len() != items.len() {
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    for (number, item) in items.iter().enumerate() {
+        let mut alone = default.clone();
+        match alone.get_mut(number) {
+            Some(value) => *value = item.to_value(),
+            None => alone.push(item.to_value()),
+        }
+        if let Some(place) = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step)) {
+            *place = Value::Array(alone);
+        }
+        if let Err(ParamsError::Malformed(message)) = judge.canonical(&values) {
+            wrong.push((item, message));
+        }
+    }
+    wrong
 }
 
 /// A value that a scenario gives, and the keys below the section that lead to it.
@@ -284,6 +356,7 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
     let is_inner = matches!(node.kind, Kind::Array(_) | Kind::Table(_));
     let message = match is_inner.then(|| inner(found)) {
         Some(Some(value)) => format!("`{key}` has {value} in it"),
+        _ if matches!(&node.kind, Kind::Array(items) if items.is_empty()) => format!("`{key}` is an empty list"),
         _ => format!("`{key}` is {}", node.describe()),
     };
     let alternatives: Vec<_> = expected.split('`').skip(1).step_by(2).collect();

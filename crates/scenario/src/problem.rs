@@ -278,6 +278,35 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
+/// Increasing numbers in words: "1, 3 to 7 and 9". Of very many parts, the first ones.
+pub(crate) fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => parts.push((number, number)),
+        }
+    }
+    let left_out: u64 = parts.iter().skip(MOST_PARTS).map(|(first, last)| u64::from(last - first) + 1).sum();
+    let words = |&(first, last): &(u32, u32)| match last - first {
+        0 => vec![first.to_string()],
+        1 => vec![first.to_string(), last.to_string()],
+        _ => vec![format!("{first} to {last}")],
+    };
+    let mut words: Vec<String> = parts.iter().take(MOST_PARTS).flat_map(words).collect();
+    if left_out > 0 {
+        words.push(format!("{left_out} more"));
+    }
+    match words.as_slice() {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The number of parts of a list of numbers that are written.
+const MOST_PARTS: usize = 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,6 +356,14 @@ error: [radio] has no key `receive_rnge`
         let source = source(Some("x"), "é");
         assert_eq!(Mark::new(&source, 1..99).span, 0..2);
         assert_eq!(Mark::new(&source, Range { start: 7, end: 3 }).span, 2..2);
+    }
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        assert_eq!(ranges([4]), "4");
+        assert_eq!(ranges([1, 3, 4, 5, 9, 10]), "1, 3 to 5, 9 and 10");
+        assert_eq!(ranges(0..1_000_000), "0 to 999999");
+        assert_eq!(ranges((0..30).map(|n| 3 * n)), "0, 3, 6, 9, 12, 15, 18, 21, 24, 27 and 20 more");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::Span;
+use hopyard_model::observe::capture;
 use serde_json::{Value, json};
 
 use crate::external::Surroundings;
@@ -17,6 +18,12 @@ use crate::sweep::{SWEEP, Sweep};
 use crate::tree::{Kind, Table, parse};
 use crate::value::Values;
 use crate::write;
+
+/// The bytes in a capture of a frame with a packet of 40 bytes and of its ACK, by the bytes that would fit into the
+/// time of this exchange at 1 Mb/s: each record has about 60 bytes of its own, and a segment up to 150 of comments.
+const FRAMED: f64 = 3.0;
+/// As [`FRAMED`], for the shortest packet on a wire: an acknowledgement of 40 bytes, with a record and its options.
+const PACKED: f64 = 4.0;
 
 /// A scenario that is complete and possible.
 #[derive(Clone, Debug)]
@@ -166,26 +173,37 @@ impl Scenario {
         self.resolved.memory()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded frames and
-    /// every wire was busy all the time. What a capture adds to a frame takes less room than the frame's preamble takes
-    /// time.
+    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded the
+    /// shortest frames and every wire carried the shortest packets all the time, in each direction. What hosts pass on,
+    /// and what nodes drop, is taken to be as much as that for each of the two.
     #[must_use]
-    pub fn capture_bytes(&self, nodes: Option<&[u32]>) -> u64 {
+    pub fn capture_bytes(&self, nodes: Option<&[u32]>, kinds: &BTreeSet<capture::Kind>) -> u64 {
         let spec = self.spec(0);
         let nodes = nodes.map(|nodes| nodes.iter().copied().collect::<BTreeSet<u32>>());
         let is_captured = |node: u32| nodes.as_ref().is_none_or(|nodes| nodes.contains(&node));
-        let mut bits = 0.0;
+        let (mut radios, mut wires) = (0.0, 0.0);
         for (number, node) in (0..).zip(&spec.nodes) {
             if is_captured(number) {
-                bits +=
-                    node.radios.iter().map(|&it| spec.channels[usize::from(it)].mac.rate().bps() as f64).sum::<f64>();
+                let rates = node.radios.iter().map(|&it| spec.channels[usize::from(it)].mac.rate().bps() as f64);
+                radios += rates.sum::<f64>() * FRAMED;
             }
         }
         for wire in &spec.wires {
             let ends = [wire.ends.0, wire.ends.1].into_iter().filter(|node| is_captured(node.0)).count();
             // Each end sees both directions.
-            bits += 2.0 * ends as f64 * wire.params.rate.bps() as f64;
+            wires += 2.0 * ends as f64 * wire.params.rate.bps() as f64 * PACKED;
         }
+        let both = radios + wires;
+        let bits: f64 = (kinds.iter())
+            .map(|kind| match kind {
+                capture::Kind::Radio => radios,
+                // A frame is decoded or damaged.
+                capture::Kind::Damaged if kinds.contains(&capture::Kind::Radio) => 0.0,
+                capture::Kind::Damaged => radios,
+                capture::Kind::Wire => wires,
+                capture::Kind::Host | capture::Kind::Drops => both,
+            })
+            .sum();
         (bits / 8.0 * spec.duration.seconds()) as u64
     }
 

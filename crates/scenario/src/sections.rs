@@ -8,6 +8,7 @@ use std::fmt;
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::Prefix;
+use hopyard_model::observe::RouteChanges;
 use hopyard_model::params::{Fault, NS2, Params, RFC};
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::world::Quantity;
@@ -187,7 +188,7 @@ pub struct Nodes {
     /// Width and height of the rectangle in which nodes are drawn and move. One of its corners is the origin. If it is
     /// given, nodes placed in another way must lie in it too. "0 m" twice means no area.
     pub area: [Distance; 2],
-    /// The prefix of the first channel, such as "10.1.0.0/16"; "auto": 10.0.0.0/8.
+    /// The prefix of the first channel, such as "10.1.0.0/16"; "auto": 10.0.0.0/8, or the part of it that is free.
     pub network: Network,
     /// The positions of all nodes with a radio, as metres to the east, to the north and, if the height is not zero, up.
     pub positions: Vec<Place>,
@@ -228,10 +229,12 @@ section!(Nodes, |nodes| {
         return Err(Fault::new("area", "expected a width and a height above zero"));
     }
     let coordinates = |place: &Place| [place.0.x, place.0.y, place.0.z];
-    if nodes.positions.iter().flat_map(coordinates).any(|x| !(x.is_finite() && x.abs() <= 1e9)) {
-        return Err(Fault::new("positions", "expected metres within 1e9 of the origin"));
-    }
-    Ok(())
+    let far = |place: &Place| coordinates(place).iter().any(|x| !(x.is_finite() && x.abs() <= 1e9));
+    let far = nodes.positions.iter().enumerate().filter(|(_, place)| far(place));
+    Fault::of_elements(
+        "positions",
+        far.map(|(i, _)| (i, "expected metres within 1e9 of the origin".to_owned())).collect(),
+    )
 });
 
 /// `[mobility]`: how nodes move; the model's parameters are in `[mobility.NAME]`.
@@ -527,7 +530,7 @@ impl Params for Flows {
 pub struct Wire {
     /// The two nodes that it connects.
     pub between: [u32; 2],
-    /// Its prefix, such as "192.168.5.0/30"; "auto": the next one of 192.168.0.0/16.
+    /// Its prefix, such as "192.168.5.0/30"; "auto": the next free one of 192.168.0.0/16.
     pub network: Network,
 }
 
@@ -537,18 +540,20 @@ impl Default for Wire {
     }
 }
 
-/// `[[channel]]`: a further channel. Its other keys are those of `[radio]`; the parameters of its propagation and of
-/// its MAC are in `[channel.NAME]`. Their defaults are those of the profile.
+/// `[[channel]]`: a further channel. Its other keys are those of `[radio]`, with the defaults of the profile; the
+/// parameters of its propagation and of its MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
+/// `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
-    /// The numbers of the nodes that have a radio on it, besides any on the first channel.
+    /// The numbers of the nodes that have a radio on it, besides the one on the first channel. `wired` nodes have none.
     pub nodes: Vec<u32>,
     /// Path loss.
     pub propagation: String,
     /// The medium access protocol.
     pub mac: String,
-    /// Its prefix, such as "10.9.0.0/16"; "auto": 172.16.0.0/16 for the first of these channels, and so on.
+    /// Its prefix, such as "10.9.0.0/16"; "auto": 172.16.0.0/16 for the first of these channels, and so on, as far as
+    /// they are free.
     pub network: Network,
 }
 
@@ -603,11 +608,17 @@ pub struct Measure {
     pub series: Vec<Quantity>,
     /// The interval between samples.
     pub interval: Span,
+    /// Whose changes of routes are recorded, with the path after each change: `none`, `flows` (those of the sources, to
+    /// the destinations) or `all`.
+    pub routes: RouteChanges,
+    /// Whether the paths are recorded that the data packets of each flow took.
+    pub paths: bool,
 }
 
 impl Default for Measure {
     fn default() -> Self {
-        Self { from: Span::ZERO, series: Vec::new(), interval: Span::from_millis(100) }
+        let (series, interval) = (Vec::new(), Span::from_millis(100));
+        Self { from: Span::ZERO, series, interval, routes: RouteChanges::None, paths: false }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::mobility::Position;
+use hopyard_model::observe::Recorded;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{
@@ -77,7 +78,9 @@ impl Scenario {
         };
         spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
         spec.flows = flows(resolved, &streams);
-        spec.observe = ObserveSpec { series: resolved.measure.series.clone(), interval: resolved.measure.interval };
+        let measure = &resolved.measure;
+        let recorded = Recorded { routes: measure.routes, paths: measure.paths };
+        spec.observe = ObserveSpec { series: measure.series.clone(), interval: measure.interval, recorded };
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
         spec
     }

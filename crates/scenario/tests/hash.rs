@@ -14,6 +14,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "seed",
     "measure.series",
     "measure.interval",
+    "measure.routes",
+    "measure.paths",
     "simulator.exact",
     "simulator.search",
     // A complete scenario leaves no default to the profile.
@@ -79,6 +81,7 @@ const NAMES: &[&str] = &[
     "transfer",
     "oracle",
     "dsdv",
+    "olsr",
     "stationary",
     "tdma",
 ];

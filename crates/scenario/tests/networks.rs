@@ -66,7 +66,7 @@ fn every_mistake_of_a_network_is_said_at_once() {
     let shown = refused(BAD);
     for (message, at, below) in [
         ("expected nodes with a radio on this channel, found 9", "tdma.schedule", "nodes 0 to 4 have a radio"),
-        ("there is no node 8", "[1, 8]", "expected 0 to 5"),
+        ("there is no node 8", "[1, 8]", "expected 0 to 4: there are 5 nodes with a radio"),
         ("node 2 has two radios on this channel", "[2, 2]", "expected each node once"),
         ("overlapping prefixes, 10.1.0.0/16 and 10.1.4.0/24", "10.1.4.0/24", "give one of them another prefix"),
         ("two interfaces of channel 0 have the address 10.1.0.9", "# again", "another address"),
@@ -92,6 +92,98 @@ fn every_mistake_of_a_network_is_said_at_once() {
 }
 
 #[test]
+fn networks_announced_within_the_ad_hoc_network_are_said_beside_wrong_addresses() {
+    let text = "[nodes]\ncount = 3\nnetwork = \"10.0.0.0/8\"\n[routing]\nprotocol = \"olsr\"\nolsr.hna = \"listed\"\n\
+        olsr.hna_networks = [\"10.2.0.0/16\"]\n[[wire]]\nbetween = [0, 1]\nnetwork = \"10.1.0.0/16\"\n\
+        [[flow]]\nfrom = 0\nto = 1\n";
+    let shown = refused(text);
+    assert_said(text, &shown, "overlapping prefixes, 10.0.0.0/8 and 10.1.0.0/16", "10.1.0.0/16", "another prefix");
+    assert_said(text, &shown, "10.2.0.0/16 is a part of the ad hoc network", "10.2.0.0/16", "beyond the gateways");
+    assert!(shown.contains("2 problems found"), "{shown}");
+}
+
+/// The scenario is read without a mistake, with this many warnings.
+fn accepted(text: &str, warnings: usize) -> Scenario {
+    let scenario = Scenario::load(text, "bad.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(scenario.warnings().len(), warnings, "{:?}", scenario.warnings());
+    scenario
+}
+
+#[test]
+fn wired_nodes_have_no_radio_on_any_channel() {
+    let text =
+        "[nodes]\ncount = 3\nwired = 4\n[[channel]]\nnodes = [1, 3, 5, 6, 9, 10, 11]\n[[flow]]\nfrom = 0\nto = 1\n";
+    let shown = refused(text);
+    assert_said(text, &shown, "nodes 3, 5 and 6 belong to the `wired` ones", "nodes = [1", "radio, 0 to 2");
+    assert_said(text, &shown, "there are no nodes 9 to 11", "nodes = [1", "there are 3 nodes with a radio");
+    assert_said(text, &shown, "nodes 3, 5 and 6", "nodes = [1", "in `count` of [nodes], and not in `wired`");
+}
+
+#[test]
+fn an_interface_is_given_one_address_and_a_free_prefix() {
+    let text = r#"[nodes]
+count = 3
+network = "127.0.0.0/8"
+[[address]]
+node = 1
+address = "127.0.0.7"
+[[address]]
+node = 1
+address = "127.0.0.8"
+[[channel]]
+nodes = [0, 1]
+network = "224.0.0.0/4"
+[[wire]]
+between = [0, 2]
+network = "169.254.3.0/24"
+[[flow]]
+from = 0
+to = 1
+"#;
+    let shown = refused(text);
+    for (message, at, below) in [
+        ("channel 0 cannot have the prefix 127.0.0.0/8", "\"127.0.0.0/8\"", "a private prefix"),
+        ("channel 1 cannot have the prefix 224.0.0.0/4", "224.0.0.0/4", "a private prefix"),
+        ("wire 0 cannot have the prefix 169.254.3.0/24", "169.254.3.0/24", "a private prefix"),
+        (
+            "the interface of node 1 on channel 0 is given a second address, 127.0.0.8 besides 127.0.0.7",
+            "127.0.0.8",
+            "an interface has one address",
+        ),
+    ] {
+        assert_said(text, &shown, message, at, below);
+    }
+    assert!(shown.contains("4 problems found"), "{shown}");
+}
+
+#[test]
+fn prefixes_that_are_not_given_leave_room_for_those_that_are() {
+    let flow = "[[flow]]\nfrom = 0\nto = 1\n[routing]\nprotocol = \"oracle\"\n";
+    let wires = "[[wire]]\nbetween = [0, 2]\n[[wire]]\nbetween = [1, 2]\n";
+    accepted(&format!("[nodes]\ncount = 3\nnetwork = \"192.168.0.0/29\"\n{wires}{flow}"), 0);
+    let channel = "[[channel]]\nnodes = [0, 1]\nnetwork = \"10.1.0.0/16\"\n";
+    accepted(&format!("[nodes]\ncount = 3\n{channel}{flow}"), 0);
+    // More channels than 172.16.0.0/12 has prefixes.
+    let spec =
+        accepted(&format!("[nodes]\ncount = 3\n{}{flow}", "[[channel]]\nnodes = [0, 1]\n".repeat(40)), 0).spec(0);
+    let world = hopyard_model::world::World::new(&spec).expect("a world");
+    let node = hopyard_model::address::NodeId(1);
+    assert_eq!(world.addresses(node).last().map(ToString::to_string).as_deref(), Some("100.87.0.2"));
+    let text = format!("[nodes]\ncount = 3\n{}{flow}", "[[channel]]\nnodes = [0, 1]\n".repeat(90));
+    let shown = refused(&text);
+    assert!(shown.contains("no prefix is left for channel 81") && shown.contains("give one with `network`"), "{shown}");
+    assert!(shown.ends_with("\n1 problem found\n"), "{shown}");
+}
+
+#[test]
+fn a_million_hosts_without_a_wire_are_one_warning() {
+    let flow = "[[flow]]\nfrom = 0\nto = 1\n[[wire]]\nbetween = [2, 3]\n";
+    let scenario = accepted(&format!("[nodes]\ncount = 2\nwired = 50000\n{flow}"), 1);
+    let message = &scenario.warnings()[0].message;
+    assert_eq!(message, "nodes 4 to 50001 have neither a radio nor a wire");
+}
+
+#[test]
 fn a_channel_has_one_mac() {
     let text = "[nodes]\ncount = 2\n[mac]\nmodel = [\"dcf\", \"tdma\"]\n[[channel]]\nnodes = [0]\nmac = [\"dcf\"]\n";
     let shown = refused(text);
@@ -104,6 +196,27 @@ fn a_channel_has_one_mac() {
     let (message, location) = warnings.first().expect("a warning");
     assert!(message.contains("`tdma` is not used here: the mac model is `dcf`"), "{warnings:?}");
     assert_eq!(location.as_ref().map(|it| it.line), Some(6));
+}
+
+/// One rule for all rooms: the table of a model in its section is the default of the tables in lists, and one of a
+/// model that nothing selects is warned of.
+#[test]
+fn tables_of_models_are_defaults_or_not_used() {
+    let text = |mac: &str, own: &str| {
+        format!(
+            "[nodes]\ncount = 2\n[mac.tdma]\nslot = \"9 ms\"\n[radio.log_distance]\nexponent = 2.5\n[[channel]]\n\
+             nodes = [0, 1]\nmac = \"{mac}\"\npropagation = \"log_distance\"\n{own}[[flow]]\nfrom = 0\nto = 1\n"
+        )
+    };
+    let slot = |scenario: &Scenario| match &scenario.spec(0).channels[1].mac {
+        hopyard_model::mac::Config::Tdma(params) => params.slot.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(slot(&accepted(&text("tdma", ""), 0)), "9 ms");
+    assert_eq!(slot(&accepted(&text("tdma", "tdma.schedule = [0, 1]\n"), 0)), "9 ms");
+    assert_eq!(slot(&accepted(&text("tdma", "tdma.slot = \"8 ms\"\n"), 0)), "8 ms");
+    let scenario = accepted(&text("dcf", ""), 1);
+    assert_eq!(scenario.warnings()[0].message, "[mac.tdma] is not used: the scenario has no mac model `tdma`");
 }
 
 #[test]
@@ -143,4 +256,52 @@ model = "group"
         "group.leader = 3",
         "another movement model",
     );
+}
+
+#[test]
+fn a_wrong_element_of_a_list_hides_no_other_mistake() {
+    let text = r#"[nodes]
+count = 3
+[[channel]]
+nodes = [0, "a", 1, -2, 2.5]
+[[channel]]
+nodes = [0]
+mac = "csma"
+[[channel]]
+nodes = [0, 7]
+[[movement]]
+nodes = [1]
+model = "teleport"
+[[movement]]
+nodes = [8]
+[[flow]]
+from = 0
+to = 1
+traffic = "nothing"
+[[flow]]
+from = 0
+to = 9
+[[wire]]
+between = ["x", "y"]
+[measure]
+series = ["cwnd", "cwmd", "rtt", 3]
+"#;
+    let shown = refused(text);
+    for (message, at, below) in [
+        ("`nodes` has the text \"a\" in it", "\"a\"", "a whole number"),
+        ("`nodes` has `-2` in it", "\"a\"", "a whole number"),
+        ("`nodes` has `2.5` in it", "\"a\"", "a whole number"),
+        ("`csma`", "csma", "dcf"),
+        ("there is no node 7", "[0, 7]", "0 to 2"),
+        ("`teleport`", "teleport", "waypoints"),
+        ("there is no node 8", "[8]", "0 to 2"),
+        ("`nothing`", "nothing", "ftp"),
+        ("there is no node 9", "to = 9", "0 to 2"),
+        ("`between` has the text \"x\" in it", "\"x\"", "a whole number"),
+        ("`between` has the text \"y\" in it", "\"x\"", "a whole number"),
+        ("`series` has the word `cwmd` in it", "cwmd", "`cwnd`"),
+    ] {
+        assert_said(text, &shown, message, at, below);
+    }
+    assert!(shown.contains("14 problems found"), "{shown}");
 }

@@ -92,6 +92,7 @@ const WORDS: &[&str] = &[
     "ftp",
     "aodv",
     "dsdv",
+    "olsr",
     "static",
     "oracle",
     "random_waypoint",

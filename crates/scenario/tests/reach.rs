@@ -21,11 +21,156 @@ const WIRED: &str = "[nodes]\ncount = 4\nwired = 2\n[[flow]]\nfrom = 0\nto = 5\n
 
 #[test]
 fn a_wired_host_needs_a_protocol_that_finds_routes_over_wires() {
-    for protocol in ["aodv", "dsdv"] {
-        let text = format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n");
+    for protocol in ["dsdv", "aodv"] {
+        let text = format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\ngateways = \"off\"\n");
         refused(&text, &["s.toml:6:6", "node 5 has no radio", protocol, "expected routing by static or oracle"]);
     }
-    assert_eq!(load(&format!("{WIRED}[routing]\nprotocol = \"oracle\"\n")), Ok(vec![]));
+    let text = format!("{WIRED}[routing]\nprotocol = \"aomdv\"\n");
+    refused(&text, &["s.toml:6:6", "node 5 has no radio", "aomdv", "expected routing by static or oracle"]);
+    for protocol in ["oracle", "olsr", "dsdv", "dsr"] {
+        assert_eq!(load(&format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n")), Ok(vec![]));
+    }
+    let text = format!("{WIRED}[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna = \"off\"\n");
+    refused(&text, &["s.toml:6:6", "node 5 has no radio", "expected routing by static or oracle"]);
+}
+
+#[test]
+fn a_protocol_without_gateways_is_not_what_is_expected_of_it() {
+    for (protocol, keys, others) in [
+        ("aodv", "gateways = \"off\"", "static or oracle or source_routes or dsdv or olsr or dsr"),
+        ("dsdv", "gateways = \"off\"", "static or oracle or aodv or source_routes or olsr or dsr"),
+        ("olsr", "hna = \"off\"", "static or oracle or aodv or source_routes or dsdv or dsr"),
+        ("dsr", "profile = \"ns2\"", "static or oracle or aodv or source_routes or dsdv or olsr"),
+    ] {
+        let text = format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{keys}\n");
+        let hint = format!("`{protocol}` has gateways with the defaults of `rfc`");
+        refused(&text, &[&format!("expected routing by {others}\n"), &hint]);
+    }
+    let shown = load(&format!("{WIRED}[routing]\nprotocol = \"aomdv\"\n")).expect_err("no gateways");
+    assert!(!shown.contains("has gateways"), "{shown}");
+    // The profile of the scenario is the cause.
+    refused(
+        &format!("profile = \"ns2\"\n{WIRED}[routing]\nprotocol = \"aodv\"\n"),
+        &["`aodv` has gateways with the defaults of `rfc` and `uu`: see its profile"],
+    );
+    // A gateway that tells of another network.
+    let text = format!(
+        "{WIRED}[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna = \"listed\"\nhna_networks = \
+         [\"203.0.113.0/24\"]\n"
+    );
+    refused(&text, &["no gateway of `olsr` leads there", "[routing.olsr] says which nodes are gateways"]);
+}
+
+#[test]
+fn a_protocol_for_one_radio_has_the_first_channel_alone() {
+    let text = |protocol: &str, spacing: u32| {
+        format!(
+            "[nodes]\ncount = 3\nspacing = \"{spacing} m\"\n[routing]\nprotocol = \"{protocol}\"\n[[channel]]\n\
+             nodes = [0, 1, 2]\nreceive = \"1000 m\"\nsense = \"2000 m\"\n[[flow]]\nfrom = 0\nto = 2\n"
+        )
+    };
+    let alone = "`dsr` uses the radios on the first channel alone";
+    refused(&text("dsr", 900), &["nothing can carry this flow", "more than 250 m", alone]);
+    let warnings = load(&text("dsr", 200)).expect("the first channel carries the flow");
+    assert!(warnings.len() == 1 && warnings[0].contains(alone), "{warnings:?}");
+    for protocol in ["aodv", "aomdv", "dsdv", "olsr", "oracle", "static", "source_routes"] {
+        assert_eq!(load(&text(protocol, 900)), Ok(vec![]), "{protocol}");
+    }
+}
+
+#[test]
+fn networks_that_no_gateway_announces_are_warned_of() {
+    let keys = "[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna = \"both\"\nhna_networks = [\"0.0.0.0/0\"]\n";
+    assert_eq!(load(&format!("{WIRED}{keys}")), Ok(vec![]));
+    let warnings = load(&format!("[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 2\n{keys}")).expect("a scenario");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("nobody announces 0.0.0.0/0: no node has both a radio and a wire"), "{warnings:?}");
+}
+
+#[test]
+fn a_gateway_joins_wired_hosts_to_the_ad_hoc_network() {
+    let text =
+        |gateways: &str| format!("{WIRED}[routing]\nprotocol = \"aodv\"\n[routing.aodv]\ngateways = {gateways}\n");
+    for gateways in ["\"auto\"", "[3]"] {
+        assert_eq!(load(&text(gateways)), Ok(vec![]));
+    }
+    refused(&text("[3, 1]"), &["node 1 cannot be a gateway: it has no wire", "s.toml:14:"]);
+    refused(&text("[4]"), &["node 4 cannot be a gateway: it has no radio", "nodes with a radio and a wire"]);
+    refused(&text("[9]"), &["there is no node 9"]);
+    refused(&text("[3, 3]"), &["node 3 is in the list twice", "s.toml:14:16", "expected each node once"]);
+    refused(&text("\"on\""), &["\"auto\", \"off\", or a list of nodes such as [4, 9]", "\"on\""]);
+    refused(&text("[-1]"), &["a list of nodes"]);
+    refused(&text("[]"), &["\"off\", or a list of nodes such as [4, 9]", "is an empty list"]);
+    // A host whose wires lead to no gateway.
+    let text = "[nodes]\ncount = 2\nwired = 3\n[[flow]]\nfrom = 0\nto = 4\n[[wire]]\nbetween = [1, 2]\n\
+        [[wire]]\nbetween = [3, 4]\n[routing]\nprotocol = \"aodv\"\n";
+    refused(text, &["s.toml:6:6", "no chain of radios or wires joins them"]);
+    refused(
+        &format!("profile = \"ns2\"\n{WIRED}[routing]\nprotocol = \"aodv\"\n[routing.aodv]\ngateways = \"auto\"\n"),
+        &["expected \"off\" under the rules of ns-2"],
+    );
+}
+
+#[test]
+fn a_direction_of_a_wire_has_a_rate_or_the_same() {
+    let text = |more: &str| {
+        format!("[nodes]\ncount = 2\nwired = 1\n[[wire]]\nbetween = [1, 2]\n{more}\n[[flow]]\nfrom = 0\nto = 2\n")
+    };
+    for more in ["rate_back = \"8 Mbps\"\ndelay_back = \"1 ms\"", "rate_back = \"same\"", "delay_back = \"0 s\""] {
+        assert_eq!(load(&text(more)), Ok(vec![]), "{more}");
+    }
+    for (more, words) in [
+        ("rate_back = 3", "a rate above zero"),
+        ("rate_back = \"0 Mbps\"", "a rate above zero"),
+        ("rate_back = \"fast\"", "or \"same\""),
+        ("delay_back = \"3\"", "a time such as"),
+        ("delay_back = \"-1 ms\"", "or \"same\""),
+    ] {
+        refused(&text(more), &["s.toml:6:", words]);
+    }
+}
+
+#[test]
+fn lifetimes_that_undo_each_other_are_warned_of() {
+    let text = |more: &str| {
+        format!(
+            "[nodes]\ncount = 2\n[[flow]]\nfrom = 0\nto = 1\n[routing]\nprotocol = \"aodv\"\n[routing.aodv]\n{more}\n"
+        )
+    };
+    assert_eq!(load(&text("")), Ok(vec![]));
+    for (more, words) in [
+        ("delete_period = \"1 s\"", "1 s is less than 10 s: a node may forget a sequence number"),
+        ("path_discovery_time = \"100 ms\"", "100 ms is less than 2.8 s"),
+        ("link_detection = \"link_layer\"\nactive_route_timeout = \"20 ms\"", "20 ms is less than 240 ms"),
+    ] {
+        let warnings = load(&text(more)).expect("a warning is no error");
+        assert!(warnings.len() == 1 && warnings[0].contains(words), "{more}: {warnings:?}");
+    }
+}
+
+#[test]
+fn ns2s_dsr_has_its_queue_where_the_scenario_names_none() {
+    let text = |queue: &str| {
+        format!(
+            "profile = \"ns2\"\nduration = \"5 s\"\n[nodes]\ncount = 2\n[routing]\n\
+            protocol = \"dsr\"\n{queue}[[flow]]\nfrom = 0\nto = 1\n"
+        )
+    };
+    let queue = |text: &str| {
+        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|shown| panic!("{shown}"));
+        scenario.to_value(true)["link"]["routing_packets"].clone()
+    };
+    assert_eq!(load(&text("")), Ok(Vec::new()));
+    assert_eq!(queue(&text("")), "by_class");
+    assert_eq!(queue(&text("[link]\nqueue_length = 20\n")), "by_class");
+    // What the scenario says stands.
+    let other = text("[link]\nrouting_packets = \"at_head\"\n");
+    let warnings = load(&other).expect("it is possible");
+    assert!(warnings.len() == 1 && warnings[0].contains("expected \"by_class\""), "{warnings:?}");
+    assert_eq!(queue(&other), "at_head");
+    assert_eq!(queue(&text("").replace("dsr", "aodv")), "at_head", "the profile's own");
+    // The rules decide, and not the profile.
+    assert_eq!(load(&text("[routing.dsr]\nrules = \"rfc4728\"\nflow_state = false\n")), Ok(Vec::new()));
 }
 
 #[test]

@@ -439,7 +439,7 @@ fn a_tcp_that_waits_for_notices_needs_routing_that_gives_them() {
     let wanted = ["`elfn` needs to be told of broken routes, and `static` tells of none", "aodv", "dsdv", "oracle"];
     assert_problem(&text("static", one), 9, &wanted);
     assert_problem(&text("static", "[flows]\nrandom = 1\ntcp = \"elfn\""), 8, &wanted);
-    for routing in ["aodv", "dsdv", "oracle"] {
+    for routing in ["aodv", "dsdv", "olsr", "oracle"] {
         assert!(load(&text(routing, one)).is_ok(), "{routing}");
     }
     assert!(load(&text("static", &one.replace("elfn", "newreno"))).is_ok());

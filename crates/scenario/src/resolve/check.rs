@@ -3,47 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Streams};
-use hopyard_model::address::{NodeId, Prefix};
+use hopyard_model::address::Prefix;
 use hopyard_model::mobility::movement_file;
 use hopyard_model::params::RFC;
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
-use hopyard_model::world::{AddressError, Layout, Network};
-use hopyard_model::{mac, mobility, routing, traffic};
+use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;
 
 use super::resolved::{self, Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
 use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
-use crate::problem::one_of;
-use crate::sections::{Flow, Placement, Until};
+use crate::problem::{one_of, ranges};
+use crate::sections::{Flow, Placement, Routing, Until};
 
-/// The greatest number of channels beyond the first.
-const MOST_CHANNELS: usize = 16;
-
-/// Which nodes have a radio on a channel.
-fn stations(nodes: &[NodeId]) -> String {
-    match nodes {
-        [] => "no node has a radio on this channel".to_owned(),
-        [one] => format!("node {one} has a radio on this channel"),
-        [first, .., last] if (last.0 - first.0) as usize + 1 == nodes.len() => {
-            format!("nodes {first} to {last} have a radio on this channel")
-        }
-        _ => {
-            let numbers: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-            format!("nodes {} have a radio on this channel", numbers.join(", "))
-        }
-    }
-}
-
-/// The key that gives the prefix of a network.
-fn network_path(network: Network) -> String {
-    match network {
-        Network::Channel(0) => "nodes.network".to_owned(),
-        Network::Channel(number) => format!("channel.{}.network", number - 1),
-        Network::Wire(number) => format!("wire.{number}.network"),
-        Network::Tunnel(number) => format!("tunnel.{number}"),
+/// The words for a node that is missing, and for those that are there.
+fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
+    match count {
+        0 => (format!("there is no node {node}: the scenario has no {kind}"), "`count` in [nodes]".to_owned()),
+        1 => (format!("there is no node {node}"), "0, the number of the only node".to_owned()),
+        _ => (format!("there is no node {node}"), format!("0 to {}: there are {count} {kind}", count - 1)),
     }
 }
 
@@ -72,7 +52,7 @@ impl Resolver<'_> {
     pub(super) fn check(&mut self, mut resolved: Resolved) -> Resolved {
         self.read_files(&mut resolved);
         // A faulty section has its default values here. They must not cause further messages.
-        self.faulty = self.problems.iter().map(|problem| section_of(&problem.path)).collect();
+        self.faulty.extend(self.problems.iter().map(|problem| section_of(&problem.path)));
         let before = self.problems.len();
         let says_number = ["nodes", "nodes.count", "nodes.wired", "nodes.positions"];
         if !self.problems.iter().any(|problem| says_number.contains(&problem.path.as_str())) {
@@ -86,12 +66,7 @@ impl Resolver<'_> {
                 self.check_movements(&resolved);
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);
-                self.check_wires(&resolved);
                 self.check_networks(&resolved);
-                self.check_tunnels(&resolved);
-                if !self.is_faulty("mac") {
-                    self.check_mac(&resolved);
-                }
             }
         }
         self.check_flows(&resolved);
@@ -104,8 +79,10 @@ impl Resolver<'_> {
         }
         self.check_samples(&resolved);
         self.check_memory(&resolved);
+        self.report_flow_faults();
         if self.problems.is_empty() {
             self.check_reach(&resolved);
+            self.report_flow_faults();
         }
         resolved
     }
@@ -113,165 +90,6 @@ impl Resolver<'_> {
     /// Whether a section, or one table of a list of sections, has problems of its own.
     pub(super) fn is_faulty(&self, section: &str) -> bool {
         self.faulty.contains(section)
-    }
-
-    /// Reports channels and addresses that cannot be.
-    fn check_networks(&mut self, resolved: &Resolved) {
-        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        for (i, it) in resolved.channels.iter().enumerate() {
-            let path = format!("channel.{i}.nodes");
-            if self.is_faulty(&format!("channel.{i}")) {
-                continue;
-            }
-            if i >= MOST_CHANNELS {
-                self.problem(&format!("channel.{i}"), format!("there are more than {MOST_CHANNELS} further channels"));
-                break;
-            }
-            if it.channel.nodes.is_empty() && self.has(&path) {
-                self.problem(&path, "`nodes` is an empty list: no node has a radio on this channel").expected =
-                    Some("at least one node".to_owned());
-            }
-            let mut seen = BTreeSet::new();
-            for node in &it.channel.nodes {
-                if *node >= all {
-                    self.no_node(&path, *node, all, "nodes");
-                } else if !seen.insert(*node) {
-                    self.problem(&path, format!("node {node} has two radios on this channel")).expected =
-                        Some("each node once".to_owned());
-                }
-            }
-            let model = it.mac.model.name;
-            let nodes: Vec<NodeId> = it.channel.nodes.iter().copied().map(NodeId).collect();
-            if let Ok(config) = mac::Config::read(model, &Value::Object(it.mac.values.clone()))
-                && let Err(fault) = config.check_stations(&nodes)
-            {
-                self.problem(&format!("channel.{i}.{model}.{}", fault.parameter), fault.problem).hint =
-                    Some(stations(&nodes));
-            }
-        }
-        let mut addresses = Vec::new();
-        let mut tables = Vec::new();
-        for (i, it) in resolved.addresses.iter().enumerate() {
-            if self.is_faulty(&format!("address.{i}")) || !self.has(&format!("address.{i}.node")) {
-                continue;
-            }
-            if it.node >= all {
-                self.no_node(&format!("address.{i}.node"), it.node, all, "nodes");
-                continue;
-            }
-            match it.address.parse() {
-                Ok(address) => {
-                    addresses.push((NodeId(it.node), address));
-                    tables.push(i);
-                }
-                Err(_) => {
-                    let message = format!("\"{}\" is no IPv4 address", it.address);
-                    self.problem(&format!("address.{i}.address"), message).expected =
-                        Some("an address such as \"10.1.0.7\"".to_owned());
-                }
-            }
-        }
-        if all == 0 {
-            return;
-        }
-        let mut radios: Vec<Vec<u16>> =
-            (0..all).map(|node| vec![0; usize::from(node < resolved.nodes.count)]).collect();
-        for (number, it) in (1..).zip(&resolved.channels) {
-            for node in &it.channel.nodes {
-                // What is wrong with the others has been said.
-                if let Some(channels) = radios.get_mut(*node as usize)
-                    && !channels.contains(&number)
-                {
-                    channels.push(number);
-                }
-            }
-        }
-        let there = |node: u32| NodeId(if node < all { node } else { 0 });
-        let further = resolved.channels.iter().map(|it| it.channel.network.prefix());
-        let layout = Layout {
-            radios: radios.iter().map(|channels| &**channels).collect(),
-            channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
-            wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(there), wire.network.prefix())).collect(),
-            tunnels: (resolved.tunnels.iter())
-                .filter(|it| it.between.iter().all(|node| *node < all))
-                .map(|it| it.between.map(NodeId))
-                .collect(),
-            addresses: addresses.clone(),
-        };
-        for error in layout.plan().err().unwrap_or_default() {
-            let given = |address: std::net::Ipv4Addr| {
-                // The last table with the address: an earlier one was there first.
-                let place = addresses.iter().rposition(|(_, it)| *it == address).map_or(0, |place| tables[place]);
-                format!("address.{place}.address")
-            };
-            let path = match &error {
-                AddressError::Overlap { one, other, .. } => {
-                    // The prefix that the scenario gives is the one to change.
-                    let paths = [network_path(*other), network_path(*one)];
-                    paths.iter().find(|path| self.has(path)).unwrap_or(&paths[0]).clone()
-                }
-                AddressError::Full { network, .. } => network_path(*network),
-                AddressError::Outside { address, .. }
-                | AddressError::Twice { address, .. }
-                | AddressError::Nowhere { address, .. } => given(*address),
-            };
-            let problem = self.problem(&path, error.to_string());
-            problem.hint = Some(
-                match &error {
-                    AddressError::Overlap { .. } => {
-                        "give one of them another prefix, or leave it out: prefixes that are not given do not overlap"
-                    }
-                    AddressError::Full { .. } => "a shorter prefix, such as one with /16, has room for more interfaces",
-                    AddressError::Outside { .. } => "the first and the last address of a prefix belong to no host",
-                    AddressError::Twice { .. } => {
-                        "give one of them another address, or leave it out: addresses that are not given are different"
-                    }
-                    AddressError::Nowhere { .. } => {
-                        "a node has an interface for each of its channels and wires; their keys `network` give prefixes"
-                    }
-                }
-                .to_owned(),
-            );
-        }
-    }
-
-    /// Reports tunnels that cannot be.
-    fn check_tunnels(&mut self, resolved: &Resolved) {
-        let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        for (i, it) in resolved.tunnels.iter().enumerate() {
-            let path = format!("tunnel.{i}.between");
-            if self.is_faulty(&format!("tunnel.{i}")) || !self.has(&path) {
-                continue;
-            }
-            let [a, b] = it.between;
-            for node in [a, b].into_iter().filter(|node| *node >= all) {
-                self.no_node(&path, node, all, "nodes");
-            }
-            if a == b {
-                self.problem(&path, "a tunnel leads from one node to another").expected = Some("two nodes".to_owned());
-            }
-            for (key, list) in [("carries", &it.carries), ("carries_back", &it.carries_back)] {
-                for text in list {
-                    if let Err(message) = text.parse::<Prefix>() {
-                        self.problem(&format!("tunnel.{i}.{key}"), message);
-                    }
-                }
-            }
-            if it.carries.is_empty() && it.carries_back.is_empty() {
-                self.problem(&format!("tunnel.{i}"), "the tunnel carries nothing").expected =
-                    Some("`carries` or `carries_back` with a prefix such as \"10.9.0.0/16\"".to_owned());
-            }
-        }
-    }
-
-    /// Reports stations that cannot share a channel.
-    fn check_mac(&mut self, resolved: &Resolved) {
-        let model = resolved.mac.model.name;
-        let Ok(config) = mac::Config::read(model, &Value::Object(resolved.mac.values.clone())) else { return };
-        let nodes: Vec<NodeId> = (0..resolved.nodes.count).map(NodeId).collect();
-        if let Err(fault) = config.check_stations(&nodes) {
-            self.problem(&format!("mac.{model}.{}", fault.parameter), fault.problem).hint = Some(stations(&nodes));
-        }
     }
 
     /// Warns of very long series.
@@ -306,9 +124,68 @@ impl Resolver<'_> {
     fn check_named_nodes(&mut self, resolved: &Resolved) {
         let Some(config) = resolved::chosen_routing(resolved) else { return };
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
+        // The default stands in every scenario that is written out in full, also where nothing uses it.
+        let is_chosen = self.is_given("routing", "protocol") && config.name() != Routing::default().protocol;
+        if resolved.nodes.count == 0 && !config.crosses_wires() && is_chosen {
+            let able = routing::MODELS.iter().map(|model| model.name).filter(|name| {
+                routing::Config::of_profile(name, &resolved.head.profile).is_ok_and(|it| it.crosses_wires())
+            });
+            let able = one_of(able);
+            let message = format!("`{}` finds routes over radio alone, and no node has a radio", config.name());
+            let problem = self.problem("routing.protocol", message);
+            problem.expected = Some(format!("{able}, or nodes with a radio (`count` in [nodes])"));
+            problem.hint = Some("leave `protocol` out: routes over wires are computed".to_owned());
+        }
         for (key, node) in config.named_nodes() {
             if node >= all {
                 self.no_node(&format!("routing.{}.{key}", config.name()), node, all, "nodes");
+            }
+        }
+        let joined = |node: u32| resolved.wires.iter().any(|(wire, _)| wire.between.contains(&node));
+        let mut seen = BTreeSet::new();
+        for (key, node) in config.gateway_nodes().into_iter().filter(|(_, node)| *node < all) {
+            if !seen.insert(node) {
+                let message = format!("node {node} is in the list twice");
+                self.problem(&format!("routing.{}.{key}", config.name()), message).expected =
+                    Some("each node once".to_owned());
+                continue;
+            }
+            let what = match (node < resolved.nodes.count, joined(node)) {
+                (true, true) => continue,
+                (true, false) => "wire",
+                (false, _) => "radio",
+            };
+            let message = format!("node {node} cannot be a gateway: it has no {what}");
+            self.problem(&format!("routing.{}.{key}", config.name()), message).expected =
+                Some("nodes with a radio and a wire".to_owned());
+        }
+        for (parameter, doubt) in config.doubts() {
+            self.warning(&format!("routing.{}.{parameter}", config.name()), doubt);
+        }
+        if let Some(why) = config.needs_queue_by_class()
+            && let Some(Value::String(queue)) = resolved.link.get("routing_packets")
+            && queue != "by_class"
+        {
+            let message = format!("the queue is \"{queue}\"; {why}: expected \"by_class\"");
+            self.warning("link.routing_packets", message);
+        }
+    }
+
+    /// Reports networks that gateways shall announce and that are parts of the ad hoc network.
+    pub(super) fn check_announced(&mut self, resolved: &Resolved, ad_hoc: &[Prefix]) {
+        let Some(config) = resolved::chosen_routing(resolved) else { return };
+        let radios = resolved.nodes.count;
+        let has_gateway = resolved.wires.iter().any(|(wire, _)| wire.between.iter().any(|&node| node < radios));
+        if !has_gateway && let Some((key, prefix)) = config.announced_networks().into_iter().next() {
+            let message = format!("nobody announces {prefix}: no node has both a radio and a wire");
+            self.warning(&format!("routing.{}.{key}", config.name()), message);
+        }
+        for (key, prefix) in config.announced_networks() {
+            let own = |it: &&Prefix| it.overlaps(prefix) && prefix.length() >= it.length();
+            if let Some(channel) = ad_hoc.iter().find(own) {
+                let message = format!("{prefix} is a part of the ad hoc network {channel}: no gateway leads to it");
+                self.problem(&format!("routing.{}.{key}", config.name()), message).expected =
+                    Some("networks beyond the gateways, such as \"0.0.0.0/0\"".to_owned());
             }
         }
     }
@@ -489,24 +366,39 @@ impl Resolver<'_> {
     }
 
     pub(super) fn no_node(&mut self, path: &str, node: u32, count: u32, kind: &str) {
-        let (message, expected) = match count {
-            0 => (format!("there is no node {node}: the scenario has no {kind}"), "`count` in [nodes]".to_owned()),
-            1 => (format!("there is no node {node}"), "0, the number of the only node".to_owned()),
-            _ => (format!("there is no node {node}"), format!("0 to {}: there are {count} {kind}", count - 1)),
-        };
+        let (message, expected) = missing(node, count, kind);
         self.problem(path, message).expected = Some(expected);
+    }
+
+    /// Reports nodes of one list that are missing.
+    pub(super) fn no_nodes(&mut self, path: &str, missing: &[u32], count: u32, kind: &str) {
+        match missing {
+            [] => {}
+            [node] => self.no_node(path, *node, count, kind),
+            [node, ..] => {
+                self.no_node(path, *node, count, kind);
+                if let Some(problem) = self.problems.last_mut() {
+                    let words = format!("there are no nodes {}", ranges(missing.iter().copied()));
+                    problem.message = problem.message.replace(&format!("there is no node {node}"), &words);
+                }
+            }
+        }
     }
 
     fn check_flow_nodes(&mut self, resolved: &Resolved) {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
-        let routing = resolved::chosen_routing(resolved);
+        // Without the parameters that are at fault, nothing is known of routes.
+        let routing = resolved::chosen_routing(resolved).filter(|_| !self.is_faulty("routing"));
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
             if self.is_faulty(&format!("flow.{i}")) {
                 continue;
             }
             for (key, node) in [("from", flow.from), ("to", flow.to)] {
                 if node >= all {
-                    self.no_node(&format!("flow.{i}.{key}"), node, all, "nodes");
+                    let (message, expected) = missing(node, all, "nodes");
+                    let fault = self.flow_problem(Some(i), key, message);
+                    fault.of_many = "there is no such node".to_owned();
+                    fault.expected = Some(expected);
                 }
             }
             if flow.from < all && flow.to < all && flow.from != flow.to {
@@ -533,27 +425,30 @@ impl Resolver<'_> {
                 continue;
             }
             let path = |key: &str| format!("flow.{i}.{key}");
+            let at = Some(i);
             if flow.from == flow.to && self.has(&path("from")) && self.has(&path("to")) {
-                self.problem(&path("to"), format!("the flow goes from node {} to itself", flow.from)).expected =
-                    Some("another node than `from`".to_owned());
+                let fault = self.flow_problem(at, "to", format!("the flow goes from node {} to itself", flow.from));
+                fault.of_many = "the flow goes from a node to itself".to_owned();
+                fault.expected = Some("another node than `from`".to_owned());
             }
             if flow.start >= duration && !self.is_faulty("duration") {
                 let message = format!("the flow starts at {}, after the end of the run", flow.start);
-                self.problem(&path("start"), message).expected =
-                    Some(format!("less than the run's duration, {duration}"));
+                let fault = self.flow_problem(at, "start", message);
+                fault.of_many = "the flow starts after the end of the run".to_owned();
+                fault.expected = Some(format!("less than the run's duration, {duration}"));
             }
-            self.check_stop(&path("stop"), flow.start, flow.stop, duration);
-            self.check_carrier(&path("traffic"), kind.tcp.is_some(), kind.traffic.model.name);
-            self.check_notices(&path("tcp"), resolved, kind);
+            self.check_stop(at, flow.start, flow.stop, duration);
+            self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_notices(at, resolved, kind);
         }
         if let Some((flows, kind)) = &resolved.random_flows {
             if flows.start[1] >= duration && !self.is_faulty("duration") && !self.is_faulty("flows") {
                 self.problem("flows.start", "flows may start after the end of the run").expected =
                     Some(format!("times below the run's duration, {duration}"));
             }
-            self.check_stop("flows.stop", flows.start[1], flows.stop, duration);
-            self.check_carrier("flows.traffic", kind.tcp.is_some(), kind.traffic.model.name);
-            self.check_notices("flows.tcp", resolved, kind);
+            self.check_stop(None, flows.start[1], flows.stop, duration);
+            self.check_carrier(None, kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_notices(None, resolved, kind);
         }
         if resolved.flows.is_empty() && resolved.random_flows.as_ref().is_none_or(|(flows, _)| flows.random == 0) {
             self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
@@ -565,22 +460,26 @@ impl Resolver<'_> {
         path.rsplit_once('.').is_some_and(|(above, _)| self.place(path) != self.place(above))
     }
 
-    fn check_stop(&mut self, path: &str, start: Span, stop: Until, duration: Span) {
+    fn check_stop(&mut self, flow: Option<usize>, start: Span, stop: Until, duration: Span) {
         let Until::At(at) = stop else { return };
         if at <= start {
-            self.problem(path, format!("the flow stops at {at}, before it starts")).expected =
-                Some(format!("more than {start}, or \"end\""));
+            let fault = self.flow_problem(flow, "stop", format!("the flow stops at {at}, before it starts"));
+            fault.of_many = "the flow stops before it starts".to_owned();
+            fault.expected = Some(format!("more than {start}, or \"end\""));
         } else if at > duration {
-            self.warning(path, format!("the run ends at {duration}, before the flow stops at {at}"));
+            let message = format!("the run ends at {duration}, before the flow stops at {at}");
+            let fault = self.flow_problem(flow, "stop", message);
+            fault.is_warning = true;
+            fault.of_many = format!("the run ends at {duration}, before the flow stops");
         }
     }
 
-    fn check_carrier(&mut self, path: &str, tcp: bool, source: &str) {
+    fn check_carrier(&mut self, flow: Option<usize>, tcp: bool, source: &str) {
         let needs_tcp = |name: &str| traffic::Config::of_profile(name, RFC).is_ok_and(|it| it.needs_tcp());
         if !tcp && needs_tcp(source) {
-            let problem = self.problem(path, format!("`{source}` needs TCP, and this flow uses UDP"));
             let able = traffic::MODELS.iter().map(|model| model.name).filter(|name| !needs_tcp(name));
-            problem.expected = Some(one_of(able));
+            self.flow_problem(flow, "traffic", format!("`{source}` needs TCP, and this flow uses UDP")).expected =
+                Some(one_of(able));
         }
     }
 
@@ -605,7 +504,7 @@ impl Resolver<'_> {
     }
 
     /// Reports a TCP that waits for notices of broken routes under a routing protocol that sends none.
-    fn check_notices(&mut self, path: &str, resolved: &Resolved, kind: &FlowKind) {
+    fn check_notices(&mut self, flow: Option<usize>, resolved: &Resolved, kind: &FlowKind) {
         let Some(TcpKind { congestion: Congestion::Model(variant), .. }) = &kind.tcp else { return };
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;
@@ -617,8 +516,8 @@ impl Resolver<'_> {
         }
         let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| reports(name)).collect();
         let name = variant.model.name;
-        let problem =
-            self.problem(path, format!("`{name}` needs to be told of broken routes, and `{routing}` tells of none"));
+        let message = format!("`{name}` needs to be told of broken routes, and `{routing}` tells of none");
+        let problem = self.flow_problem(flow, "tcp", message);
         problem.expected = Some(format!("routing by one of {}", able.join(", ")));
         problem.hint = Some(format!("choose another `protocol` in [routing], or another TCP than `{name}`"));
     }
@@ -630,40 +529,9 @@ impl Resolver<'_> {
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             if routing.prescribed(from, to) == routing::Prescribed::Unreachable {
                 let message = format!("the {what} of this flow have no route from node {from} to node {to}");
-                self.problem(&format!("flow.{index}.{key}"), message).hint =
-                    Some(format!("[routing.{}] needs routes that lead there, or `others`", routing.name()));
-            }
-        }
-    }
-
-    fn check_wires(&mut self, resolved: &Resolved) {
-        let (radios, all) = (resolved.nodes.count, resolved.nodes.count.saturating_add(resolved.nodes.wired));
-        let mut joined: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-        for (i, (wire, _)) in resolved.wires.iter().enumerate() {
-            let path = format!("wire.{i}.between");
-            if !self.has(&path) || self.is_faulty(&format!("wire.{i}")) {
-                continue;
-            }
-            let [a, b] = wire.between;
-            for node in [a, b].into_iter().filter(|node| *node >= all) {
-                self.no_node(&path, node, all, "nodes");
-                let hint = "`wired` in [nodes] adds nodes that have wires only";
-                if let Some(problem) = self.problems.last_mut() {
-                    problem.hint = Some(hint.to_owned());
-                }
-            }
-            if a == b {
-                self.problem(&path, "a wire leads from one node to another").expected = Some("two nodes".to_owned());
-            } else if let Some(other) = joined.insert((a.min(b), a.max(b)), i) {
-                self.problem(
-                    &path,
-                    format!("nodes {a} and {b} are joined already: [[wire]] number {other} joins them"),
-                );
-            }
-        }
-        for node in radios..all {
-            if !joined.keys().any(|(a, b)| [*a, *b].contains(&node)) {
-                self.warning("nodes.wired", format!("node {node} has neither a radio nor a wire"));
+                let fault = self.flow_problem(Some(index), key, message);
+                fault.of_many = format!("the {what} of these flows have no route");
+                fault.hint = Some(format!("[routing.{}] needs routes that lead there, or `others`", routing.name()));
             }
         }
     }

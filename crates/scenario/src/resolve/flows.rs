@@ -15,19 +15,20 @@ use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
 impl Resolver<'_> {
-    pub(super) fn flows(&mut self, tcp: &Values) -> Option<Vec<(Flow, FlowKind)>> {
+    pub(super) fn flows(&mut self, tcp: &Values) -> Vec<(Flow, FlowKind)> {
         let mut flows = Vec::new();
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("flow").into_iter().enumerate() {
             let path = format!("flow.{index}");
             let (own, kind, sparse) = self.flow_like(layout("flow"), &path, table, Some(mark), tcp);
             written.push(Value::Object(sparse));
-            flows.push(kind.map(|kind| (typed::<Flow>(&own), kind)));
+            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path, "traffic") });
+            flows.push((typed::<Flow>(&own), kind));
         }
         if !written.is_empty() {
             self.complete.insert("flow".to_owned(), Value::Array(written));
         }
-        flows.into_iter().collect()
+        flows
     }
 
     pub(super) fn random_flows(&mut self, tcp: &Values) -> Option<Option<(Flows, FlowKind)>> {

@@ -2,11 +2,16 @@
 
 mod check;
 mod external;
+mod flow_faults;
 mod flows;
+mod links;
 mod movement;
+mod networks;
 mod reach;
 mod resolved;
 mod resolver;
+mod tunnels;
+mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +40,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         external: BTreeMap::new(),
         used_external: BTreeMap::new(),
         problems: Vec::new(),
+        flow_faults: Vec::new(),
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
         complete: Values::new(),
@@ -71,9 +77,10 @@ impl Resolver<'_> {
         let mac = self.choice("mac", "mac");
         let channels = self.channels();
         let addresses = self.simple_list::<Address>("address");
-        let link = self.plain("link");
+        let mut link = self.plain("link");
         let ip = self.plain("ip");
         let routing = self.choice("routing", "routing");
+        self.choose_queue(&mut link, routing.as_ref());
         let agents = self.agents();
         let tcp = self.plain("tcp");
         self.single("acking");
@@ -91,18 +98,18 @@ impl Resolver<'_> {
             nodes,
             positions: Vec::new(),
             mobility: mobility?,
-            movements: movements?,
+            movements,
             files: BTreeMap::new(),
             radio,
             propagation: propagation?,
             mac: mac?,
-            channels: channels?,
+            channels,
             addresses,
             link,
             ip,
             routing: routing?,
             agents: agents?,
-            flows: flows?,
+            flows,
             random_flows: random_flows?,
             wires,
             tunnels,
@@ -114,6 +121,17 @@ impl Resolver<'_> {
         self.warn_of_unused();
         resolved.complete = self.written(&resolved.nodes);
         Some(resolved)
+    }
+
+    /// The queue that the routing protocol needs, where the scenario names none.
+    fn choose_queue(&mut self, link: &mut Values, routing: Option<&Chosen>) {
+        let config = routing.and_then(resolved::routing_config);
+        if config.and_then(|config| config.needs_queue_by_class()).is_none() || self.is_given("link", "routing_packets")
+        {
+            return;
+        }
+        link.insert("routing_packets".to_owned(), Value::String("by_class".to_owned()));
+        self.complete.insert("link".to_owned(), Value::Object(link.clone()));
     }
 
     /// Puts the parameters of the models in use into their sections.

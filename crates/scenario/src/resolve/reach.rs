@@ -1,236 +1,330 @@
 //! Checks which nodes can reach each other, to find flows that no radio, wire or route can carry before the run.
 //!
-//! A certain fault is an error: stationary nodes beyond every range, static routes over more than a range, or a wired
-//! host under a protocol that uses radios only. A likely fault is a warning: stationary nodes beyond the usual range
-//! under shadowing, all nodes at one point, or a network of drawn or moving nodes that are too far apart to be
-//! connected.
-
-use std::collections::BTreeMap;
+//! A certain fault is an error: stationary nodes beyond every range, static routes over more than a range, or a flow
+//! that its routing protocol cannot carry over the networks that there are ([`super::ways`]). A likely fault is a
+//! warning: stationary nodes beyond the usual range, because of shadowing or of bit errors, all nodes at one point, or
+//! a network of drawn or moving nodes that are too far apart to be connected.
 
 use hopyard_engine::Streams;
-use hopyard_model::mobility::Position;
-use hopyard_model::radio;
-use hopyard_model::radio::propagation::{self, Channel};
-use hopyard_model::routing::{self, Prescribed};
+use hopyard_model::ip;
+use hopyard_model::routing::{self, MostHops, Prescribed};
 use serde_json::Value;
 
+use super::flow_faults::FlowFault;
+use super::links::{Checks, Groups, Reach};
 use super::resolved::{Chosen, Resolved, chosen_routing, mobility};
 use super::resolver::Resolver;
+use super::ways::{Hops, How, Links, Lost, Ways};
 use crate::placement::{draw_flows, uniform};
 use crate::sections::{Flow, Placement};
-use crate::value::Values;
 
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
 
-/// The distances within which frames may be received.
-struct Ranges {
-    /// Frames are never received at a larger distance.
-    most: f64,
-    /// The distance at which a frame without interference is just received, in the median.
-    usual: f64,
-}
-
-impl Ranges {
-    /// The ranges of the channel that reaches farthest.
-    fn of(resolved: &Resolved) -> Option<Self> {
-        let further = resolved.channels.iter().map(|channel| (&channel.radio, &channel.propagation));
-        let every = std::iter::once((&resolved.radio, &resolved.propagation)).chain(further);
-        every.map(|(radio, propagation)| Self::on(radio, propagation)).try_fold(
-            Self { most: 0.0, usual: 0.0 },
-            |known, next| {
-                let next = next?;
-                Some(Self { most: known.most.max(next.most), usual: known.usual.max(next.usual) })
-            },
-        )
-    }
-
-    fn on(radio: &Values, propagation: &Chosen) -> Option<Self> {
-        let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
-        let values = Value::Object(propagation.values.clone());
-        let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
-        let power = radio.transmit_power;
-        // No kind of reception decodes a frame that is weaker than `receive`.
-        let gain = radio.receive.watts(&channel, power) / power.watts();
-        let most = channel.reach(gain);
-        Some(Self { most, usual: median_range(&channel, most, gain) })
-    }
-}
-
-/// The distance at which the median gain falls below `gain`; it is less than `reach`.
-fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
-    let (mut near, mut far) = (0.0, reach);
-    for _ in 0..60 {
-        let middle = 0.5 * (near + far);
-        if channel.gain(middle * middle) >= gain { near = middle } else { far = middle }
-    }
-    far
-}
-
-/// Groups of nodes that are connected.
-struct Groups(Vec<u32>);
-
-impl Groups {
-    /// Two nodes are connected if they are within `range` of each other, or if a wire connects them. `all` also counts
-    /// nodes without a radio.
-    fn new(places: &[Position], range: f64, all: u32, wires: impl Iterator<Item = [u32; 2]>) -> Self {
-        let mut groups = Self((0..all).collect());
-        // The neighbours of a node are in its cell or in one of the eight cells around it.
-        let cell = |place: &Position| ((place.x / range).floor() as i64, (place.y / range).floor() as i64);
-        let mut cells: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
-        for (node, place) in (0..).zip(places) {
-            cells.entry(cell(place)).or_default().push(node);
-        }
-        for (&(x, y), nodes) in &cells {
-            // Each pair of cells is examined once.
-            for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
-                for &b in cells.get(&other).into_iter().flatten() {
-                    for &a in nodes {
-                        if groups.find(a) != groups.find(b) && places[a as usize].distance(places[b as usize]) <= range
-                        {
-                            groups.join(a, b);
-                        }
-                    }
-                }
-            }
-        }
-        for [a, b] in wires.filter(|ends| ends.iter().all(|end| *end < all)) {
-            groups.join(a, b);
-        }
-        groups
-    }
-
-    fn find(&mut self, node: u32) -> u32 {
-        let mut at = node;
-        while self.0[at as usize] != at {
-            let above = self.0[at as usize];
-            self.0[at as usize] = self.0[above as usize];
-            at = above;
-        }
-        at
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
-}
-
 impl Resolver<'_> {
     /// Reports flows that cannot be carried at all.
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
-        self.check_wired_hosts(resolved);
-        let Some(ranges) = Ranges::of(resolved) else { return };
+        let Some(mut channels) = Reach::of(resolved) else { return };
+        let routing = chosen_routing(resolved);
+        if let Some(routing) = routing.as_ref().filter(|it| !it.uses_all_radios() && channels.len() > 1) {
+            channels.truncate(1);
+            let message = format!("`{}` uses the radios on the first channel alone", routing.name());
+            self.warning("channel.0", message);
+        }
         let still = |chosen: &Chosen| mobility(chosen).is_some_and(|model| model.is_stationary());
         let all_still = still(&resolved.mobility) && resolved.movements.iter().all(|(_, chosen)| still(chosen));
         let radios = resolved.nodes.count;
-        let all = radios.saturating_add(resolved.nodes.wired);
-        let wires = || resolved.wires.iter().map(|(wire, _)| wire.between);
-        if all_still && resolved.positions.len() == radios as usize {
-            let mut groups = Groups::new(&resolved.positions, ranges.most, all, wires());
-            // The range is found by halving, so it may lie a little too low.
-            let mut usual = Groups::new(&resolved.positions, ranges.usual * (1.0 + 1e-9), all, wires());
-            for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
-                if flow.from >= all || flow.to >= all {
-                    continue;
-                }
-                if groups.find(flow.from) != groups.find(flow.to) {
-                    self.out_of_range(i, flow, &ranges);
-                } else if usual.find(flow.from) != usual.find(flow.to) {
-                    let (from, to, range) = (flow.from, flow.to, ranges.usual);
-                    let message = format!(
-                        "this flow can hardly be carried: on each chain of nodes from {from} to {to} two stand farther \
-                         apart than the usual range of {range:.0} m"
-                    );
-                    self.warning(&format!("flow.{i}.to"), message);
-                } else if resolved.channels.is_empty() && wires().next().is_none() {
-                    self.check_hops(resolved, i, flow, kind.tcp.is_some(), &ranges);
-                }
-            }
-            let places = &resolved.positions;
+        let are_known = all_still && resolved.positions.len() == radios as usize;
+        let places = are_known.then_some(&*resolved.positions);
+        let pairs = resolved.wires.iter().map(|(wire, _)| wire.between);
+        let checks = Checks {
+            resolved,
+            channels: &channels,
+            places,
+            routing,
+            wires: pairs.map(|[a, b]| (a.min(b), a.max(b))).collect(),
+        };
+        self.check_each_flow(&checks);
+        if let Some(places) = places {
             if radios > 1 && places.iter().all(|place| place.distance(places[0]) == 0.0) {
                 self.warning("nodes", format!("all {radios} nodes stand at one point"));
             }
-            let mut connected = |nodes: std::ops::Range<u32>| {
-                let mut nodes = nodes.map(|node| groups.find(node));
-                let first = nodes.next();
-                nodes.all(|group| Some(group) == first)
-            };
-            if resolved.random_flows.as_ref().is_some_and(|(flows, _)| flows.random > 0)
-                && radios > 1
-                && !connected(0..radios)
-            {
-                self.warning("flows.random", "some pairs of nodes are out of range of each other in every run");
-            }
-        } else if radios > 1 && wires().next().is_none() {
-            self.check_drawn(resolved, &ranges, all_still);
+        } else if radios > 1 && resolved.wires.is_empty() {
+            self.check_drawn(resolved, &channels, all_still);
         }
     }
 
-    fn out_of_range(&mut self, index: usize, flow: &Flow, ranges: &Ranges) {
+    /// Reports listed flows that the networks cannot carry, and drawn ones some of which they cannot carry.
+    fn check_each_flow(&mut self, checks: &Checks<'_>) {
+        let resolved = checks.resolved;
+        let (radios, all) = (resolved.nodes.count, resolved.all_nodes());
+        let Some(ways) = Ways::of(checks) else { return };
+        let joined = |range: fn(&Reach) -> f64| Links::new(checks.channels, checks.places, range, all, &checks.wires);
+        let mut links = joined(|channel| channel.most);
+        // The range is found by halving, so it may lie a little too low.
+        let mut usual = joined(|channel| channel.usual * (1.0 + 1e-9));
+        for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            let (from, to, tcp) = (flow.from, flow.to, kind.tcp.is_some());
+            if from >= all || to >= all || from == to {
+                continue;
+            }
+            if !links.all.joins(from, to) {
+                self.out_of_range(i, flow, checks);
+            } else if let Some(lost) = ways.lost(&mut links, from, to, tcp) {
+                self.cannot_carry(checks, i, flow, &lost);
+            } else if !usual.all.joins(from, to) || ways.lost(&mut usual, from, to, tcp).is_some() {
+                let range = checks.channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
+                let message = format!(
+                    "this flow can hardly be carried: on each chain of nodes from {from} to {to} two stand farther \
+                     apart than the usual range of {range:.0} m"
+                );
+                let fault = self.flow_problem(Some(i), "to", message);
+                fault.is_warning = true;
+                fault.of_many = format!(
+                    "these flows can hardly be carried: on each chain of nodes from source to destination two stand \
+                     farther apart than the usual range of {range:.0} m"
+                );
+            } else {
+                self.check_hops(checks, i, flow, tcp);
+                self.check_gateways(&ways, &mut links, i, flow, tcp);
+            }
+        }
+        let draws = resolved.random_flows.as_ref().is_some_and(|(flows, _)| flows.random > 0);
+        if draws && checks.places.is_some() && (1..radios).any(|node| !ways.joins_radios(&mut links, 0, node)) {
+            self.warning("flows.random", "some pairs of nodes are out of range of each other in every run");
+        }
+        self.check_lengths(checks);
+    }
+
+    fn out_of_range(&mut self, index: usize, flow: &Flow, checks: &Checks<'_>) {
         let (from, to) = (flow.from, flow.to);
-        let message = format!(
-            "nothing can carry this flow: nodes {from} and {to} stand still, and no chain of radios or wires joins them"
-        );
-        let problem = self.problem(&format!("flow.{index}.to"), message);
-        problem.expected = Some("a node that `from` can reach".to_owned());
-        let most = ranges.most;
-        problem.hint =
-            Some(format!("no frame is received over more than {most:.0} m: nodes must stand closer together"));
+        let is_loose = |node: u32| {
+            node >= checks.resolved.nodes.count && !checks.wires.iter().any(|(a, b)| [*a, *b].contains(&node))
+        };
+        if let Some((key, node)) = [("from", from), ("to", to)].into_iter().find(|(_, node)| is_loose(*node)) {
+            let message = format!("nothing can carry this flow: node {node} has neither a radio nor a wire");
+            let fault = self.flow_problem(Some(index), key, message);
+            fault.of_many = "nothing can carry these flows: one end has neither a radio nor a wire".to_owned();
+            fault.expected = Some("a node with a radio or a wire".to_owned());
+            fault.hint = Some(format!("`between = [NODE, {node}]` in a [[wire]] joins it to another node"));
+            return;
+        }
+        let most = checks.channels.iter().map(|channel| channel.most).fold(0.0, f64::max);
+        let first = match &checks.routing {
+            Some(routing) if !routing.uses_all_radios() && !checks.resolved.channels.is_empty() => {
+                format!("; `{}` uses the radios on the first channel alone", routing.name())
+            }
+            _ => String::new(),
+        };
+        let (stand, hint) = match checks.places {
+            Some(_) => (
+                " stand still, and",
+                format!("no frame is received over more than {most:.0} m: nodes must stand closer together"),
+            ),
+            None => (":", "nodes without a radio need a [[wire]]".to_owned()),
+        };
+        let message =
+            format!("nothing can carry this flow: nodes {from} and {to}{stand} no chain of radios or wires joins them");
+        let fault = self.flow_problem(Some(index), "to", message);
+        fault.of_many = "nothing can carry these flows: no chain of radios or wires joins their nodes".to_owned();
+        fault.expected = Some("a node that `from` can reach".to_owned());
+        fault.hint = Some(hint + &first);
+    }
+
+    /// Reports a flow that the routing protocol cannot carry over the networks.
+    fn cannot_carry(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, lost: &Lost) {
+        let (routing, profile) = (checks.resolved.routing.model.name, &checks.resolved.head.profile);
+        let is_able = |name: &str, profile: &str, is: fn(&routing::Config) -> bool| {
+            routing::Config::of_profile(name, profile).is_ok_and(|it| is(&it))
+        };
+        let able = |is: fn(&routing::Config) -> bool| {
+            let names = routing::MODELS.iter().map(|model| model.name);
+            let others: Vec<_> = names.filter(|&name| name != routing && is_able(name, profile, is)).collect();
+            format!("routing by {}", others.join(" or "))
+        };
+        if matches!(lost.how, How::Circle) {
+            let why = "a tunnel takes its packets, and from its end they come back to a node where they have been";
+            let expected = "a tunnel from whose end routes lead to the destination".to_owned();
+            self.carried_by_nothing(index, "to", lost, &[why, why], expected);
+            return;
+        }
+        if matches!(lost.how, How::InTunnel) {
+            let why = "a tunnel takes its packets, and nothing carries them to the tunnel's end".to_owned();
+            let expected = "a tunnel whose ends reach each other outside it".to_owned();
+            self.carried_by_nothing(index, "to", lost, &[&why, &why], expected);
+            return;
+        }
+        let ends = [("from", flow.from), ("to", flow.to)];
+        if let Some((key, host)) = ends.into_iter().find(|(_, node)| *node >= checks.resolved.nodes.count) {
+            let reaches = checks.routing.as_ref().is_some_and(routing::Config::reaches_wires);
+            let why = match reaches {
+                true => format!("no gateway of `{routing}` leads there"),
+                false => format!("`{routing}` finds no routes over wires"),
+            };
+            let [one, many] =
+                [format!("node {host} has no radio, and {why}"), format!("one end has no radio, and {why}")];
+            // The parameters of the protocol may be what leaves the host without a gateway.
+            let profiles = checks.resolved.routing.model.profiles.iter();
+            let has_gateways = |profile: &&&str| is_able(routing, profile, routing::Config::reaches_wires);
+            let profiles: Vec<_> = profiles.filter(has_gateways).map(|profile| format!("`{profile}`")).collect();
+            let crosses = checks.routing.as_ref().is_some_and(routing::Config::crosses_wires);
+            let hint = match profiles.as_slice() {
+                _ if crosses => None,
+                _ if reaches => {
+                    Some(format!("[routing.{routing}] says which nodes are gateways, or which networks they tell of"))
+                }
+                [] => None,
+                _ => Some(format!(
+                    "`{routing}` has gateways with the defaults of {}: see its profile and the keys of [routing.{routing}]",
+                    profiles.join(" and ")
+                )),
+            };
+            self.carried_by_nothing(index, key, lost, &[&one, &many], able(routing::Config::reaches_wires)).hint = hint;
+        } else {
+            let why = format!("leads over a wire between radios, and `{routing}` finds no routes over wires");
+            let one = format!("the way from node {} to node {} {why}", lost.from, lost.to);
+            let many = format!("their way {why}");
+            self.carried_by_nothing(index, "to", lost, &[&one, &many], able(routing::Config::crosses_wires));
+        }
+    }
+
+    /// Reports a flow some of whose packets nothing carries. `why` is said of one flow, and of many.
+    fn carried_by_nothing(
+        &mut self,
+        index: usize,
+        key: &'static str,
+        lost: &Lost,
+        [one, many]: &[&str; 2],
+        expected: String,
+    ) -> &mut FlowFault {
+        let what = lost.what;
+        let fault = self.flow_problem(Some(index), key, format!("nothing can carry the {what} of this flow: {one}"));
+        fault.of_many = format!("nothing can carry the {what} of these flows: {many}");
+        fault.expected = Some(expected);
+        fault
+    }
+
+    /// Warns of gateways that tell of a destination to which their wires do not lead.
+    fn check_gateways(&mut self, ways: &Ways, links: &mut Links, index: usize, flow: &Flow, tcp: bool) {
+        let ends = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+        for (key, from, to, what) in ends.into_iter().take(if tcp { 2 } else { 1 }) {
+            let Some(gateway) = ways.misleads(links, from, to) else { continue };
+            let message = format!(
+                "the {what} of this flow are lost where node {gateway} is the nearest gateway: it tells of all hosts, \
+                 and its wires do not lead to node {to}"
+            );
+            let fault = self.flow_problem(Some(index), key, message);
+            fault.is_warning = true;
+            fault.of_many = format!(
+                "the {what} of these flows are lost where node {gateway} is the nearest gateway: it tells of all \
+                 hosts, and its wires do not lead there"
+            );
+            fault.hint = Some(
+                "join the wired networks, or let each gateway tell of the networks behind it, and of no default route"
+                    .to_owned(),
+            );
+        }
     }
 
     /// Reports prescribed routes that lead over more than the range of any radio.
-    fn check_hops(&mut self, resolved: &Resolved, index: usize, flow: &Flow, tcp: bool, ranges: &Ranges) {
-        let Some(config) = chosen_routing(resolved) else { return };
+    fn check_hops(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, tcp: bool) {
+        let Some(config) = &checks.routing else { return };
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
-            let apart = |(a, b): &(u32, u32)| match (
-                resolved.positions.get(*a as usize),
-                resolved.positions.get(*b as usize),
-            ) {
-                (Some(a), Some(b)) => a.distance(*b),
-                _ => 0.0,
-            };
             let Prescribed::Hops(hops) = config.prescribed(from, to) else { continue };
-            if let Some(hop) = hops.iter().find(|hop| apart(hop) > ranges.most) {
-                let (a, b) = hop;
-                let message = format!(
-                    "nothing can carry the {what} of this flow: [routing.{}] sends them from node {a} to node {b}, which \
-                     stand {:.0} m apart",
-                    config.name(),
-                    apart(hop)
-                );
-                let most = ranges.most;
-                self.problem(&format!("flow.{index}.{key}"), message).hint =
-                    Some(format!("no frame is received over more than {most:.0} m: give routes with more hops"));
-                return;
-            }
+            let Some(((a, b), apart)) = hops.iter().find_map(|&hop| Some((hop, checks.apart(hop)?))) else { continue };
+            let (name, known) = (config.name(), apart.map(|(distance, _)| distance));
+            let between = match known {
+                Some(distance) => format!("which stand {distance:.0} m apart"),
+                None => "which neither a channel nor a wire joins".to_owned(),
+            };
+            let message = format!(
+                "nothing can carry the {what} of this flow: [routing.{name}] sends them from node {a} to node {b}, \
+                 {between}"
+            );
+            let fault = self.flow_problem(Some(index), key, message);
+            fault.of_many = format!(
+                "nothing can carry the {what} of these flows: [routing.{name}] sends them to nodes that are no neighbours"
+            );
+            fault.hint = Some(match apart {
+                Some((_, most)) => {
+                    format!("no frame is received over more than {most:.0} m: give routes with more hops")
+                }
+                None => "a route leads from neighbour to neighbour".to_owned(),
+            });
+            return;
+        }
+    }
+
+    /// Reports flows whose way is longer than the time to live of their packets, or than any route of the protocol.
+    fn check_lengths(&mut self, checks: &Checks<'_>) {
+        let resolved = checks.resolved;
+        let Ok(ip) = serde_json::from_value::<ip::Params>(Value::Object(resolved.ip.clone())) else { return };
+        let Some(routing) = &checks.routing else { return };
+        let most = u32::from(ip.ttl);
+        let ttl = ("ip".to_owned(), MostHops { hops: most, parameter: "ttl", value: most });
+        let route = routing.most_hops().map(|most| (format!("routing.{}", routing.name()), most));
+        // The longest way without a loop passes every node.
+        let limits = [Some(ttl), route].into_iter().flatten();
+        let limits: Vec<_> = limits.filter(|(_, most)| most.hops < resolved.all_nodes()).collect();
+        if limits.is_empty() {
+            return;
+        }
+        let mut hops = Hops::new(checks, routing);
+        let all = resolved.all_nodes();
+        let mut longest: Vec<(usize, u32)> = Vec::new();
+        for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
+            let ways = [(flow.from, flow.to), (flow.to, flow.from)];
+            let ways = ways.into_iter().take(if kind.tcp.is_some() { 2 } else { 1 });
+            let hops = ways.filter(|(from, to)| from.max(to) < &all).map(|(from, to)| hops.count(from, to)).max();
+            longest.extend(hops.map(|hops| (i, hops)));
+        }
+        for (section, MostHops { hops: most, parameter, value }) in limits {
+            let too_long: Vec<_> = longest.iter().filter(|(_, hops)| *hops > most).collect();
+            let Some(&&(first, hops)) = too_long.first() else { continue };
+            let longest = too_long.iter().map(|(_, hops)| *hops).max().unwrap_or(hops);
+            let flows = crate::problem::ranges(too_long.iter().map(|(flow, _)| *flow as u32));
+            let message = match too_long.len() {
+                1 => {
+                    format!("no packet of flow {first} arrives: its way has {hops} hops, and `{parameter}` is {value}")
+                }
+                _ => format!(
+                    "no packet of flows {flows} arrives: their ways have up to {longest} hops, and `{parameter}` is \
+                     {value}"
+                ),
+            };
+            let least = value + longest - most;
+            self.problem(&format!("{section}.{parameter}"), message).expected =
+                Some(format!("`{parameter}` of at least {least} in [{section}]"));
         }
     }
 
     /// Drawn or moving nodes.
-    fn check_drawn(&mut self, resolved: &Resolved, ranges: &Ranges, all_still: bool) {
+    fn check_drawn(&mut self, resolved: &Resolved, channels: &[Reach], all_still: bool) {
         let radios = resolved.nodes.count;
+        let range = channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
         if all_still && resolved.nodes.placement == Placement::Uniform {
             let runs = RUNS.min(u64::from(resolved.head.runs));
             let carried = (0..runs).any(|run| {
                 let streams = Streams::new(resolved.head.seed, run);
                 let places = uniform(&resolved.nodes, streams.stream("placement"));
-                let mut groups = Groups::new(&places, ranges.usual, radios, std::iter::empty());
+                let mut groups = Groups::apart(radios);
+                for channel in channels {
+                    groups.join_near(&places, &channel.nodes, channel.usual);
+                }
                 let drawn = resolved.random_flows.iter().flat_map(|(flows, _)| {
                     let drawn = draw_flows(flows.random, radios, flows.start, streams.stream("flows"));
                     drawn.into_iter().map(|flow| (flow.from, flow.to)).collect::<Vec<_>>()
                 });
                 let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));
                 let mut pairs = drawn.chain(listed.filter(|(from, to)| *from < radios && *to < radios)).peekable();
-                pairs.peek().is_none() || pairs.any(|(from, to)| groups.find(from) == groups.find(to))
+                pairs.peek().is_none() || pairs.any(|(from, to)| groups.joins(from, to))
             });
             if !carried {
                 let [width, height] = resolved.nodes.area;
                 let message = format!(
                     "no flow can be carried in the first {runs} runs: {radios} nodes in {width} by {height} are too \
-                     far apart for a range of {:.0} m",
-                    ranges.usual
+                     far apart for a range of {range:.0} m"
                 );
                 self.warning("nodes.area", message);
             }
@@ -240,43 +334,19 @@ impl Resolver<'_> {
             && let Some(area) = mobility(&resolved.mobility).and_then(|model| model.area())
         {
             let [width, height] = area.map(|length| length.metres());
-            let range = ranges.usual;
             // With fewer neighbours than one on average, most nodes have none.
-            let neighbours = f64::from(radios - 1) * (std::f64::consts::PI * range * range / (width * height)).min(1.0);
+            let on_channel = |channel: &Reach| {
+                let part = (std::f64::consts::PI * channel.usual * channel.usual / (width * height)).min(1.0);
+                let others = channel.nodes.len().saturating_sub(1) as f64;
+                channel.nodes.len() as f64 / f64::from(radios) * others * part
+            };
+            let neighbours: f64 = channels.iter().map(on_channel).sum();
             if neighbours < 1.0 {
                 let message = format!(
                     "the network is hardly ever connected: a node has {neighbours:.2} neighbours on average, with \
                      {radios} nodes in {width} m by {height} m and a range of {range:.0} m"
                 );
                 self.warning("nodes.count", message);
-            }
-        }
-    }
-
-    /// Nodes with wires only, under a protocol that uses radios only.
-    fn check_wired_hosts(&mut self, resolved: &Resolved) {
-        let routing = resolved.routing.model.name;
-        let profile = &resolved.head.profile;
-        let over_wires = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.crosses_wires());
-        if over_wires(routing) || resolved.nodes.wired == 0 {
-            return;
-        }
-        let radios = resolved.nodes.count;
-        let all = radios.saturating_add(resolved.nodes.wired);
-        let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| over_wires(name)).collect();
-        // Hosts that wires alone join find each other whatever the protocol.
-        let mut wired = Groups::new(&[], 1.0, all, resolved.wires.iter().map(|(wire, _)| wire.between));
-        for (i, (flow, _)) in resolved.flows.iter().enumerate() {
-            if flow.from < all && flow.to < all && wired.find(flow.from) == wired.find(flow.to) {
-                continue;
-            }
-            let ends = [("from", flow.from), ("to", flow.to)];
-            if let Some((key, node)) = ends.into_iter().find(|(_, node)| (radios..all).contains(node)) {
-                let message = format!(
-                    "nothing can carry this flow: node {node} has no radio, and `{routing}` finds no routes over wires"
-                );
-                let problem = self.problem(&format!("flow.{i}.{key}"), message);
-                problem.expected = Some(format!("routing by {}", able.join(" or ")));
             }
         }
     }

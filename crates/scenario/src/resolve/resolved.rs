@@ -132,6 +132,10 @@ impl Resolved {
 
 /// The routing protocol with its parameters, if they are sound.
 pub(super) fn chosen_routing(resolved: &Resolved) -> Option<routing::Config> {
-    let Chosen { model, values } = &resolved.routing;
+    routing_config(&resolved.routing)
+}
+
+/// A routing protocol with its parameters, if these are valid.
+pub(super) fn routing_config(Chosen { model, values }: &Chosen) -> Option<routing::Config> {
     routing::Config::read(model.name, &Value::Object(values.clone())).ok()
 }

@@ -7,6 +7,7 @@ use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::flow_faults::{FlowFault, merged};
 use super::resolved::{Chosen, FurtherChannel};
 use crate::catalogue::{Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
@@ -34,6 +35,8 @@ pub(super) struct Resolver<'a> {
     /// The parameters of each external congestion control in use, when a flow gives none.
     pub(super) used_external: BTreeMap<String, Values>,
     pub(super) problems: Vec<Problem>,
+    /// Mistakes of flows, which are reported together.
+    pub(super) flow_faults: Vec<FlowFault>,
     /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
     pub(super) faulty: BTreeSet<String>,
     pub(super) warnings: Vec<Problem>,
@@ -110,6 +113,35 @@ impl<'a> Resolver<'a> {
     pub(super) fn warning(&mut self, path: &str, message: impl Into<String>) {
         let place = self.place(path);
         self.warnings.push(Problem::new(path, place.as_ref(), message));
+    }
+
+    /// A problem with a key of a flow, or of the drawn flows.
+    pub(super) fn flow_problem(
+        &mut self,
+        flow: Option<usize>,
+        key: &'static str,
+        message: impl Into<String>,
+    ) -> &mut FlowFault {
+        let message = message.into();
+        let of_many = message.clone();
+        let fault = FlowFault { flow, key, message, of_many, expected: None, hint: None, is_warning: false };
+        self.flow_faults.push(fault);
+        self.flow_faults.last_mut().expect("one was added")
+    }
+
+    /// Reports the mistakes of flows that were found.
+    pub(super) fn report_flow_faults(&mut self) {
+        for fault in merged(std::mem::take(&mut self.flow_faults)) {
+            if fault.is_warning {
+                self.warning(&fault.path(), fault.message);
+                if let Some(problem) = self.warnings.last_mut() {
+                    (problem.expected, problem.hint) = (fault.expected, fault.hint);
+                }
+            } else {
+                let problem = self.problem(&fault.path(), fault.message.as_str());
+                (problem.expected, problem.hint) = (fault.expected, fault.hint);
+            }
+        }
     }
 
     /// A warning about a table of a model that is not used.
@@ -279,7 +311,7 @@ impl<'a> Resolver<'a> {
         tables
     }
 
-    pub(super) fn movements(&mut self) -> Option<Vec<(Movement, Chosen)>> {
+    pub(super) fn movements(&mut self) -> Vec<(Movement, Chosen)> {
         let mut movements = Vec::new();
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("movement").into_iter().enumerate() {
@@ -294,12 +326,12 @@ impl<'a> Resolver<'a> {
                 own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
             }
             written.push(Value::Object(own));
-            movements.push(chosen.map(|chosen| (movement, chosen)));
+            movements.push((movement, chosen.unwrap_or_else(|| self.stand_in(&path, "mobility"))));
         }
         if !written.is_empty() {
             self.complete.insert("movement".to_owned(), Value::Array(written));
         }
-        movements.into_iter().collect()
+        movements
     }
 
     /// The agents of every node.
@@ -328,7 +360,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The channels beyond the first.
-    pub(super) fn channels(&mut self) -> Option<Vec<FurtherChannel>> {
+    pub(super) fn channels(&mut self) -> Vec<FurtherChannel> {
         let mut channels = Vec::new();
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("channel").into_iter().enumerate() {
@@ -347,13 +379,22 @@ impl<'a> Resolver<'a> {
                 own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
             }
             written.push(Value::Object(own));
-            let chosen = propagation.zip(mac);
-            channels.push(chosen.map(|(propagation, mac)| FurtherChannel { channel, radio, propagation, mac }));
+            let propagation = propagation.unwrap_or_else(|| self.stand_in(&path, "propagation"));
+            let mac = mac.unwrap_or_else(|| self.stand_in(&path, "mac"));
+            channels.push(FurtherChannel { channel, radio, propagation, mac });
         }
         if !written.is_empty() {
             self.complete.insert("channel".to_owned(), Value::Array(written));
         }
-        channels.into_iter().collect()
+        channels
+    }
+
+    /// A model in the place of one that cannot be used in this table of a list, which was reported. The other tables
+    /// are checked all the same.
+    pub(super) fn stand_in(&mut self, table: &str, room_name: &'static str) -> Chosen {
+        self.faulty.insert(table.to_owned());
+        let model = &room(room_name).models[0];
+        Chosen { model, values: self.base(room_name, model) }
     }
 
     /// A list of tables without models.

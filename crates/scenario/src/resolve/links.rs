@@ -1,0 +1,206 @@
+//! The links of a network before the run: which radios are in range of each other, and which nodes wires join.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopyard_model::mac;
+use hopyard_model::mobility::Position;
+use hopyard_model::radio;
+use hopyard_model::radio::error_rate::{Modulation, chunk_success, thermal_noise};
+use hopyard_model::radio::propagation::{self, Channel};
+use hopyard_model::routing;
+use serde_json::Value;
+
+use super::networks::radios;
+use super::resolved::{Chosen, Resolved};
+use crate::value::Values;
+
+/// A frame of this size, in bits, is received more often than not within the usual range.
+const FRAME: f64 = 8000.0;
+
+/// A channel: the nodes with a radio on it, and the distances within which frames may be received.
+#[derive(Debug)]
+pub(super) struct Reach {
+    pub(super) nodes: Vec<u32>,
+    /// Frames are never received at a larger distance.
+    pub(super) most: f64,
+    /// The distance within which most frames without interference are received, in the median.
+    pub(super) usual: f64,
+}
+
+impl Reach {
+    /// Every channel.
+    pub(super) fn of(resolved: &Resolved) -> Option<Vec<Self>> {
+        let further = resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.mac));
+        let every = std::iter::once((&resolved.radio, &resolved.propagation, &resolved.mac)).chain(further);
+        let mut channels = every
+            .map(|(radio, propagation, mac)| {
+                let (most, usual) = ranges(radio, propagation, mac)?;
+                Some(Self { nodes: Vec::new(), most, usual })
+            })
+            .collect::<Option<Vec<_>>>()?;
+        for (node, on) in (0..).zip(radios(resolved)) {
+            for channel in on {
+                channels[usize::from(channel)].nodes.push(node);
+            }
+        }
+        Some(channels)
+    }
+}
+
+impl Reach {
+    /// Calls `each` for every two nodes that are in range of each other. Returns nothing if that takes more steps than
+    /// the budget has left.
+    pub(super) fn each_link(
+        &self,
+        places: &[Position],
+        budget: &mut u64,
+        mut each: impl FnMut(u32, u32),
+    ) -> Option<()> {
+        near_pairs(places, &self.nodes, self.most, |a, b| {
+            *budget = budget.saturating_sub(1);
+            if places[a as usize].distance(places[b as usize]) <= self.most {
+                each(a, b);
+            }
+            *budget > 0
+        });
+        (*budget > 0).then_some(())
+    }
+}
+
+/// The largest and the usual distance over which frames are received.
+fn ranges(radio: &Values, propagation: &Chosen, mac: &Chosen) -> Option<(f64, f64)> {
+    let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+    let values = Value::Object(propagation.values.clone());
+    let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
+    let power = radio.transmit_power;
+    // No kind of reception decodes a frame that is weaker than `receive`.
+    let gain = radio.receive.watts(&channel, power) / power.watts();
+    if !radio.reception.has_bit_errors() {
+        let most = channel.reach(gain);
+        return Some((most, median_range(&channel, most, gain)));
+    }
+    // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
+    let noise = thermal_noise(radio.noise_figure).watts() / power.watts();
+    let most_gain = gain.max(noise * radio.preamble_sinr.factor());
+    let most = channel.reach(most_gain);
+    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
+    let usual_gain = match Modulation::of_rate(mac.rate()) {
+        Some(modulation) => most_gain.max(noise * decodable(modulation)),
+        None => most_gain,
+    };
+    Some((most, median_range(&channel, most, usual_gain)))
+}
+
+/// The ratio of signal to noise at which half of all frames are received.
+fn decodable(modulation: Modulation) -> f64 {
+    // At 20 dB, there are no errors.
+    let (mut few, mut many) = (0.0, 100.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (few + many);
+        if chunk_success(modulation, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
+    }
+    many
+}
+
+/// The distance at which the median gain falls below `gain`; it is less than `reach`.
+fn median_range(channel: &Channel, reach: f64, gain: f64) -> f64 {
+    let (mut near, mut far) = (0.0, reach);
+    for _ in 0..60 {
+        let middle = 0.5 * (near + far);
+        if channel.gain(middle * middle) >= gain { near = middle } else { far = middle }
+    }
+    far
+}
+
+/// Calls `each` for every pair of nodes that may be within `range` of each other, until it returns false.
+fn near_pairs(places: &[Position], nodes: &[u32], range: f64, mut each: impl FnMut(u32, u32) -> bool) {
+    // The neighbours of a node are in its cell or in one of the eight cells around it.
+    let cell = |place: &Position| ((place.x / range).floor() as i64, (place.y / range).floor() as i64);
+    let mut cells: BTreeMap<(i64, i64), Vec<u32>> = BTreeMap::new();
+    for &node in nodes {
+        cells.entry(cell(&places[node as usize])).or_default().push(node);
+    }
+    for (&(x, y), nodes) in &cells {
+        // Each pair of cells is examined once.
+        for other in [(x, y), (x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
+            for &b in cells.get(&other).into_iter().flatten() {
+                for &a in nodes {
+                    // Within a cell, each pair of nodes is examined once.
+                    if (other != (x, y) || a < b) && !each(a, b) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Groups of nodes that are connected.
+#[derive(Clone, Debug)]
+pub(super) struct Groups(Vec<u32>);
+
+impl Groups {
+    /// So many nodes, each on its own.
+    pub(super) fn apart(all: u32) -> Self {
+        Self((0..all).collect())
+    }
+
+    /// Connects nodes that are within `range` of each other.
+    pub(super) fn join_near(&mut self, places: &[Position], nodes: &[u32], range: f64) {
+        near_pairs(places, nodes, range, |a, b| {
+            if self.find(a) != self.find(b) && places[a as usize].distance(places[b as usize]) <= range {
+                self.join(a, b);
+            }
+            true
+        });
+    }
+
+    /// Whether two nodes are connected.
+    pub(super) fn joins(&mut self, a: u32, b: u32) -> bool {
+        self.find(a) == self.find(b)
+    }
+
+    fn find(&mut self, node: u32) -> u32 {
+        let mut at = node;
+        while self.0[at as usize] != at {
+            let above = self.0[at as usize];
+            self.0[at as usize] = self.0[above as usize];
+            at = above;
+        }
+        at
+    }
+
+    pub(super) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// What is checked of each flow.
+pub(super) struct Checks<'a> {
+    pub(super) resolved: &'a Resolved,
+    pub(super) channels: &'a [Reach],
+    /// The positions of the nodes with a radio, if they never change.
+    pub(super) places: Option<&'a [Position]>,
+    pub(super) routing: Option<routing::Config>,
+    /// The pairs of nodes that wires join.
+    pub(super) wires: BTreeSet<(u32, u32)>,
+}
+
+impl Checks<'_> {
+    /// Whether a hop leads from a node to one that is certainly no neighbour of it: nothing if they may be neighbours,
+    /// otherwise their distance and the range of their channel, if they have a channel in common.
+    pub(super) fn apart(&self, (a, b): (u32, u32)) -> Option<Option<(f64, f64)>> {
+        if self.wires.contains(&(a.min(b), a.max(b))) {
+            return None;
+        }
+        let shared =
+            self.channels.iter().filter(|channel| [a, b].iter().all(|it| channel.nodes.binary_search(it).is_ok()));
+        let most =
+            shared.map(|channel| channel.most).fold(None, |most: Option<f64>, it| Some(most.map_or(it, |m| m.max(it))));
+        let Some(most) = most else { return Some(None) };
+        let [a, b] = [a, b].map(|node| self.places?.get(node as usize).copied());
+        let distance = a?.distance(b?);
+        (distance > most).then_some(Some((distance, most)))
+    }
+}
