@@ -74,7 +74,18 @@ def results() -> Results:
         for flow, rate in enumerate(rates)
     ]
     nodes = [
-        _origin(tcp, run, node=node, routing_packets=10 * (node + 1), collisions=run)
+        _origin(
+            tcp,
+            run,
+            node=node,
+            routing_packets=10 * (node + 1),
+            routing_bytes=500 * (node + 1),
+            piggybacked_bytes=100 * node,
+            data_packets=20 * node,
+            data_bytes=1000 * node,
+            simulated_s=10.0,
+            collisions=run,
+        )
         for tcp in goodput
         for run in range(3)
         for node in range(3)
@@ -99,4 +110,22 @@ def results() -> Results:
         for decided, true, count in judged
         for run in range(count)
     ]
-    return Results(*map(_table, (flows, nodes, drops, series, decisions)))
+    overhead = [
+        _origin(tcp, run, node=node, kind="routing", message=message, sent=5 * (node + 1))
+        for tcp in goodput
+        for run in range(3)
+        for node in range(3)
+        for message in ("RREP", "RREQ")
+    ]
+    changes = [
+        _origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2)
+        for at in range(4)
+    ]
+    paths = [
+        _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
+        for tcp in goodput
+        for run in range(3)
+        for path, count, repeats in (("0 1 2", 30, 0), ("0 1 0 1 2", 4 + run, 2))
+    ]
+    rows = flows, nodes, drops, series, decisions, overhead, changes, paths
+    return Results(*map(_table, rows))

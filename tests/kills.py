@@ -8,6 +8,7 @@ the same with fewer tries.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -22,10 +23,15 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from hopyard.database import TABLES
 from hopyard.results import Results
 from pyarrow import csv, parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCENARIO = """
 name = "killed"
@@ -52,7 +58,10 @@ WAYS = {
     "SIGHUP": [signal.SIGHUP],
     "SIGKILL": [signal.SIGKILL],
 }
-TABLES = ("flows", "nodes", "drops", "series", "decisions")
+#: A process that is killed, or ended at once by a second signal, cannot remove what it was writing.
+AT_ONCE = ("SIGKILL", "SIGINT five times")
+#: The signals that end a process, and that the shell which starts the tests may have ignored.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)
 
 
 @dataclass
@@ -72,18 +81,29 @@ def command(scenario: Path, out: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "hopyard", "run", str(scenario), "--out", str(out), *more]
 
 
-def start(line: list[str], **options: object) -> subprocess.Popen[str]:
-    """Starts a process with pipes that SIGHUP ends, even if the tests themselves run under nohup.
+@contextlib.contextmanager
+def signals_end_children() -> Iterator[None]:
+    """Processes that are started meanwhile are ended by signals, even if the tests ignore these.
 
-    A child inherits an ignored SIGHUP, and Hopyard leaves an ignored signal ignored.
+    A child inherits what is ignored, and Hopyard and Python leave an ignored signal ignored. Under
+    nohup that is SIGHUP; of commands in the background of a script (`&`), it is SIGINT.
     """
+    ignored = [each for each in ENDING if signal.getsignal(each) == signal.SIG_IGN]
+    for each in ignored:
+        signal.signal(each, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for each in ignored:
+            signal.signal(each, signal.SIG_IGN)
+
+
+def start(line: list[str], **options: object) -> subprocess.Popen[str]:
+    """Starts a process with pipes that signals end."""
     pipe = subprocess.PIPE
     given = {"stdout": pipe, "stderr": pipe, "text": True} | options
-    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    try:
+    with signals_end_children():
         return subprocess.Popen(line, **given)  # type: ignore[call-overload, no-any-return]
-    finally:
-        signal.signal(signal.SIGHUP, former)
 
 
 def committed(out: Path) -> set[tuple[str, int, int]]:
@@ -99,7 +119,19 @@ def committed(out: Path) -> set[tuple[str, int, int]]:
         return set()
 
 
-def look(out: Path, before: set[tuple[str, int, int]], found: Found, what: str) -> None:
+def parts(out: Path) -> list[Path]:
+    """The files that a process was writing when it ended."""
+    return list(out.glob(".*.part*"))
+
+
+def look(
+    out: Path,
+    before: set[tuple[str, int, int]],
+    found: Found,
+    what: str,
+    *,
+    at_once: bool = False,
+) -> None:
     """Checks that a folder still has all its runs, and that all files are readable and agree."""
     if not (out / "results.sqlite").exists():
         if before:
@@ -137,7 +169,7 @@ def look(out: Path, before: set[tuple[str, int, int]], found: Found, what: str) 
         found.add(f"{what}: a table has runs that the store has not")
     if any(set(table["config"].to_pylist()) - configs for table in tables.values()):
         found.add(f"{what}: a table of another configuration")
-    if list(out.glob(".*.part*")):
+    if parts(out) and not at_once:
         found.add(f"{what}: parts of files")
     results = Results.load(out)
     if len(results.flows) != len(runs):
@@ -182,10 +214,12 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
             found.before += 1
         elif process.returncode not in wanted:
             found.add(f"{what}: {errors[-300:]}")
-        look(out, before, found, what)
-        if number % 10 == 0 and (out / "results.sqlite").exists():
+        look(out, before, found, what, at_once=name in AT_ONCE)
+        if (parts(out) or number % 10 == 0) and (out / "results.sqlite").exists():
             # It can be continued, and then equals the result of an undisturbed call.
             subprocess.run(command(scenario, out), check=True, capture_output=True)
+            if parts(out):
+                found.add(f"{what}: gone on with, parts of files")
             if not _same(out, folder / "whole"):
                 found.add(f"{what}: gone on with, it differs")
         shutil.rmtree(out, ignore_errors=True)

@@ -232,16 +232,24 @@ def test_large_captures_are_warned_of(short: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.pcapng"
     done = command("run", short, *instant, *many, "--capture", file)
     assert done.exit_code == 0, done.output
-    # 10,000 radios of 2 Mb/s for 1 ms.
-    assert f"warning: {file} may have up to 2.5 MB; --capture-nodes chooses nodes" in done.stderr
-    assert file.stat().st_size < 2_500_000
+    # 10,000 radios of 2 Mb/s for 1 ms, with what records add; and as much of drops.
+    choices = "--capture-nodes and --capture-kinds capture less"
+    assert f"warning: {file} may have up to 15 MB; {choices}" in done.stderr
+    assert file.stat().st_size < 15_000_000
+    one = ["--capture", tmp_path / "d.pcapng", "--capture-kinds", "radio"]
+    done = command("run", short, *instant, *many, *one)
+    assert "may have up to 7.5 MB" in done.stderr
+    done = command("run", short, *instant, *many, *one, "--force", "--quiet")
+    assert (done.exit_code, done.stderr) == (0, "")
     few = ["--capture", tmp_path / "b.pcapng", "--capture-nodes", "0..9"]
     done = command("run", short, *instant, *many, *few)
     assert "warning" not in done.stderr, done.stderr
-    planned = plan(SHORT | {"duration": "1 h"}, runs=1)
+    planned = plan(SHORT | {"duration": "20 min"}, runs=1)
     with_all = Capture.of(tmp_path / "c", None, None).check(planned)
-    assert "up to 2.7 GB" in with_all[0]
+    assert "up to 5.4 GB" in with_all[0]
     assert Capture.of(tmp_path / "c", [0], None).check(planned) == []
+    # There is no wire.
+    assert Capture.of(tmp_path / "c", None, "wire").check(planned) == []
 
 
 def test_the_bound_holds(tmp_path: Path) -> None:
@@ -251,7 +259,52 @@ def test_the_bound_holds(tmp_path: Path) -> None:
         scenario.flow.tcp = tcp
         file = tmp_path / f"{tcp}.pcapng"
         hopyard.run(scenario, runs=1, capture=file, capture_kinds="radio")
-        assert file.stat().st_size < scenario.core.capture_bytes()
+        assert file.stat().st_size < scenario.core.capture_bytes(None, ["radio"])
+
+
+#: Short packets on a wire that is always busy, most of which its queue drops.
+FULL_WIRE = {
+    "name": "full",
+    "duration": "2 s",
+    "nodes": {"count": 0, "wired": 2},
+    "routing": {"protocol": "static", "static": {"others": "direct"}},
+    "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "1 ms", "queue_length": 5}],
+    "flow": [
+        {"from": 0, "to": 1, "udp": True, "cbr": {"packet_size": "12 B", "interval": "200 us"}}
+    ],
+}
+
+
+@pytest.mark.parametrize("kinds", ["wire", "host", "drops", "wire,host,drops"])
+def test_the_bound_holds_for_short_packets_and_every_kind(tmp_path: Path, kinds: str) -> None:
+    scenario = hopyard.Scenario(FULL_WIRE)
+    file = tmp_path / "wire.pcapng"
+    hopyard.run(scenario, runs=1, capture=file, capture_kinds=kinds)
+    size = file.stat().st_size
+    assert 1e5 < size < scenario.core.capture_bytes(None, kinds.split(","))
+
+
+def test_standard_output_and_devices(short: Path, tmp_path: Path) -> None:
+    done = command("run", short, "--runs", 1, "--capture", "-")
+    assert (done.exit_code, "does not go to standard output" in done.stderr) == (2, True)
+    assert command("run", short, "--runs", 1, "--capture", "/dev/null").exit_code == 0
+    done = command("run", short, "--runs", 2, "--capture", "/dev/null")
+    assert (done.exit_code, "/dev/null is a device" in done.stderr) == (2, True)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = command("run", short, "--runs", 1, "--capture", pipe)
+    assert (done.exit_code, "no regular file" in done.stderr) == (2, True)
+
+
+def test_a_scenario_that_cannot_run_leaves_the_capture(tmp_path: Path) -> None:
+    file = tmp_path / "out.pcapng"
+    hopyard.run(SHORT, runs=1, capture=file)
+    before = file.read_bytes()
+    bad = tmp_path / "bad.toml"
+    bad.write_text('duration = "1 s"\n[nodes]\ncount = 2\nspcing = "1 m"\n')
+    done = command("run", bad, "--runs", 1, "--capture", file, "--force")
+    assert done.exit_code == 2
+    assert file.read_bytes() == before
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

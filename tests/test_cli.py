@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import kills
 import pytest
 from click.testing import CliRunner, Result
 from hopyard import Results, Scenario, _core
@@ -205,7 +206,7 @@ def test_too_little_memory_is_said(chain: Path) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (300_000_000, 300_000_000))
 
     # The run lasts until the libraries for its results are looked for: what it takes counts.
-    line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=1000 s"]
+    line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=4000 s"]
     done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 3, done.stderr
     assert "there is not enough memory" in done.stderr
@@ -217,7 +218,7 @@ def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hopyard", "run", str(chain), "--out", str(out)]
     # Many short runs, so that some are finished and some are not when the signal arrives.
     command += ["--set", "duration=20 s", "--runs", "100000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = kills.start(command)
     time.sleep(3)
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=30)

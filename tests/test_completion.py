@@ -40,7 +40,7 @@ def offered(line: str) -> list[str]:
         ("hopyard run a.toml --series cwnd,srt", ["cwnd,srtt"]),
         ("hopyard run a.toml --set routing.proto", ["routing.protocol="]),
         ("hopyard run a.toml --set flow.tc", ["flow.tcp="]),
-        ("hopyard run a.toml --set routing.protocol=ao", ["routing.protocol=aodv"]),
+        ("hopyard run a.toml --set routing.protocol=aod", ["routing.protocol=aodv"]),
         ("hopyard run a.toml --set flow.tcp=reno,veg", ["flow.tcp=reno,vegas"]),
         ("hopyard run a.toml --set mac.dcf.preamble=s", ["mac.dcf.preamble=short"]),
     ],

@@ -30,7 +30,16 @@ MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
 #: Pages that a user works through. The README's examples have tests of their own below.
 GUIDES = [
     DOCS / f"{name}.md"
-    for name in ("index", "install", "first-steps", "python", "recipes", "custom-tcp", "stepping")
+    for name in (
+        "index",
+        "install",
+        "first-steps",
+        "python",
+        "recipes",
+        "custom-tcp",
+        "stepping",
+        "networks",
+    )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)

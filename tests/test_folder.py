@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard import Results
+from hopyard.database import ROWS
 from hopyard.folder import Folder
 from hopyard.plan import plan
 from short import TCPS, command, process
@@ -181,7 +182,7 @@ def test_the_numbers_of_runs_are_kept(short: Path, tmp_path: Path) -> None:
     assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
     with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
         assert store.execute("SELECT runs, numbers FROM cases").fetchall() == [(3, "3..4,7")]
-        for table in ("runs", "flows", "nodes", "drops"):
+        for table in ("runs", *ROWS):
             store.execute(f"DELETE FROM {table} WHERE run IN (4, 7)")
     assert not Results.load(out).complete
     assert command("run", out, "-q").exit_code == 0
@@ -208,7 +209,7 @@ def test_a_comparison_is_complete_when_all_its_cases_are(short: Path, tmp_path: 
         (vegas,) = store.execute(
             "SELECT config FROM cases WHERE settings LIKE '%vegas%'"
         ).fetchone()
-        for table in ("runs", "flows", "nodes", "drops"):
+        for table in ("runs", *ROWS):
             store.execute(f"DELETE FROM {table} WHERE config = ? AND run = 2", (vegas,))
     # A call for a part of the comparison says nothing about the rest.
     part = hopyard.run(short, set={"flow.tcp": ["newreno"]}, runs=3, out=out)

@@ -6,11 +6,12 @@ import ast
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hopyard import _core, listing, run
 from hopyard.catalogue import ORIGIN, tables
 from hopyard.congestion import CongestionControl
-from hopyard.measures import check, check_series
+from hopyard.measures import MEASURES, check, check_series
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ def test_names_are_checked() -> None:
         check_series("rtt")
     with pytest.raises(ValueError, match="no measure is named"):
         check(",")
+
+
+def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:
+    chain = Scenario.parse(_core.new_scenario("chain"))
+    results = run(chain, set={"duration": "1 s"}, runs=1, progress=False)
+    older = results.nodes.drop_columns(["data_packets"])
+    reduce = MEASURES["normalised_routing_load"].of_runs
+    group = np.zeros(older.num_rows, dtype=np.int64)
+    assert reduce(results.nodes, group, 1).shape == (1,)
+    with pytest.raises(ValueError, match=r"have no `data_packets`: an older version .* --force"):
+        reduce(older, group, 1)
 
 
 def test_the_page_of_results_is_up_to_date() -> None:

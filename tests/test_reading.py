@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard import Results, Scenario
-from hopyard.database import StoreError
+from hopyard.database import ROWS, StoreError
 from hopyard.reading import Reader
 from hopyard.store import Store
 from pyarrow import parquet
@@ -32,7 +32,7 @@ def test_what_is_read_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.Monke
         # Another process commits a run between the reads of two tables.
         if name == "nodes":
             with closing(sqlite3.connect(out / "results.sqlite")) as other, other:
-                for each in ("runs", "flows", "nodes"):
+                for each in ("runs", *ROWS):
                     columns = [row[1] for row in other.execute(f"PRAGMA table_info({each})")]
                     chosen = ", ".join("9" if name == "run" else f'"{name}"' for name in columns)
                     other.execute(f"INSERT INTO {each} SELECT {chosen} FROM {each} WHERE run = 0")
@@ -135,7 +135,7 @@ def test_a_run_that_failed_in_one_folder_is_taken_from_another(tmp_path: Path) -
     shutil.copytree(good, bad)
     with closing(sqlite3.connect(bad / "results.sqlite")) as store, store:
         store.execute("UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
-        for table in ("flows", "nodes", "drops"):
+        for table in ROWS:
             store.execute(f"DELETE FROM {table} WHERE run = 1")
     assert [failure.run for failure in Results.load(bad).failures] == [1]
     for order in ([bad, good], [good, bad]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hopyard import report
+from hopyard.database import TABLES
 from hopyard.results import Results
 from hopyard.terminal import fold
 from rich.console import Console
@@ -34,8 +35,7 @@ def renamed(results: Results, column: str, names: dict[str, str]) -> Results:
         index = rows.schema.get_field_index(column)
         return rows.set_column(index, column, pyarrow.array(values).dictionary_encode())
 
-    tables = results.flows, results.nodes, results.drops, results.series, results.decisions
-    return Results(*map(table, tables))
+    return Results(*(table(getattr(results, name)) for name in TABLES))
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

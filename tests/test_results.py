@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hopyard.database import TABLES
 from hopyard.measures import MEASURES, SHOWN
 from hopyard.results import Results
 from hopyard.stats import estimate
@@ -44,6 +45,12 @@ def test_cases_say_what_is_compared(results: Results) -> None:
         ("hops", [2, 2, 2]),
         ("fairness", [150**2 / (2 * 12500), 160**2 / (2 * 16000), 0.5]),
         ("routing", [60, 60, 60]),
+        ("routing_packets_per_second", [6, 6, 6]),
+        # 3000 bytes of its own and 300 in others, in 10 s.
+        ("routing_rate", [2.64, 2.64, 2.64]),
+        ("normalised_routing_load", [1, 1, 1]),
+        ("routing_bytes_per_byte", [1.1, 1.1, 1.1]),
+        ("looped_packets", [4, 5, 6]),
         ("collisions", [0, 3, 6]),
     ],
 )
@@ -122,7 +129,7 @@ def test_a_notebook_shows_the_summary(results: Results) -> None:
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_files_say_what_the_tables_say(results: Results, tmp_path: Path, form: str) -> None:
     written = results.save(tmp_path / "out", form)
-    names = [f"{name}.{form}" for name in ("flows", "nodes", "drops", "series", "decisions")]
+    names = [f"{name}.{form}" for name in TABLES]
     assert [path.name for path in written] == ["summary.csv", *names]
     if form == "parquet":
         assert parquet.read_table(written[1]).equals(results.flows)
@@ -140,9 +147,8 @@ def test_tables_without_runs_leave_no_others_beside_them(results: Results, tmp_p
     for form, others in {"csv": "drops.parquet", "parquet": "series.parquet"}.items():
         with pytest.raises(ValueError, match=f"has decisions.*{others}"):
             without.save(tmp_path, form)
-    names = ["decisions.parquet", "drops.parquet", "flows.parquet", "nodes.parquet"]
     there = sorted(path.name for path in tmp_path.iterdir())
-    assert there == [*names, "series.parquet", "summary.csv"]
+    assert there == sorted([*(f"{name}.parquet" for name in TABLES), "summary.csv"])
     results.save(tmp_path)
 
 

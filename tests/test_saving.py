@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario
+from hopyard.database import TABLES, StoreError
 from hopyard.reading import Reader
 from short import SHORT, TCPS, command
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-TABLES = ("flows", "nodes", "drops", "series", "decisions")
 
 
 def same(one: Results, two: Results) -> bool:
@@ -95,7 +94,7 @@ def test_failed_runs_are_saved_as_such(tmp_path: Path) -> None:
     hopyard.run(Scenario(SHORT), runs=2, out=one)
     with closing(sqlite3.connect(one / "results.sqlite")) as store, store:
         store.execute("UPDATE runs SET state = 'failed', digest = NULL, error = 'e' WHERE run = 1")
-        for table in ("flows", "nodes", "drops"):
+        for table in ("flows", "nodes", "drops", "overhead"):
             store.execute(f"DELETE FROM {table} WHERE run = 1")
     Results.load(one).save(tmp_path / "two")
     saved = Results.load(tmp_path / "two")
@@ -250,3 +249,25 @@ def test_helpers_of_two_folders_are_told_apart(tmp_path: Path) -> None:
     (folder / "helper_of_it.py").write_text("WINDOW = 8")
     again = Scenario(scenario.to_dict(), base=folder)
     assert hopyard.run(again, runs=1).flows["goodput_kbps"][0].as_py() == rates[1]
+
+
+def test_results_of_a_build_that_read_scenarios_in_another_way_are_refused_in_words(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "o"
+    hopyard.run(Scenario(SHORT), runs=1, out=out)
+    with closing(sqlite3.connect(out / "results.sqlite")) as store:
+        tables = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            columns = [row[1] for row in store.execute(f"PRAGMA table_info({table})")]
+            if "config" in columns:
+                store.execute(f"UPDATE {table} SET config = '0123456789abcdef'")
+        store.commit()
+    loaded = Results.load(out)
+    assert len(loaded.flows) == 1
+    words = "can be read, but neither saved nor continued by this build; make the runs anew"
+    with pytest.raises(StoreError, match=words):
+        loaded.save(tmp_path / "again")
+    done = command("run", out, "--runs", 2, "--out", tmp_path / "more")
+    assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "again").exists()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import kills
 import pytest
 
 HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
@@ -55,15 +56,25 @@ runpy.run_module("hopyard", run_name="__main__", alter_sys=True)
 
 @pytest.mark.parametrize("number", [2, 3, 5, 10, 20, 40, 60])
 def test_ctrl_c_while_the_command_is_imported_gives_no_traceback(number: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(number), "run", "none.toml"],
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) in [
+    process = kills.start([sys.executable, "-c", INTERRUPTED, str(number), "run", "none.toml"])
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) in [
         (-signal.SIGINT, ""),
         (128 + signal.SIGINT, "Interrupted.\n"),
     ]
+
+
+@pytest.mark.parametrize("number", kills.ENDING)
+def test_children_of_the_tests_do_not_inherit_ignored_signals(number: signal.Signals) -> None:
+    code = "import os, signal, sys; os.kill(os.getpid(), int(sys.argv[1])); signal.pause()"
+    former = signal.signal(number, signal.SIG_IGN)
+    try:
+        process = kills.start([sys.executable, "-c", code, str(int(number))])
+        process.communicate(timeout=60)
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, former)
+    assert process.returncode == -number
 
 
 def _imported_by_the_command(folder: Path, *arguments: str) -> set[str]:

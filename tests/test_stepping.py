@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import struct
-import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hopyard
+import kills
 import pytest
 from hopyard import Completion, Datagram, Scenario, Simulation, SimulationError
+from hopyard.database import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from short import SHORT
@@ -56,13 +56,13 @@ def test_steps_change_nothing(file: Path, run: int) -> None:
             look_at_all(simulation)
         assert (simulation.digest, step > 5) == (expected, True)
         found = simulation.finish()
-    for table in ("flows", "nodes", "drops", "series", "decisions"):
+    for table in TABLES:
         assert getattr(found, table).equals(getattr(results, table)), table
     assert found.complete
 
 
 def look_at_all(simulation: Simulation) -> None:
-    for name in ("flows", "nodes", "drops", "series", "decisions", "positions", "queues"):
+    for name in (*TABLES, "positions", "queues"):
         getattr(simulation, name)
     simulation.routes(0)
     assert simulation.counters
@@ -105,6 +105,22 @@ def test_time_goes_on_by_durations_and_until_times() -> None:
         assert simulation.now == 2
         assert not simulation.advance("1 s")
     assert repr(simulation) == "<hopyard simulation: run 0 of short, over>"
+
+
+@pytest.mark.parametrize("mac", ["dcf", "tdma"])
+def test_nodes_have_the_columns_of_the_results(mac: str) -> None:
+    with hopyard.start(SHORT | {"mac": {"model": mac}}) as simulation:
+        simulation.advance("2 s")
+        nodes = simulation.nodes
+        expected = simulation.finish().nodes
+    assert nodes.column_names == [
+        name for name in expected.column_names if name in nodes.column_names
+    ]
+    assert {"slots_unused", "rts_failures"} <= set(nodes.column_names)
+    own = "slots_unused" if mac == "tdma" else "acks"
+    assert sum(nodes[own].to_pylist()) > 0
+    for name in nodes.column_names:
+        assert nodes[name].to_pylist() == expected[name].to_pylist(), name
 
 
 def test_the_network_can_be_seen() -> None:
@@ -312,16 +328,12 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_stops_between_two_events() -> None:
-    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
     code = INTERRUPTED.replace("{scenario}", repr(LONG))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parent)},
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    shown, errors = kills.start([sys.executable, "-c", code], env=environment).communicate(
+        timeout=60
     )
-    assert done.stdout == "True\n", done.stderr
+    assert shown == "True\n", errors
 
 
 OUTSIDE = {

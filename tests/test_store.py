@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
 from hopyard.cli import main
-from hopyard.database import StoreError
+from hopyard.database import TABLES, StoreError
 from hopyard.fit import FolderError
 from hopyard.folder import Folder
 from hopyard.plan import plan
@@ -33,7 +33,7 @@ def test_a_folder_gives_back_what_was_measured(tmp_path: Path) -> None:
     kept = hopyard.run(Scenario(SHORT), set=TCPS, runs=3, series=["cwnd"])
     stored = hopyard.run(Scenario(SHORT), set=TCPS, runs=3, series=["cwnd"], out=tmp_path / "o")
     loaded = Results.load(tmp_path / "o")
-    for name in ("flows", "nodes", "drops", "series", "decisions"):
+    for name in TABLES:
         assert getattr(stored, name).equals(getattr(kept, name)), name
         assert getattr(loaded, name).equals(getattr(kept, name)), name
     assert loaded.complete
@@ -281,6 +281,18 @@ def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
     hopyard.run(Scenario(SHORT | {"duration": "1 s"}), runs=4).save(tmp_path / "o")
     assert len(tries) == 1 + 4, "together, and then one by one"
     assert len(Results.load(tmp_path / "o").flows) == 4
+
+
+def test_parts_that_a_killed_process_left_go_with_the_next_call(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    hopyard.run(Scenario(SHORT), runs=1, out=out)
+    part, other = out / ".flows.parquet.part.parquet", out / ".mine.part.txt"
+    part.touch()
+    other.touch()
+    hopyard.run(Scenario(SHORT), runs=1, out=out)
+    assert not part.exists()
+    # The store names no file `mine.txt`.
+    assert other.exists()
 
 
 def test_a_store_without_tables_is_taken(tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ def stand_in(cases: Sequence[Planned]) -> Results:
     empty = of_batch(cases, [], [])
     runs = [(number, run) for number, case in enumerate(cases) for run in case.runs]
     documents = [json.loads(case.core.to_json(defaults=True)) for case in cases]
-    counts = [len(document["flow"]) for document in documents]
+    counts = [
+        len(document.get("flow", [])) + document.get("flows", {}).get("random", 0)
+        for document in documents
+    ]
     flows = [
         (case, run, flow, 1 / counts[case]) for case, run in runs for flow in range(counts[case])
     ]

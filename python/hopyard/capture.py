@@ -64,6 +64,11 @@ class Capture:
         force: bool = False,
     ) -> Capture:
         """A capture as it is given to `hopyard.run`."""
+        if os.fspath(path) == "-":
+            raise ValueError(
+                "a capture does not go to standard output, where the results are shown: expected "
+                "a file for the capture"
+            )
         numbers = None if nodes is None else _numbers(nodes)
         names = None if kinds is None else _kinds(kinds)
         return cls(path_of(path, "a file for the capture"), numbers, names, force=force)
@@ -113,14 +118,22 @@ class Capture:
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: expected a file for the capture")
         files = [path for paths in self.files(cases) for path in paths]
+        if len(files) > 1 and self.path.is_char_device():
+            raise ValueError(
+                f"{self.path} is a device, and {len(files)} runs would be captured: expected one "
+                "run, such as with --run 0 (runs=[0])"
+            )
         for path in files:
             check_file(path, force=self.force)
-        needed = sum(case.core.capture_bytes(self.nodes) * len(case.runs) for case in cases)
+        needed = sum(
+            case.core.capture_bytes(self.nodes, self.kinds) * len(case.runs) for case in cases
+        )
         many = max(case.core.nodes if self.nodes is None else len(self.nodes) for case in cases)
         if needed <= LARGE and many < MANY_NODES:
             return []
         what = f"{files[0]} may have" if len(files) == 1 else f"{len(files)} captures may have"
-        text = f"warning: {what} up to {_size(needed)}; --capture-nodes chooses nodes"
+        choices = "--capture-nodes and --capture-kinds capture less"
+        text = f"warning: {what} up to {_size(needed)}; {choices}"
         room = shutil.disk_usage(self.path.parent).free
         if room < needed:
             text += f". {_size(room)} are free there"

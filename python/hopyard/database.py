@@ -19,7 +19,10 @@ NAME = "results.sqlite"
 #: The version of the tables below.
 FORMAT = "1"
 #: The tables of a run, in the order in which the core gives them.
-TABLES = ("flows", "nodes", "drops", "series", "decisions")
+TABLES = (
+    *("flows", "nodes", "drops", "series", "decisions"),
+    *("overhead", "route_changes", "paths"),
+)
 #: The tables whose rows are in the store.
 ROWS = tuple(name for name in TABLES if name != "series")
 #: Columns that a store of an earlier version lacks, and that are empty there: the build that made a

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hopyard import _core
 from hopyard.database import NAME, TABLES, EmptyStoreError, StoreError
 from hopyard.reading import LOCK, OWN, Reader
+from hopyard.records import RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -52,7 +53,8 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
             )
     for case in cases:
         for kept in series[case.key].values():
-            if kept.quantities and case.series and kept.interval != case.interval:
+            sampled = kept.quantities - RECORDED
+            if sampled and case.series and kept.interval != case.interval:
                 return f"holds series sampled every {kept.interval}, not every {case.interval}"
     return None
 
@@ -60,6 +62,11 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
 def table_files(format: str) -> list[str]:
     """The names of the files of tables in a format."""
     return ["summary.csv", *(f"{name}.{format}" for name in TABLES)]
+
+
+def unfinished(path: Path) -> Path:
+    """The name under which a file is written until it is whole."""
+    return path.with_name(f".{path.name}.part{path.suffix}")
 
 
 def is_empty(folder: Path) -> bool:

@@ -19,6 +19,7 @@ from hopyard.fit import (
     is_empty,
     listed,
     reason_against,
+    unfinished,
 )
 from hopyard.reading import LOCK
 from hopyard.records import here
@@ -72,6 +73,9 @@ class Folder:
             self.store = self._open(cases, force=force)
             check_free(path, writes)
             self.store.sweep()
+            # A process that was killed may have left what it was writing.
+            for name in self.store.files():
+                unfinished(self.store.folder / name).unlink(missing_ok=True)
             self.store.register(cases, anew=self._replaces)
         except BaseException as error:
             os.close(self._lock)
@@ -203,7 +207,7 @@ def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
     runs = [
         run
         for run in case.runs
-        if run not in kept or not kept[run].quantities.issuperset(case.series)
+        if run not in kept or not kept[run].quantities.issuperset(case.observed)
     ]
     if not runs:
         return case.only(runs)

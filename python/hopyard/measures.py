@@ -64,6 +64,32 @@ def _percent(part: str, whole: str) -> Reduction:
     return of_runs
 
 
+def _ratio(parts: tuple[str, ...], whole: str) -> Reduction:
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        sums = sum(_sum(floats(rows, part), group, runs) for part in parts)
+        return _divide(np.asarray(sums), _sum(floats(rows, whole), group, runs))
+
+    return of_runs
+
+
+def _per_second(parts: tuple[str, ...], factor: float = 1.0) -> Reduction:
+    """Counts of the nodes, per second of simulated time, which each row has."""
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        seconds = floats(rows, "simulated_s")
+        rates = [_divide(floats(rows, part), seconds) for part in parts]
+        return factor * _sum(np.asarray(sum(rates)), group, runs)
+
+    return of_runs
+
+
+def _repeated(rows: pa.Table, group: Integers, runs: int) -> Floats:
+    """Packets with a repeated visit; NaN for a run without paths."""
+    packets, repeats = floats(rows, "packets"), floats(rows, "repeats")
+    found = _sum(packets * (repeats > 0), group, runs)
+    return np.where(_sum(packets, group, runs) > 0, found, np.nan)
+
+
 def _mean(name: str, weight: str) -> Reduction:
     """The mean of a column, weighted by the column `weight`."""
 
@@ -201,6 +227,51 @@ MEASURES = {
             _total("routing_packets"),
             "Packets of the routing protocol, counted at each hop; the sum over the nodes.",
             **_NODES,
+        ),
+        Measure(
+            "routing_packets_per_second",
+            "Routing packets/s",
+            "1/s",
+            _per_second(("routing_packets",)),
+            "Packets of the routing protocol, counted at each hop, per second of the run; the sum "
+            "over the nodes.",
+            **_NODES,
+        ),
+        Measure(
+            "routing_rate",
+            "Routing rate",
+            "kbit/s",
+            _per_second(("routing_bytes", "piggybacked_bytes"), 0.008),
+            "IP bytes of the routing protocol, counted at each hop, per second of the run: of its "
+            "packets, and of what it puts into others, such as source routes.",
+            **_NODES,
+        ),
+        Measure(
+            "normalised_routing_load",
+            "Routing load",
+            "",
+            _ratio(("routing_packets",), "data_packets"),
+            "Packets of the routing protocol, counted at each hop, per data packet that arrived "
+            "for the first time; over the whole run.",
+            **_NODES,
+        ),
+        Measure(
+            "routing_bytes_per_byte",
+            "Routing bytes/byte",
+            "",
+            _ratio(("routing_bytes", "piggybacked_bytes"), "data_bytes"),
+            "IP bytes of the routing protocol, counted at each hop, in its packets and in others, "
+            "per byte of payload that applications received in order; over the whole run.",
+            **_NODES,
+        ),
+        Measure(
+            "looped_packets",
+            "Looped packets",
+            "",
+            _repeated,
+            "Data packets that visited a node twice, delivered or dropped; the sum over the flows. "
+            "It needs `measure.paths`.",
+            table="paths",
         ),
         Measure(
             "collisions",

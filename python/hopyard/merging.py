@@ -13,6 +13,7 @@ from hopyard.arrays import array, integers, where
 from hopyard.database import TABLES, StoreError
 from hopyard.inputs import read_toml
 from hopyard.reading import Reader
+from hopyard.records import PATHS, ROUTES
 from hopyard.results import Case
 from hopyard.scenario import value_of
 
@@ -86,12 +87,12 @@ def merged(parts: Sequence[Part]) -> Merged:
     }
     for index, part in enumerate(parts):
         first = {key: own[0].number for key, own in part.by_key.items()}
-        wanted = {
-            (first[config, seed], run)
-            for (config, seed, run), source in done.items()
-            if source.part == index
-        }
         for name in TABLES:
+            wanted = {
+                (first[config, seed], run)
+                for (config, seed, run), source in done.items()
+                if source.part_of(name) == index
+            }
             table = part.rows[name]
             if name == "series":
                 table = _sampled(table, index, first, done)
@@ -221,6 +222,12 @@ class _Source:
     run: Record
     #: For each sampled quantity, the part that has it.
     quantities: dict[str, int]
+
+    def part_of(self, table: str) -> int:
+        """The part whose rows of a table are taken: one that has recorded them."""
+        recorded = {"route_changes": ROUTES[::-1], "paths": (PATHS,)}.get(table, ())
+        found = (self.quantities[name] for name in recorded if name in self.quantities)
+        return next(found, self.part)
 
 
 def _sources(

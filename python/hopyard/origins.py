@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from hopyard.database import TABLES, StoreError
 from hopyard.errors import ScenarioError
 from hopyard.fit import FolderError, table_files
 from hopyard.inputs import Inputs
-from hopyard.plan import Planned, numbers
+from hopyard.plan import Planned, measuring, numbers
 from hopyard.reading import Reader
 from hopyard.scenario import Scenario
 
@@ -143,8 +142,10 @@ def stored_scenario(store: Reader, config: str, seed: int, name: str) -> Scenari
 def _same(core: _core.Scenario, config: str, where: Path) -> _core.Scenario:
     if core.hash != config:
         raise StoreError(
-            f"{where}: the scenario of {core.name} has the hash {core.hash} in this version of "
-            f"Hopyard, {_core.__version__}: expected {config}"
+            f"{where}: the scenario of {core.name} has the hash {core.hash} in this build of "
+            f"Hopyard, {_core.__version__} (build {_core.BUILD}), and {config} in the one that "
+            "made the results: they can be read, but neither saved nor continued by this build; "
+            "make the runs anew in another folder"
         )
     return core
 
@@ -153,10 +154,7 @@ def _sampling(core: _core.Scenario, series: Sequence[str], interval: str) -> _co
     """The scenario with these series."""
     if not series:
         return core
-    given = [("measure.series", json.dumps(series))]
-    if interval:
-        given.append(("measure.interval", json.dumps(interval)))
-    return core.with_settings(given)
+    return core.with_settings(measuring(series, interval))
 
 
 def _save(

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
-from hopyard.records import MOST_RUN
+from hopyard.records import MOST_RUN, PATHS, RECORDED, ROUTES
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Planned:
     seed: int = field(init=False)
     #: The quantities that are sampled over time, and how often.
     series: tuple[str, ...] = field(init=False)
+    #: What is recorded beyond that, as names that do not occur among the quantities.
+    recorded: tuple[str, ...] = field(init=False)
     interval: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +55,7 @@ class Planned:
             "config": self.core.hash,
             "seed": self.core.seed,
             "series": tuple(measure.get("series", ())),
+            "recorded": _recorded(measure),
             "interval": str(measure.get("interval", "")),
         }
         for name, value in values.items():
@@ -65,18 +68,41 @@ class Planned:
 
     def sampling(self, series: Iterable[str], interval: str = "") -> Planned:
         """The case with further quantities sampled; at an interval, if it samples none itself."""
-        wanted = list(dict.fromkeys([*self.series, *series]))
-        if wanted == list(self.series):
+        mine = [*self.series, *self.recorded]
+        wanted = list(dict.fromkeys([*mine, *series]))
+        if wanted == mine:
             return self
-        given = [("measure.series", json.dumps(wanted))]
-        if interval and not self.series:
-            given.append(("measure.interval", json.dumps(interval)))
+        given = measuring(wanted, "" if self.series else interval)
         core = self.core.with_settings(given)
         return replace(self, core=core)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """All that is sampled or recorded, by name."""
+        return self.series + self.recorded
 
     def only(self, runs: Sequence[int]) -> Planned:
         """The case with these runs."""
         return replace(self, runs=runs)
+
+
+def _recorded(measure: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a scenario records beyond series. Where the routes of all are, those of flows are."""
+    routes = {"flows": ROUTES[:1], "all": ROUTES}.get(measure.get("routes", ""), ())
+    return (*routes, *((PATHS,) if measure.get("paths") else ()))
+
+
+def measuring(names: Sequence[str], interval: str) -> list[tuple[str, str]]:
+    """The settings of a scenario with which this is sampled, at an interval, and recorded."""
+    series = [name for name in names if name not in RECORDED]
+    given = [("measure.series", json.dumps(series))] if series else []
+    if series and interval:
+        given.append(("measure.interval", json.dumps(interval)))
+    if routes := [each for each in zip(ROUTES, ("flows", "all"), strict=True) if each[0] in names]:
+        given.append(("measure.routes", json.dumps(routes[-1][1])))
+    if PATHS in names:
+        given.append(("measure.paths", "true"))
+    return given
 
 
 def plan(

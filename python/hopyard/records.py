@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 MOST_RUN = 2**32
 #: The most runs of a case that can be asked for.
 MOST_ASKED = 10_000_000
+#: What a run may record beyond series, as a store names it among the quantities of the run: changes
+#: of the routes of flows, those of all nodes, and the paths of packets.
+ROUTES = ("routes=flows", "routes=all")
+PATHS = "paths"
+RECORDED = frozenset({*ROUTES, PATHS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ class Record:
             run.digest,
             run.error,
             None,
-            case.series,
+            case.observed,
             case.interval,
             None,
         )

@@ -96,7 +96,7 @@ class _Readable:
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: flows, nodes, drops, samples of series, and classified losses.
+    """Tables of results: of flows, nodes, drops, series, losses, routing messages, routes, paths.
 
     The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
     interface accept them directly. Every row contains its scenario, compared settings and run, and
@@ -113,6 +113,9 @@ class Results:
     drops: pa.Table
     series: pa.Table = _Readable()
     decisions: pa.Table  # type: ignore[misc]  # The one before has no default either.
+    overhead: pa.Table = field(default_factory=lambda: tables.empty()["overhead"])
+    route_changes: pa.Table = field(default_factory=lambda: tables.empty()["route_changes"])
+    paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
@@ -332,6 +335,8 @@ class Results:
         Raises:
             ValueError: when `format` is not "parquet" or "csv", or the folder has results of other
                 scenarios and `force` is not set (it replaces them).
+            StoreError: when the results were read from a folder of another build of Hopyard, which
+                reads their scenario in another way.
             OSError: when a file cannot be written; the error names it.
         """
         tables.check_format(format)

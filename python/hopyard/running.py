@@ -183,6 +183,10 @@ def make(
                 _look_on(batch, keep, tell, stop, capture)
             except BaseException:
                 batch.cancel()
+                # The interpreter may end after this: no thread may be executing a class of the
+                # user's then. A cancelled run ends at its next event.
+                while not batch.poll(LOOK).over:
+                    pass
                 raise
         except BaseException:
             stop.idle = former

@@ -225,6 +225,21 @@ class Simulation:
         return self._table("decisions")
 
     @property
+    def overhead(self) -> pa.Table:
+        """A row for each node and type of routing or control message that it has sent so far."""
+        return self._table("overhead")
+
+    @property
+    def route_changes(self) -> pa.Table:
+        """A row for each change of a route so far, if they are recorded (`measure.routes`)."""
+        return self._table("route_changes")
+
+    @property
+    def paths(self) -> pa.Table:
+        """A row for each path of each flow so far, if they are recorded (`measure.paths`)."""
+        return self._table("paths")
+
+    @property
     def positions(self) -> pa.Table:
         """A row for each node with a radio: `node`, and `x_m`, `y_m`, `z_m` in metres."""
         return self._table("positions")

@@ -67,7 +67,7 @@ class Store(Reader):
             for case in cases:
                 same = [each for each in cases if each.key == case.key]
                 asked = {run for each in same for run in each.runs}
-                series = [name for each in same for name in each.series]
+                series = [name for each in same for name in each.observed]
                 interval = case.interval
                 if (old := before.get(case.key)) is not None:
                     asked |= set() if anew else set(old.runs)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from hopyard import _core, early
 from hopyard.arrays import array, integers, taken, values, where
 from hopyard.database import TABLES, StoreError
-from hopyard.fit import table_files
+from hopyard.fit import table_files, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -289,7 +289,9 @@ def read_series(path: Path) -> pa.Table:
     schema = empty()["series"].drop_columns(["case", "run"]).schema
     try:
         with path.open("rb") as file:
-            return parquet.ParquetFile(file).read().cast(schema)
+            # A precaution: threads of pyarrow's may hold the file a little longer than the call
+            # lasts, and would then need the interpreter to let it go, which may be ending.
+            return parquet.ParquetFile(file).read(use_threads=False).cast(schema)
     except FileNotFoundError as error:
         raise StoreError(f"{path} is gone") from error
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
@@ -303,7 +305,7 @@ def whole(path: Path, save: Callable[[Path], None]) -> None:
     Raises:
         OSError: when it cannot be written; it names the file.
     """
-    beside = path.with_name(f".{path.name}.part{path.suffix}")
+    beside = unfinished(path)
     try:
         save(beside)
         with beside.open("rb+") as file:

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{DecisionRow, DropRow, FlowRow, NodeRow, Outcome, SeriesRow, mac_columns};
+use hopyard_model::observe::{
+    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SeriesRow, mac_columns,
+};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use hopyard_scenario as core;
@@ -139,7 +141,7 @@ impl Batch {
     }
 
     /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
-    /// flows, nodes, drops, series, decisions. The batch does not keep them.
+    /// flows, nodes, drops, series, decisions, overhead, route changes, paths. The batch does not keep them.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
         py.detach(|| {
             let ended = self.pool.take();
@@ -150,8 +152,8 @@ impl Batch {
     }
 }
 
-/// Flows, nodes, drops, series, decisions.
-pub type Tables = (Table, Table, Table, Table, Table);
+/// Flows, nodes, drops, series, decisions, overhead, route changes, paths.
+pub type Tables = (Table, Table, Table, Table, Table, Table, Table, Table);
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
@@ -169,12 +171,17 @@ pub fn has_rules(spec: &Spec) -> bool {
     })
 }
 
+/// An empty table of nodes, with the columns of single MACs.
+pub fn node_rows() -> serde_arrow::Result<Rows> {
+    Ok(Rows::of::<NodeRow>()?.with_columns(mac_columns().map(|(_, metric)| metric.name)))
+}
+
 /// The tables of runs: the case, the number and the outcome of each.
 pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Result<Tables, Defect> {
-    let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, Rows::of::<NodeRow>()?);
-    nodes = nodes.with_columns(mac_columns().map(|(_, metric)| metric.name));
+    let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, node_rows()?);
     let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
-    let mut decisions = Rows::of::<DecisionRow>()?;
+    let (mut decisions, mut overhead) = (Rows::of::<DecisionRow>()?, Rows::of::<OverheadRow>()?);
+    let (mut route_changes, mut paths) = (Rows::of::<RouteChangeRow>()?, Rows::of::<PathRow>()?);
     for (case, run, outcome) in runs {
         flows.extend(case, run, &outcome.flows)?;
         nodes.extend(case, run, &outcome.nodes)?;
@@ -182,8 +189,13 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
         drops.extend(case, run, &outcome.drops)?;
         series.extend(case, run, &outcome.series)?;
         decisions.extend(case, run, &outcome.decisions)?;
+        overhead.extend(case, run, &outcome.overhead)?;
+        route_changes.extend(case, run, &outcome.route_changes)?;
+        paths.extend(case, run, &outcome.paths)?;
     }
-    Ok((flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?, decisions.finish()?))
+    let (flows, nodes, drops, series) = (flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?);
+    let (decisions, overhead) = (decisions.finish()?, overhead.finish()?);
+    Ok((flows, nodes, drops, series, decisions, overhead, route_changes.finish()?, paths.finish()?))
 }
 
 impl Run {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
-use hopyard_model::observe::{Decisions, Outcome};
+use hopyard_model::observe::{Observer, Outcome};
 use hopyard_model::world::{Spec, Watch, World};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,12 +25,8 @@ impl Captures {
     #[new]
     #[pyo3(signature = (paths, nodes=None, kinds=None))]
     fn new(paths: Vec<Vec<PathBuf>>, nodes: Option<Vec<u32>>, kinds: Option<Vec<String>>) -> PyResult<Self> {
-        let mut options =
-            Options { nodes: nodes.map(|all| all.into_iter().map(NodeId).collect()), ..Options::default() };
-        if let Some(names) = kinds {
-            options.kinds = names.iter().map(|name| kind(name)).collect::<PyResult<BTreeSet<_>>>()?;
-        }
-        Ok(Self { paths, options })
+        let nodes = nodes.map(|all| all.into_iter().map(NodeId).collect());
+        Ok(Self { paths, options: Options { nodes, kinds: kinds_of(kinds)?, ..Options::default() } })
     }
 }
 
@@ -39,6 +35,11 @@ impl Captures {
     pub fn options(&self, comments: Vec<String>) -> Options {
         Options { comments, ..self.options.clone() }
     }
+}
+
+/// The kinds with these names; those that are usual without.
+pub fn kinds_of(names: Option<Vec<String>>) -> PyResult<BTreeSet<Kind>> {
+    names.map_or_else(|| Ok(Kind::USUAL.into()), |names| names.iter().map(|name| kind(name)).collect())
 }
 
 fn kind(name: &str) -> PyResult<Kind> {
@@ -52,18 +53,19 @@ fn kind(name: &str) -> PyResult<Kind> {
 /// A run that has ended: its results, and why its capture is not complete, if so.
 pub type Captured = (Outcome, Option<String>);
 
-/// Makes a run, with a capture if there is a file for it. A run whose capture cannot be written goes on without it.
+/// Makes a run, with a capture if there is a file for it. A run whose capture cannot be written goes on without it. The
+/// file is opened, and emptied, when the network has been built: what was captured there before survives a scenario
+/// that cannot be run.
 pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Result<Captured, String> {
+    let world = World::new(spec).map_err(|error| error.to_string())?;
     let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
     match capture {
         Ok(Some(capture)) => {
-            let probe = (capture, Decisions::default());
-            let world = World::with_probe(spec, probe).map_err(|error| error.to_string())?;
+            let world = world.with_other(spec, (capture, Observer::new(spec.observe.recorded)));
             let (outcome, (capture, _)) = world.run_watched(watch).map_err(|error| error.to_string())?;
             Ok((outcome, capture.finish().err().map(|error| error.to_string())))
         }
         without => {
-            let world = World::new(spec).map_err(|error| error.to_string())?;
             let outcome = world.run(watch).map_err(|error| error.to_string())?;
             Ok((outcome, without.err().map(|error| error.to_string())))
         }

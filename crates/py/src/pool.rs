@@ -112,6 +112,7 @@ pub struct Progress {
 /// Runs in separate threads. Dropping the pool cancels them.
 pub struct Pool {
     shared: Arc<Shared>,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
 impl Pool {
@@ -138,19 +139,23 @@ impl Pool {
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() });
         let (order, run) = (Arc::<[usize]>::from(order), Arc::new(run));
+        let mut handles = Vec::with_capacity(threads);
         for number in 0..threads {
             let (of_thread, order, run) = (Arc::clone(&shared), Arc::clone(&order), Arc::clone(&run));
             let work = move || work(&of_thread, number, &order, &*run);
-            if let Err(error) = thread::Builder::new().name(format!("run-{number}")).spawn(work) {
-                // The existing threads make all runs.
-                shared.lock().threads -= threads - number;
-                if number == 0 {
-                    return Err(error);
+            match thread::Builder::new().name(format!("run-{number}")).spawn(work) {
+                Ok(handle) => handles.push(handle),
+                Err(error) => {
+                    // The existing threads make all runs.
+                    shared.lock().threads -= threads - number;
+                    if number == 0 {
+                        return Err(error);
+                    }
+                    break;
                 }
-                break;
             }
         }
-        Ok(Self { shared })
+        Ok(Self { shared, threads: Mutex::new(handles) })
     }
 
     /// Waits until all runs have ended, until many ended runs wait to be collected, or for `timeout`.
@@ -160,7 +165,15 @@ impl Pool {
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let under_way = state.watches.iter().flatten().map(|watch| watch.simulated().seconds());
         let simulated = state.simulated.seconds() + under_way.sum::<f64>();
-        Progress { finished: state.finished, failed: state.failed, over: state.threads == 0, simulated }
+        let progress = Progress { finished: state.finished, failed: state.failed, over: state.threads == 0, simulated };
+        drop(state);
+        if progress.over {
+            // The interpreter may end once all is over: no thread of the pool may outlive it. They have nothing left
+            // to do but to return.
+            let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+        progress
     }
 
     /// Stops the runs in progress and starts no more. Finished runs are kept.

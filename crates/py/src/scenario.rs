@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::capture::kinds_of;
 use crate::congestion::PythonControllers;
 use crate::errors::scenario_error;
 
@@ -164,11 +165,12 @@ impl Scenario {
         self.inner.nodes()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded frames and
-    /// every wire was busy all the time.
-    #[pyo3(signature = (nodes=None))]
-    fn capture_bytes(&self, py: Python<'_>, nodes: Option<Vec<u32>>) -> u64 {
-        py.detach(|| self.inner.capture_bytes(nodes.as_deref()))
+    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded short
+    /// frames and every wire was full of short packets all the time.
+    #[pyo3(signature = (nodes=None, kinds=None))]
+    fn capture_bytes(&self, py: Python<'_>, nodes: Option<Vec<u32>>, kinds: Option<Vec<String>>) -> PyResult<u64> {
+        let kinds = kinds_of(kinds)?;
+        Ok(py.detach(|| self.inner.capture_bytes(nodes.as_deref(), &kinds)))
     }
 
     /// The number of runs of the scenario.

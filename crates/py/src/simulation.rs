@@ -9,7 +9,8 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
-    DecisionRow, Decisions, DropRow, FlowRow, NodeRow, PositionRow, QueueRow, RouteRow, SeriesRow, Totals,
+    DecisionRow, DropRow, FlowRow, NodeRow, Observer, OverheadRow, PathRow, PositionRow, QueueRow, RouteChangeRow,
+    RouteRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -19,7 +20,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Run, Tables, has_rules, tables};
+use crate::batch::{Run, Tables, has_rules, node_rows, tables};
 use crate::errors::SimulationError;
 use crate::pool::clock;
 use crate::scenario::Scenario;
@@ -40,7 +41,7 @@ pub struct Simulation {
 
 /// The world, until the run is finished or failed; and the time that was spent on it.
 struct State {
-    world: Option<Box<World<Decisions>>>,
+    world: Option<Box<World<Observer>>>,
     spent: Duration,
 }
 
@@ -54,7 +55,7 @@ impl Simulation {
         let (world, has_rules) = py
             .detach(|| {
                 let spec = scenario.spec(u64::from(run));
-                World::with_probe(&spec, Decisions::default()).map(|world| (world, has_rules(&spec)))
+                World::with_probe(&spec, Observer::new(spec.observe.recorded)).map(|world| (world, has_rules(&spec)))
             })
             .map_err(|error| SimulationError::new_err(error.to_string()))?;
         let state =
@@ -158,10 +159,13 @@ impl Simulation {
     fn table(&self, name: &str) -> PyResult<Table> {
         self.look(|world| match name {
             "flows" => rows::<FlowRow>(&world.flows()),
-            "nodes" => rows::<NodeRow>(&world.nodes()),
+            "nodes" => nodes(&world.nodes()),
             "drops" => rows::<DropRow>(&world.drops()),
             "series" => rows::<SeriesRow>(world.series()),
-            "decisions" => rows::<DecisionRow>(world.probe().rows()),
+            "decisions" => rows::<DecisionRow>(world.probe().decisions()),
+            "overhead" => rows::<OverheadRow>(&world.overhead()),
+            "route_changes" => rows::<RouteChangeRow>(world.probe().route_changes()),
+            "paths" => rows::<PathRow>(&world.probe().paths()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
@@ -250,11 +254,11 @@ impl Simulation {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut World<Decisions>) -> Result<T, InjectError>) -> PyResult<T> {
+    fn change<T>(&self, change: impl FnOnce(&mut World<Observer>) -> Result<T, InjectError>) -> PyResult<T> {
         change(self.state()?.world.as_mut().ok_or_else(over)?).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    fn look<T>(&self, look: impl FnOnce(&World<Decisions>) -> PyResult<T>) -> PyResult<T> {
+    fn look<T>(&self, look: impl FnOnce(&World<Observer>) -> PyResult<T>) -> PyResult<T> {
         look(self.state()?.world.as_ref().ok_or_else(over)?)
     }
 }
@@ -269,12 +273,20 @@ fn over() -> PyErr {
     PyValueError::new_err("the simulation is over: it was finished or closed, or it failed")
 }
 
-fn known(world: &World<Decisions>, node: u32) -> PyResult<NodeId> {
+fn known(world: &World<Observer>, node: u32) -> PyResult<NodeId> {
     let nodes = world.node_count();
     if (node as usize) < nodes {
         return Ok(NodeId(node));
     }
     Err(PyValueError::new_err(format!("expected a node from 0 to {}, found {node}", nodes - 1)))
+}
+
+/// The table of nodes, with the columns of single MACs.
+fn nodes(rows: &[NodeRow]) -> PyResult<Table> {
+    let mut table = node_rows().map_err(defect)?;
+    table.extend(0, 0, rows).map_err(defect)?;
+    rows.iter().for_each(|row| table.extend_columns(&row.mac));
+    table.alone().map_err(defect)
 }
 
 fn rows<R: Serialize + Deserialize<'static>>(rows: &[R]) -> PyResult<Table> {

@@ -74,28 +74,30 @@ impl Rows {
     /// # Errors
     /// If two columns have the same name or the arrays do not match; this is a defect of Hopyard.
     pub fn finish(mut self) -> Result<Table, ArrowError> {
-        let rows = self.batch()?;
-        let number = |name: &str| Arc::new(Field::new(name, DataType::UInt32, false));
-        let count = |(name, _): &(&'static str, _)| Arc::new(Field::new(*name, DataType::UInt64, true));
-        let further: Vec<FieldRef> = self.further.iter().map(|it| count(it) as FieldRef).collect();
-        let fields: Vec<FieldRef> =
-            [number("case"), number("run")].into_iter().chain(self.fields).chain(further).collect();
-        let numbers: [ArrayRef; 2] = [Arc::new(UInt32Array::from(self.case)), Arc::new(UInt32Array::from(self.run))];
-        let counts = self.further.into_iter().map(|(_, values)| Arc::new(UInt64Array::from(values)) as ArrayRef);
-        let arrays = numbers.into_iter().chain(rows.columns().iter().cloned()).chain(counts).collect();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map(|batch| Table { batch })
+        let number = |name: &str| Arc::new(Field::new(name, DataType::UInt32, false)) as FieldRef;
+        let cases: ArrayRef = Arc::new(UInt32Array::from(std::mem::take(&mut self.case)));
+        let runs: ArrayRef = Arc::new(UInt32Array::from(std::mem::take(&mut self.run)));
+        self.table(vec![(number("case"), cases), (number("run"), runs)])
     }
 
-    /// The table of the rows' own columns.
+    /// The table without the numbers of the case and of the run.
     ///
     /// # Errors
     /// If the arrays do not match; this is a defect of Hopyard.
-    pub fn alone(mut self) -> Result<Table, ArrowError> {
-        self.batch().map(|batch| Table { batch })
+    pub fn alone(self) -> Result<Table, ArrowError> {
+        self.table(Vec::new())
     }
 
-    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
-        self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))
+    /// The table of these columns, those of the rows' type, and the further ones.
+    fn table(mut self, mut columns: Vec<(FieldRef, ArrayRef)>) -> Result<Table, ArrowError> {
+        let rows = self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+        columns.extend(self.fields.into_iter().zip(rows.columns().iter().cloned()));
+        columns.extend(self.further.into_iter().map(|(name, values)| {
+            let field: FieldRef = Arc::new(Field::new(name, DataType::UInt64, true));
+            (field, Arc::new(UInt64Array::from(values)) as ArrayRef)
+        }));
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map(|batch| Table { batch })
     }
 }
 
