@@ -38,6 +38,7 @@ const WORDS: &[&str] = &[
     "\"circle\"",
     "\"aodv\"",
     "\"dsdv\"",
+    "\"olsr\"",
     "\"oracle\"",
     "true",
     "1e300",

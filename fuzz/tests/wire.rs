@@ -5,7 +5,9 @@
 use std::net::Ipv4Addr;
 
 use bolero::check;
-use hopyard_wire::{WireError, aodv, arp, checksum, cooked, dsdv, dsr, icmp, ieee80211, ipv4, radiotap, tcp, udp};
+use hopyard_wire::{
+    WireError, aodv, aomdv, arp, checksum, cooked, dsdv, dsr, icmp, ieee80211, ipv4, olsr, radiotap, tcp, udp,
+};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 2);
@@ -115,6 +117,16 @@ fn link_formats() {
 fn routing_formats() {
     check!().for_each(|bytes: &[u8]| {
         check_again(bytes, aodv::Message::parse, |message, rest, out| {
+            message.emit(out)?;
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        check_again(bytes, olsr::Packet::parse, |packet, rest, out| {
+            packet.emit(out)?;
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        check_again(bytes, aomdv::Message::parse, |message, rest, out| {
             message.emit(out)?;
             out.extend_from_slice(rest);
             Ok(())
