@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_openings, ns2_tcp
+from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_openings, ns2_paper, ns2_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -69,6 +69,20 @@ EXPERIMENTS = (
             "rwp50_flows.csv": ns2_tcp.RWP50_FLOWS,
             "rwp50_drops.csv": ns2_tcp.RWP50_DROPS,
         },
+    ),
+    Experiment(
+        "paper",
+        "the chain and the grid of Oo and Othman, static and mobile, all routing protocols",
+        ns2_paper.paper_cases,
+        ns2_tcp.run,
+        {"paper.csv": ns2_paper.PAPER_COLUMNS, "paper_drops.csv.gz": ns2_paper.PAPER_DROPS},
+    ),
+    Experiment(
+        "load",
+        "10 to 50 connections among fifty random-waypoint nodes, all routing protocols",
+        ns2_paper.load_cases,
+        ns2_tcp.run,
+        {"load.csv": ns2_paper.LOAD_COLUMNS, "load_drops.csv.gz": ns2_paper.LOAD_DROPS},
     ),
 )
 

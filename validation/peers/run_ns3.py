@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_olsr, ns3_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -35,12 +35,19 @@ EXPERIMENTS = (
         ns3_tcp.run,
         {"hops.csv": ns3_tcp.COLUMNS},
     ),
+    Experiment(
+        "olsr",
+        "OLSR on graphs without losses",
+        ns3_olsr.cases,
+        ns3_olsr.run,
+        {"olsr.csv": ns3_olsr.COLUMNS},
+    ),
 )
 
 
 def prepare() -> None:
     """Compile before the first run, so that parallel jobs do not compile at the same time."""
-    for program in ("dcf", "wired", "manet"):
+    for program in ("dcf", "wired", "manet", "olsr"):
         ns3.build(program)
 
 

@@ -38,7 +38,7 @@ array set setting {
 # -width, -height   the area, metres
 # -flows       "kind source destination start stop ...", five words a flow; kind is tcp or cbr
 # -traffic     file with one flow a line, same five words
-# -routing     AODV, DSDV, or DumbAgent (one hop, no routing)
+# -routing     AODV, DSDV, AOMDV, DSR, or DumbAgent (one hop, no routing)
 # -variant     Tahoe, Reno, Newreno, Sack1 or Vegas
 # -payload     TCP segment or UDP datagram payload, bytes
 # -window      TCP receiver window, packets
@@ -103,8 +103,10 @@ set area [new Topography]
 $area load_flatgrid $setting(-width) $setting(-height)
 # Movement files may speak to this object by this name.
 set god_ [create-god $node_count]
+# ns-2's DSR works with this queue alone.
+set queue [expr {$setting(-routing) eq "DSR" ? "CMUPriQueue" : "Queue/DropTail/PriQueue"}]
 $sim node-config -adhocRouting $setting(-routing) -llType LL -macType Mac/802_11 \
-    -ifqType Queue/DropTail/PriQueue -ifqLen $setting(-queue) \
+    -ifqType $queue -ifqLen $setting(-queue) \
     -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
     -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] \
     -topoInstance $area -agentTrace $packet_trace -routerTrace $packet_trace \

@@ -36,8 +36,17 @@ class Experiment:
     columns: dict[str, Sequence[str]]
 
 
-def _results(experiment: Experiment, jobs: int) -> Iterator[tuple[Case, Tables]]:
+def _cases(experiment: Experiment, seeds: int | None) -> Sequence[Case]:
+    """The runs, or those of the first seeds alone."""
     cases = experiment.cases()
+    if seeds is None:
+        return cases
+    return [case for case in cases if getattr(case, "key", {}).get("seed", 0) <= seeds]
+
+
+def _results(
+    experiment: Experiment, cases: Sequence[Case], jobs: int
+) -> Iterator[tuple[Case, Tables]]:
     if jobs == 1:
         yield from ((case, experiment.run(case)) for case in cases)
         return
@@ -45,11 +54,12 @@ def _results(experiment: Experiment, jobs: int) -> Iterator[tuple[Case, Tables]]
         yield from zip(cases, pool.map(experiment.run, cases), strict=True)
 
 
-def _perform(peer: str, experiment: Experiment, jobs: int, folder: Path) -> None:
+def _perform(peer: str, experiment: Experiment, seeds: int | None, jobs: int, folder: Path) -> None:
     started = time.monotonic()
-    total = len(experiment.cases())
+    cases = _cases(experiment, seeds)
+    total = len(cases)
     tables: Tables = {name: [] for name in experiment.columns}
-    for done, (case, rows) in enumerate(_results(experiment, jobs), start=1):
+    for done, (case, rows) in enumerate(_results(experiment, cases, jobs), start=1):
         for name, new in rows.items():
             tables[name] += new
         print(f"{peer} {experiment.name} {done}/{total}: {case.name()}", file=sys.stderr)
@@ -72,6 +82,7 @@ def main(
     )
     parser.add_argument("--only", help="experiments, separated by commas (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time (default: 1)")
+    parser.add_argument("--seeds", type=int, help="only this many seeds (default: all)")
     parser.add_argument("--out", type=Path, default=DATA, help="folder for the tables")
     arguments = parser.parse_args()
     known = {experiment.name: experiment for experiment in experiments}
@@ -86,7 +97,7 @@ def main(
         # Other programs may use the machine, because no value here is an execution time.
         os.nice(10)
         for name in names:
-            _perform(peer, known[name], arguments.jobs, arguments.out)
+            _perform(peer, known[name], arguments.seeds, arguments.jobs, arguments.out)
     except PeerError as error:
         print(f"{peer}: {error}", file=sys.stderr)
         return 1

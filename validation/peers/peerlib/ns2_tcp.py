@@ -64,6 +64,8 @@ class Case:
     payload: int
     # Throughput is computed over this time.
     seconds: float
+    # Whether the trace has the frames of the MAC.
+    frames: bool = True
 
     def name(self) -> str:
         """The text of the progress line."""
@@ -177,7 +179,7 @@ def _run_row(case: Case, tally: Tally, timeouts: int) -> Row:
         "first_delivery_s": _seconds(min(times, default=None)),
         "tenth_delivery_s": _seconds(tally.tenth_delivery_s),
         "routing_sent": tally.routing_sent(),
-        **tally.frames(),
+        **(tally.frames() if case.frames else {}),
     }
 
 
@@ -200,14 +202,15 @@ def _flow_row(case: Case, number: int, result: ns2.FlowResult, flow: FlowTally) 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run, with a full trace."""
     tally = Tally()
-    output = ns2.run("adhoc.tcl", {**case.options, "mac_trace": "ON"}, tally.read)
+    mac_trace = "ON" if case.frames else "OFF"
+    output = ns2.run("adhoc.tcl", {**case.options, "mac_trace": mac_trace}, tally.read)
     results = ns2.flows(output)
     timeouts = sum(result.values["timeouts"] for result in results)
     tables: dict[str, list[Row]] = {
         f"{case.table}.csv": [_run_row(case, tally, timeouts)],
         f"{case.table}_drops.csv": tally.drop_rows(case.key),
     }
-    if len(results) > 1:
+    if len(results) > 1 and case.frames:
         tables[f"{case.table}_flows.csv"] = [
             _flow_row(
                 case,

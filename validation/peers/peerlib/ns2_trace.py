@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from peerlib.table import Row, Value
 
 _ENDS = re.compile(rb"\[(\d+):\d+ (\d+):\d+ \d+ -?\d+\] \[(\d+) ")
-_ROUTING = ("AODV", "message")
+_ROUTING = ("AODV", "AOMDV", "DSR", "message")
 _TCP = ("tcp", "ack")
 _RUNNING = 10
 

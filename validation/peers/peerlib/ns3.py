@@ -13,6 +13,7 @@ _HEADER = Path("/usr/include/ns3/core-module.h")
 _MODULES = (
     "aodv",
     "dsdv",
+    "olsr",
     "applications",
     "internet",
     "point-to-point",
