@@ -13,7 +13,7 @@ pub enum Bound {
     Within(f64),
     /// The same, or the mean lies inside the 95 % interval of the peer's mean.
     WithinOrInterval(f64),
-    /// The mean lies between the least and the greatest figure of the peer.
+    /// The mean lies between the least and the greatest figure of the peer, if the peer has several.
     InRange,
     /// Nothing: shown side by side.
     Shown,
@@ -36,6 +36,7 @@ impl Bound {
         match self {
             Self::Within(fraction) => Some(within(fraction)),
             Self::WithinOrInterval(fraction) => Some(within(fraction) || difference <= peer.half_width()),
+            Self::InRange if peer.len() < 2 => None,
             Self::InRange => {
                 let (low, high) = peer.range();
                 Some((low..=high).contains(&ours.mean()))
@@ -161,6 +162,7 @@ mod tests {
         assert_eq!(Bound::WithinOrInterval(0.03).met(&ours(75.0), &peer), Some(false));
         assert_eq!(Bound::InRange.met(&ours(110.0), &peer), Some(true));
         assert_eq!(Bound::InRange.met(&ours(110.1), &peer), Some(false));
+        assert_eq!(Bound::InRange.met(&ours(110.1), &ours(100.0)), None);
         assert_eq!(Bound::Shown.met(&ours(0.0), &peer), None);
     }
 }

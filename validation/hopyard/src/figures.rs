@@ -93,9 +93,20 @@ impl Figures {
     }
 }
 
-/// Writes rows as CSV.
+/// Writes rows as CSV; a file that ends in `.gz` is compressed.
 pub fn write<R: Serialize>(path: &Path, rows: &[R]) -> Result<()> {
-    let mut writer = csv::Writer::from_path(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        let mut output = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+        write_rows(&mut output, rows)?;
+        output.finish()?;
+        return Ok(());
+    }
+    write_rows(file, rows)
+}
+
+fn write_rows<R: Serialize>(output: impl std::io::Write, rows: &[R]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(output);
     for row in rows {
         writer.serialize(row)?;
     }

@@ -1,14 +1,16 @@
 //! Hopyard's side of the comparison: runs the peers' scenarios, writes our figures beside theirs, and makes the tables.
 //!
-//! `hopyard-validation [--only dcf,chain,...] [--jobs N]` runs the experiments, each to its own files in
-//! `validation/results`, and then makes `validation/RESULTS.md` from all the figures that are there, ours and the
-//! peers'. The same seeds give the same figures, whatever the number of jobs.
+//! `hopyard-validation [--only dcf,chain,...] [--jobs N] [--networks N] [--routing dsr,...]` runs the experiments, each
+//! to its own files in `validation/results`, and then makes `validation/RESULTS.md` from all the figures that are
+//! there, ours and the peers'. The same seeds give the same figures, whatever the number of jobs.
 
 mod comparison;
 mod experiment;
 mod figures;
 #[path = "../../../crates/model/tests/two_links/ns3.rs"]
 mod ns3;
+#[path = "../../../crates/model/tests/common/loops.rs"]
+mod random_networks;
 mod setup;
 mod statistics;
 #[allow(dead_code, reason = "the tests of the model use more of it")]
@@ -21,7 +23,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Parser;
 
-use experiment::EXPERIMENTS;
+use experiment::{EXPERIMENTS, Options};
 
 /// Compares Hopyard with ns-2, ns-3 and closed forms.
 #[derive(Debug, Parser)]
@@ -32,6 +34,13 @@ struct Arguments {
     /// Runs at the same time; all cores if not given.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
+    /// Random networks in which loops are looked for, for each protocol and profile; all if not given.
+    #[arg(long)]
+    networks: Option<u64>,
+    /// Routing protocols in which loops are looked for, separated by commas; all if not given. The rows of the others
+    /// stay as they are.
+    #[arg(long, value_delimiter = ',')]
+    routing: Vec<String>,
 }
 
 /// The folder `validation` of the repository.
@@ -49,14 +58,24 @@ fn main() -> Result<()> {
             names.join(", ")
         );
     }
+    for name in &arguments.routing {
+        let known: Vec<&str> = hopyard_model::routing::MODELS.iter().map(|model| model.name).collect();
+        anyhow::ensure!(
+            known.contains(&name.as_str()),
+            "no routing protocol \"{name}\"; there are {}",
+            known.join(", ")
+        );
+    }
     let root = root();
     std::fs::create_dir_all(root.join("results")).context("cannot make validation/results")?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.jobs).build()?;
+    let options = Options { networks: arguments.networks, routing: arguments.routing };
     let mut out = std::io::stdout().lock();
     for experiment in EXPERIMENTS {
         if arguments.only.is_empty() || arguments.only.iter().any(|name| name == experiment.name) {
             writeln!(out, "{} ...", experiment.name)?;
-            pool.install(|| (experiment.run)(&root)).with_context(|| format!("experiment {}", experiment.name))?;
+            pool.install(|| (experiment.run)(&root, &options))
+                .with_context(|| format!("experiment {}", experiment.name))?;
         }
     }
     let report = experiment::report(&root)?;

@@ -18,7 +18,7 @@ use crate::setup::{Scenario, circle};
 pub const CLOSED_FORMS: Experiment = Experiment {
     name: "closed_forms",
     title: "Saturated stations against closed forms, profile rfc",
-    run,
+    run: |root, _| run(root),
     compare: compare_forms,
     needs: &["closed_forms.csv", "closed_forms_theory.csv"],
 };

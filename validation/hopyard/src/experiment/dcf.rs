@@ -15,7 +15,7 @@ use crate::setup::{Scenario, chain, circle};
 pub const ONE_STATION: Experiment = Experiment {
     name: "dcf",
     title: "One saturated DCF station",
-    run: |root| run(root, "dcf.csv", &one_station_cases()),
+    run: |root, _| run(root, "dcf.csv", &one_station_cases()),
     compare: compare_one_station,
     needs: &["dcf.csv"],
 };
@@ -24,7 +24,7 @@ pub const ONE_STATION: Experiment = Experiment {
 pub const CONTENTION: Experiment = Experiment {
     name: "contend",
     title: "Contending and hidden DCF stations",
-    run: |root| run(root, "contend.csv", &contention_cases()),
+    run: |root, _| run(root, "contend.csv", &contention_cases()),
     compare: compare_contention,
     needs: &["contend.csv"],
 };

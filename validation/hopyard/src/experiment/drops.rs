@@ -15,8 +15,13 @@ use crate::figures::{self, Figures};
 use crate::two_links::{Kind, run_ns2};
 
 /// Every variant, every configuration, every set of losses.
-pub const DROPS: Experiment =
-    Experiment { name: "drops", title: "Forced drops", run, compare, needs: &["forced_drops.csv"] };
+pub const DROPS: Experiment = Experiment {
+    name: "drops",
+    title: "Forced drops",
+    run: |root, _| run(root),
+    compare,
+    needs: &["forced_drops.csv"],
+};
 
 /// A segment sent: when, which, and whether again.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,7 +15,7 @@ use crate::setup::Scenario;
 pub const LOOPS: Experiment = Experiment {
     name: "loops",
     title: "Loops of ns-2's AODV in a chain of four whose last node leaves",
-    run,
+    run: |root, _| run(root),
     compare: compare_loops,
     needs: &["loops.csv"],
 };

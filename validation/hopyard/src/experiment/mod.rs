@@ -4,7 +4,10 @@ mod closed_forms;
 mod dcf;
 mod drops;
 mod drops_ns3;
+mod gateway;
+mod loop_freedom;
 mod loops;
+mod paper;
 mod tcp;
 
 use std::path::Path;
@@ -15,6 +18,15 @@ use tabled::settings::Style;
 
 use crate::comparison::Table;
 
+/// What the command line asks of the experiments.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Random networks for each protocol and profile, at most; nothing for all.
+    pub networks: Option<u64>,
+    /// The protocols in which loops are looked for; empty for all.
+    pub routing: Vec<String>,
+}
+
 /// One experiment.
 pub struct Experiment {
     /// Its name on the command line.
@@ -22,7 +34,7 @@ pub struct Experiment {
     /// Its heading.
     pub title: &'static str,
     /// Runs it and writes our figures.
-    pub run: fn(&Path) -> Result<()>,
+    pub run: fn(&Path, &Options) -> Result<()>,
     /// Compares our figures with others'.
     pub compare: fn(&Path) -> Result<Vec<Table>>,
     /// Our figures, without which nothing can be compared.
@@ -40,7 +52,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::HOPS_NS3,
     tcp::CHAIN,
     loops::LOOPS,
+    loop_freedom::LOOP_FREEDOM,
     tcp::RWP50,
+    gateway::GATEWAY,
+    paper::PAPER,
+    paper::LOAD,
 ];
 
 /// The report.

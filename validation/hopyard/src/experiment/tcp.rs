@@ -20,7 +20,7 @@ use crate::setup::{Scenario, chain};
 pub const HOPS: Experiment = Experiment {
     name: "hops",
     title: "TCP over 1 to 8 hops with AODV",
-    run: |root| run(root, "hops", &hops_cases()),
+    run: |root, _| run(root, "hops", &hops_cases()),
     compare: compare_hops,
     needs: &["hops.csv", "hops_drops.csv"],
 };
@@ -29,7 +29,7 @@ pub const HOPS: Experiment = Experiment {
 pub const HOPS_NS3: Experiment = Experiment {
     name: "ns3_hops",
     title: "TCP over 1 to 8 hops in profile rfc, against ns-3",
-    run: run_hops_ns3,
+    run: |root, _| run_hops_ns3(root),
     compare: compare_hops_ns3,
     needs: &["ns3_hops.csv"],
 };
@@ -38,7 +38,7 @@ pub const HOPS_NS3: Experiment = Experiment {
 pub const CHAIN: Experiment = Experiment {
     name: "chain",
     title: "The static chain of Oo and Othman",
-    run: |root| run(root, "chain", &chain_cases()),
+    run: |root, _| run(root, "chain", &chain_cases()),
     compare: compare_chain,
     needs: &["chain.csv", "chain_drops.csv"],
 };
@@ -47,7 +47,7 @@ pub const CHAIN: Experiment = Experiment {
 pub const RWP50: Experiment = Experiment {
     name: "rwp50",
     title: "Fifty random-waypoint nodes with twenty NewReno flows",
-    run: |root| run(root, "rwp50", &rwp50_cases()),
+    run: |root, _| run(root, "rwp50", &rwp50_cases()),
     compare: compare_rwp50,
     needs: &["rwp50.csv", "rwp50_drops.csv"],
 };
@@ -148,20 +148,22 @@ pub(super) fn hops_scenario(protocol: &str, hops: u32, variant: &str) -> Result<
     Ok(scenario)
 }
 
+/// The segments and the window of Oo and Othman.
+pub(super) const fn small_segments(tcp: &mut hopyard_model::transport::tcp::Params) {
+    tcp.segment_size = Bytes::new(512);
+    tcp.window = 20;
+}
+
 impl Case {
     fn scenario(&self, root: &Path) -> Result<Scenario> {
         let protocol = self.routing.to_lowercase();
-        let small = |tcp: &mut hopyard_model::transport::tcp::Params| {
-            tcp.segment_size = Bytes::new(512);
-            tcp.window = 20;
-        };
         match self.table {
             "hops" => hops_scenario(&protocol, self.hops.context("a number of hops")?, self.variant),
             "chain" => {
                 let mut scenario = Scenario::stationary("ns2", &protocol, &chain(6, 110.0))?;
                 scenario.rate(1, true);
                 scenario.ranges(200, 550);
-                scenario.add_tcp(0, 5, 0.0, self.variant, small)?;
+                scenario.add_tcp(0, 5, 0.0, self.variant, small_segments)?;
                 scenario.times(0.0, 360.0);
                 Ok(scenario)
             }
@@ -177,7 +179,7 @@ impl Case {
                 for line in traffic.lines() {
                     let words: Vec<&str> = line.split_whitespace().collect();
                     let [_, from, to, start, _] = words[..] else { anyhow::bail!("traffic line \"{line}\"") };
-                    scenario.add_tcp(from.parse()?, to.parse()?, start.parse()?, self.variant, small)?;
+                    scenario.add_tcp(from.parse()?, to.parse()?, start.parse()?, self.variant, small_segments)?;
                 }
                 scenario.times(0.0, 360.0);
                 Ok(scenario)
@@ -269,7 +271,8 @@ const DELAY: Measure = Measure { column: "delay_ms", title: "mean delay, ms", bo
 const LOSS: Measure =
     Measure { column: "plr_pct", title: "loss rate as ns-2 scripts count it, %", bound: Bound::Shown };
 
-fn shown(column: &'static str, title: &'static str) -> Measure {
+/// A quantity of which nothing is required.
+pub(super) fn shown(column: &'static str, title: &'static str) -> Measure {
     Measure { column, title, bound: Bound::Shown }
 }
 
@@ -291,7 +294,7 @@ fn compare_hops(root: &Path) -> Result<Vec<Table>> {
         shown("mac_rts", "RTS frames"),
     ];
     let mut all = tables(root, "hops", "Hops", &keys, &measures)?;
-    all.push(drops(root, "hops", &keys)?);
+    all.push(drops(root, "hops_drops.csv", &keys)?);
     Ok(all)
 }
 
@@ -367,7 +370,7 @@ fn compare_rwp50(root: &Path) -> Result<Vec<Table>> {
         shown("mac_cts", "CTS frames"),
     ];
     let mut all = tables(root, "rwp50", "Fifty nodes", &keys, &measures)?;
-    all.push(drops(root, "rwp50", &keys)?);
+    all.push(drops(root, "rwp50_drops.csv", &keys)?);
     Ok(all)
 }
 
@@ -405,10 +408,11 @@ const REASONS: [Reason; 8] = [
 ];
 
 /// Lost data and ACK packets by reason, side by side: means over the seeds.
-fn drops(root: &Path, name: &str, keys: &[KeyColumn]) -> Result<Table> {
+/// `file` is the name of our table, and of ns-2's behind its prefix.
+pub(super) fn drops(root: &Path, file: &str, keys: &[KeyColumn]) -> Result<Table> {
     let names: Vec<&str> = keys.iter().map(|&(column, _)| column).collect();
-    let ours = Figures::read(&root.join(format!("results/{name}_drops.csv")))?;
-    let ns2 = Figures::read(&root.join(format!("peers/data/ns2_{name}_drops.csv")))?;
+    let ours = Figures::read(&root.join(format!("results/{file}")))?;
+    let ns2 = Figures::read(&root.join(format!("peers/data/ns2_{file}")))?;
     let columns = |more: &[&'static str]| [&names[..], more].concat();
     let (ours, runs) = ours.totals(&columns(&["reason", "kind"]), "count", "seed")?;
     let (theirs, their_runs) = ns2.totals(&columns(&["layer", "reason", "type"]), "count", "seed")?;
