@@ -186,10 +186,13 @@ class Lab:
             axis.set_xlabel(xlabel)
             axis.set_ylabel(ylabel)
             axis.set_title(title)
+            # The usual labels of such an axis are formulas, which the style does not read.
             if log_x:
                 axis.set_xscale("log")
+                axis.xaxis.set_major_formatter("{x:g}")
             if log_y:
                 axis.set_yscale("log")
+                axis.yaxis.set_major_formatter("{x:g}")
             else:
                 axis.set_ylim(bottom=0)
             figure.legend(loc="outside right upper", fontsize=9)
