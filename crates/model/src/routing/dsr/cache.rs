@@ -34,8 +34,8 @@ impl Cache {
         let timeout = if params.route_cache_timeout.is_zero() { Span::MAX } else { params.route_cache_timeout };
         match params.cache {
             CacheKind::Path => {
-                let store = |size: u16| Store { size: size.into(), paths: Vec::new(), victim: 0 };
-                let [primary, secondary] = [store(params.primary_paths), store(params.secondary_paths)];
+                let [primary, secondary] =
+                    [params.primary_paths, params.secondary_paths].map(|size| Store::new(size.into()));
                 Self::Path(PathCache { own, most: params.route_hops.into(), timeout, primary, secondary })
             }
             CacheKind::Link => Self::Link(LinkCache {
@@ -114,46 +114,123 @@ struct Path {
     expires: Time,
 }
 
+/// How many sets of places an index has for nodes.
+const ROWS: usize = 64;
+/// The set of the places that are free.
+const FREE: usize = ROWS;
+
+/// Which places of a store have a node in their path, so that not every path must be searched. Nodes whose addresses
+/// have the same remainder share a set: a place in it may lack the node.
+#[derive(Debug)]
+struct Index {
+    /// Words of each set.
+    words: usize,
+    /// The sets one after the other, a bit for each place.
+    bits: Vec<u64>,
+}
+
+impl Index {
+    fn row(&self, row: usize) -> impl Iterator<Item = u64> + '_ {
+        self.bits[row * self.words..][..self.words].iter().copied()
+    }
+
+    const fn of(node: Address) -> usize {
+        node.0 as usize % ROWS
+    }
+
+    /// The places in a set, in order.
+    fn places(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+        words.enumerate().flat_map(|(word, mut bits)| {
+            std::iter::from_fn(move || {
+                let place = bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+                (place < u64::BITS).then(|| word * u64::BITS as usize + place as usize)
+            })
+        })
+    }
+
+    /// The places that may have this node.
+    fn having(&self, node: Address) -> impl Iterator<Item = usize> + '_ {
+        Self::places(self.row(Self::of(node)))
+    }
+
+    /// The places that may have both nodes.
+    fn having_both(&self, a: Address, b: Address) -> impl Iterator<Item = usize> + '_ {
+        Self::places(self.row(Self::of(a)).zip(self.row(Self::of(b))).map(|(a, b)| a & b))
+    }
+
+    /// The places that may have this node, and those that are free.
+    fn having_or_free(&self, node: Address) -> impl Iterator<Item = usize> + '_ {
+        Self::places(self.row(Self::of(node)).zip(self.row(FREE)).map(|(a, b)| a | b))
+    }
+
+    /// The sets in which a place with this path is.
+    fn rows(path: &[Address]) -> impl Iterator<Item = usize> + '_ {
+        path.iter().map(|&hop| Self::of(hop)).chain(path.is_empty().then_some(FREE))
+    }
+
+    /// The path of a place changes.
+    fn change(&mut self, place: usize, before: &[Address], after: &[Address]) {
+        let (word, bit) = (place / u64::BITS as usize, 1 << (place % u64::BITS as usize));
+        for row in Self::rows(before) {
+            self.bits[row * self.words + word] &= !bit;
+        }
+        for row in Self::rows(after) {
+            self.bits[row * self.words + word] |= bit;
+        }
+    }
+}
+
 /// A part of a path cache. Its places keep their order, and when all are taken, they are used again one after the
 /// other.
 #[derive(Debug)]
 struct Store {
     size: usize,
     paths: Vec<Path>,
+    index: Index,
     victim: usize,
 }
 
 impl Store {
+    fn new(size: usize) -> Self {
+        let words = size.div_ceil(u64::BITS as usize);
+        let index = Index { words, bits: vec![0; (ROWS + 1) * words] };
+        Self { size, paths: Vec::new(), index, victim: 0 }
+    }
+
     fn add(&mut self, path: &[Address], expires: Time) {
-        for known in &mut self.paths {
-            // Most paths begin with another hop.
-            if known.hops.first().is_some_and(|&first| first != path[0]) {
-                continue;
+        let place = self.index.having_or_free(path[0]).find(|&place| {
+            let known = &self.paths[place].hops;
+            known.starts_with(path) || path.starts_with(known)
+        });
+        let place = place.unwrap_or_else(|| {
+            if self.paths.len() < self.size {
+                self.paths.push(Path { hops: Vec::new(), expires });
+                return self.paths.len() - 1;
             }
-            let common = known.hops.iter().zip(path).take_while(|(a, b)| a == b).count();
-            if common == known.hops.len() || common == path.len() {
-                known.hops.extend_from_slice(&path[common..]);
-                known.expires = expires;
-                return;
-            }
-        }
-        let added = Path { hops: path.to_vec(), expires };
-        if self.paths.len() < self.size {
-            self.paths.push(added);
-        } else {
-            self.paths[self.victim] = added;
-            self.victim = (self.victim + 1) % self.size;
+            let victim = self.victim;
+            self.victim = (victim + 1) % self.size;
+            victim
+        });
+        let known = &mut self.paths[place];
+        known.expires = expires;
+        // A longer path that begins with this one stays.
+        if !known.hops.starts_with(path) {
+            self.index.change(place, &known.hops, path);
+            path.clone_into(&mut known.hops);
         }
     }
 
     fn has(&self, destination: Address, now: Time) -> bool {
-        self.paths.iter().any(|path| path.hops.contains(&destination) && path.expires > now)
+        let mut paths = self.index.having(destination).map(|place| &self.paths[place]);
+        paths.any(|path| path.hops.contains(&destination) && path.expires > now)
     }
 
     /// The place and the shortest path to a destination; of several, the first.
     fn best(&self, destination: Address, now: Time) -> Option<(usize, &[Address])> {
         let mut best: Option<(usize, &[Address])> = None;
-        for (place, path) in self.paths.iter().enumerate() {
+        for place in self.index.having(destination) {
+            let path = &self.paths[place];
             let most = best.map_or(path.hops.len(), |(_, best)| best.len() - 1).min(path.hops.len());
             if let Some(at) = path.hops[..most].iter().position(|&hop| hop == destination)
                 && path.expires > now
@@ -165,13 +242,23 @@ impl Store {
     }
 
     fn remove_link(&mut self, own: Address, from: Address, to: Address) {
-        for path in &mut self.paths {
-            let before = |place: usize| place.checked_sub(1).map_or(own, |before| path.hops[before]);
-            let cut = (0..path.hops.len()).find(|&place| path.hops[place] == to && before(place) == from);
-            if let Some(cut) = cut {
-                path.hops.truncate(cut);
-            }
+        let other = if from == own { to } else { from };
+        let cut = |place: usize| {
+            let hops = &self.paths[place].hops;
+            let before = |hop: usize| hop.checked_sub(1).map_or(own, |before| hops[before]);
+            (0..hops.len()).find(|&hop| hops[hop] == to && before(hop) == from).map(|hop| (place, hop))
+        };
+        let cuts: Vec<(usize, usize)> = self.index.having_both(to, other).filter_map(cut).collect();
+        for (place, hop) in cuts {
+            self.cut(place, hop);
         }
+    }
+
+    /// Forgets the hops of a path from this one on.
+    fn cut(&mut self, place: usize, hop: usize) {
+        let hops = &mut self.paths[place].hops;
+        self.index.change(place, hops, &hops[..hop]);
+        hops.truncate(hop);
     }
 }
 
@@ -218,8 +305,8 @@ impl PathCache {
             Source::Asked => self.primary.paths[place].expires = expires,
             Source::Noticed => {
                 // The whole path moves, with what is behind the destination.
-                let whole = std::mem::take(&mut self.secondary.paths[place].hops);
-                self.primary.add(&whole, expires);
+                self.primary.add(&self.secondary.paths[place].hops, expires);
+                self.secondary.cut(place, 0);
             }
         }
         Some(path)

@@ -131,3 +131,29 @@ fn s6_7_links_of_several_paths_make_no_longer_route_either() {
     assert_eq!(cache.find(Address(4), at(1)), Some(hops(&[1, 2, 3, 4])));
     assert_eq!(cache.find(Address(5), at(1)), None);
 }
+
+#[test]
+fn nodes_that_share_a_set_of_the_index_are_told_apart() {
+    let mut cache = cache(|_| {});
+    cache.add(&hops(&[1, 2]), Source::Noticed, at(0));
+    assert!(!cache.has(Address(65), at(1)));
+    assert_eq!(cache.find(Address(65), at(1)), None);
+    cache.add(&hops(&[65, 66]), Source::Noticed, at(0));
+    cache.remove_link(Address(65), Address(66));
+    assert_eq!(cache.find(Address(2), at(1)), Some(hops(&[1, 2])));
+    assert_eq!((cache.find(Address(66), at(1)), cache.find(Address(65), at(1))), (None, Some(hops(&[65]))));
+}
+
+#[test]
+fn a_cache_may_have_more_paths_than_a_word_has_bits() {
+    let mut cache = cache(|params| params.secondary_paths = 130);
+    for first in 1..=131 {
+        cache.add(&hops(&[first, 1000 + first]), Source::Noticed, at(0));
+    }
+    assert!(!cache.has(Address(1001), at(1)), "the last path has the place of the first one");
+    for first in 2..=131 {
+        assert_eq!(cache.find(Address(1000 + first), at(1)), Some(hops(&[first, 1000 + first])));
+        cache.remove_link(Address(first), Address(1000 + first));
+        assert!(!cache.has(Address(1000 + first), at(1)));
+    }
+}

@@ -288,7 +288,7 @@ impl Ns2 {
             match *error {
                 RouteError::NodeUnreachable(to) => {
                     self.forget_link(*source, to, cx);
-                    if *destination != self.state.address {
+                    if is_mine && *destination != self.state.address {
                         others.push((*destination, option.clone()));
                     } else if is_mine {
                         self.state.last_error = Some((*source, to, cx.now));
@@ -299,7 +299,7 @@ impl Ns2 {
                 _ => {}
             }
         }
-        if let Some(&(to, _)) = others.first().filter(|_| is_mine) {
+        if let Some(&(to, _)) = others.first() {
             let options = others.into_iter().map(|(_, option)| option).collect();
             let packet = self.state.control(to, options, cx);
             self.originate(packet, cx);
