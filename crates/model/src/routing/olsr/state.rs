@@ -554,11 +554,15 @@ impl State {
                 .collect();
             let candidate = |&at: &usize| {
                 let it = &self.neighbours[at];
-                let reaches = it.reaches.iter().map(|it| it.0);
-                Candidate {
-                    willingness: it.willingness,
-                    reaches: reaches.filter(|it| symmetric.binary_search(it).is_err()).collect(),
-                }
+                // Both lists are in order.
+                let mut near = symmetric.iter().peekable();
+                let mut is_far = |it: &Address| {
+                    while near.next_if(|near| *near < it).is_some() {}
+                    near.peek() != Some(&it)
+                };
+                let mut reaches = Vec::with_capacity(it.reaches.len());
+                reaches.extend(it.reaches.iter().map(|it| it.0).filter(|it| is_far(it)));
+                Candidate { willingness: it.willingness, reaches }
             };
             let candidates: Vec<_> = places.iter().map(candidate).collect();
             let chosen = mpr::select(&candidates, usize::from(self.params.mpr_coverage));
