@@ -65,6 +65,10 @@ impl Gateways {
 
     /// A node reaches these prefixes, and no others. Whether it is, or was, a gateway.
     pub fn set(&mut self, gateway: Address, prefixes: impl Iterator<Item = Prefix>) -> bool {
+        let mut prefixes = prefixes.peekable();
+        if self.networks.is_empty() && prefixes.peek().is_none() {
+            return false;
+        }
         let range = self.range(gateway);
         let before = range.len();
         let start = range.start;
