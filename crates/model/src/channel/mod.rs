@@ -427,7 +427,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
             }
             Verdict::Decoded => {
                 mac.on_other_frame(frame, self.shared, now);
-                if !self.listening.is_empty() {
+                // A frame without a packet has nothing to pass up.
+                if frame.packet.is_some() && !self.listening.is_empty() {
                     acts = true;
                     overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
                 }
