@@ -24,7 +24,7 @@
 //! - Every link is taken to work in both directions, as MACs with acknowledgements need.
 //! - A salvaged packet does not go through a node that its source route says it has met. The route does not say what
 //!   the packet had met before it was salvaged last.
-//! - Of an overfull maintenance buffer, the oldest packet is no longer watched.
+//! - A packet that a full maintenance buffer does not take is sent once, and nobody is asked whether it arrived.
 //!
 //! Validated by exchanges between nodes, one for each rule, in `tests`; by a property test that packets do not circle;
 //! and against ns-2.35 on the same scenarios (docs/models/dsr.md).

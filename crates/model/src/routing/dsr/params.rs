@@ -122,7 +122,7 @@ pub struct Params {
     pub max_maint_rexmt: u8,
     /// How long a next hop that has acknowledged a packet is not asked again.
     pub maint_holdoff: Span,
-    /// Packets that may wait for an acknowledgement; of those beyond, the oldest is no longer watched.
+    /// Packets that may wait for an acknowledgement; those beyond are sent, but not watched.
     pub maint_buffer_packets: u16,
     /// How long a neighbour that did not get a packet is on the blacklist: its requests are ignored. Zero: no
     /// blacklist.

@@ -28,14 +28,15 @@ impl Rfc4728 {
         if !listens && self.confirmed.iter().any(|&(known, at)| known == next_hop && at.nanos() > since) {
             return None;
         }
+        // §4.5: a full buffer does not take the packet, which is sent all the same.
+        if self.watched.len() >= usize::from(self.state.params.maint_buffer_packets) {
+            return None;
+        }
         let (asked, wait) = if listens {
             (None, self.state.params.passive_ack_timeout)
         } else {
             (Some(self.ask(packet, cx)), self.state.params.ack_timeout)
         };
-        if self.watched.len() >= usize::from(self.state.params.maint_buffer_packets) {
-            cx.hand_over(self.watched.remove(0).copy);
-        }
         let copy = cx.copy(packet);
         self.watched.push(Watched { copy, next_hop, asked, again: 0, due: cx.now + wait });
         Some(copy)

@@ -247,6 +247,24 @@ fn s8_3_3_without_an_acknowledgement_the_link_is_broken_after_max_maint_rexmt() 
 }
 
 #[test]
+fn s4_5_a_full_maintenance_buffer_does_not_take_a_packet() {
+    let change = |params: &mut Params| {
+        (params.acknowledgement, params.maint_buffer_packets) = (Acknowledgement::Network, 1);
+    };
+    let mut net = chain(3, change);
+    net.send_until(0, 2, 2_000);
+    net.part(0, 1);
+    let before = net.talk.len();
+    net.send(0, 2);
+    net.send(0, 2);
+    net.run_until(6_000);
+    let sent = net.talk[before..].iter().filter(|line| line.contains("0>1 0->2 route"));
+    let (asked, bare): (Vec<_>, Vec<_>) = sent.partition(|line| line.contains("asks"));
+    assert_eq!((asked.len(), bare.len()), (3, 1), "the first is watched, the second is not: {:?}", net.talk);
+    net.check_account();
+}
+
+#[test]
 fn s8_3_2_a_packet_that_is_heard_from_the_next_hop_needs_no_acknowledgement() {
     let mut net = chain(4, |params| params.acknowledgement = Acknowledgement::Passive);
     net.send_until(0, 3, 2_000);
