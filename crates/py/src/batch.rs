@@ -62,8 +62,9 @@ pub struct Run {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, in the order that [`Order`] describes. `jobs` is the number of threads (0: one for each core);
-    /// there are never more threads than runs. `runs` has the run numbers of each case, `captures` a file for each.
+    /// Starts the runs of all cases, those that take longest first as far as is known. `jobs` is the number of threads
+    /// (0: one for each core); there are never more threads than runs. `runs` has the run numbers of each case,
+    /// `captures` a file for each.
     #[new]
     #[pyo3(signature = (cases, runs, jobs=0, captures=None))]
     fn new(
