@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import hopyard
 import numpy as np
@@ -287,3 +287,37 @@ def test_columns_of_a_mac_have_no_value_at_other_nodes() -> None:
         *(results.nodes[name].to_pylist() for name in ("frames", "rts", "acks")), strict=True
     ):
         assert frames >= rts + acks
+
+
+class Started(hopyard.CongestionControl):
+    """Notes when its run starts."""
+
+    order: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self.order.append(type(self).__name__)
+
+    def on_ack(self, ack: hopyard.congestion.Ack) -> None:
+        self.cwnd = min(self.cwnd + 1, 8)
+
+    def on_loss(self, loss: hopyard.congestion.Loss) -> None:
+        self.ssthresh = 2
+
+    def on_timeout(self, timeout: hopyard.congestion.Timeout) -> None:
+        self.ssthresh = 2
+
+
+class Short(Started):
+    """Of a flow that sends for a moment."""
+
+
+class Long(Started):
+    """Of a flow that sends all the time."""
+
+
+def test_the_runs_that_take_longest_are_started_first() -> None:
+    # Which of the cases takes longer cannot be seen from their nodes and durations.
+    keys = ("flow.tcp", "flow.start")
+    hopyard.run(Scenario(CHAIN), set={keys: [(Short, "9.99 s"), (Long, "0 s")]}, runs=3, jobs=1)
+    # Those before were made when the scenario was checked.
+    assert Started.order[-6:] == ["Short", "Long", "Long", "Long", "Short", "Short"]

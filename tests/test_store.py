@@ -498,7 +498,8 @@ def test_an_endless_rule_is_ended_by_the_second_ctrl_c(short: Path, tmp_path: Pa
     )
     line = ["run", short, "--set", "flow.tcp=newreno,endless:Sometimes", "--jobs", 1, "--runs", 5]
     with process(*line, "--out", "o", cwd=tmp_path) as running:
-        while len(kills.committed(tmp_path / "o")) < 5:
+        # The endless run is the second one: each case has its first run started before others.
+        while not kills.committed(tmp_path / "o"):
             time.sleep(0.02)
         time.sleep(1)
         for _ in range(2):
@@ -506,7 +507,7 @@ def test_an_endless_rule_is_ended_by_the_second_ctrl_c(short: Path, tmp_path: Pa
             time.sleep(0.3)
         running.communicate(timeout=5)
     assert running.returncode == 130
-    assert len(Results.load(tmp_path / "o").flows) >= 5
+    assert len(Results.load(tmp_path / "o").flows) >= 1
 
 
 def test_tables_have_the_types_of_the_core(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +53,8 @@ class Inputs:
             ScenarioError: when it is wrong, as when a rule of it is not to be found.
             StoreError: when its text is no TOML.
         """
+        import tempfile
+
         base = Path(tempfile.mkdtemp(prefix="hopyard-"))
         atexit.register(shutil.rmtree, base, ignore_errors=True)
         own = {path: f"{number}-movements" for number, path in enumerate(self.files)}

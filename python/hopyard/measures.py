@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -320,6 +319,8 @@ def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tupl
         if not name:
             raise ValueError(f"a name of {what} is empty: expected names with commas between them")
         if name not in known:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}? There" if near else "there"
             raise ValueError(f"no {what} is called {name!r}; {hint} are {', '.join(known)}")

@@ -297,16 +297,20 @@ class Results:
 
     def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
         """A row for each case: each measure's mean, and half the width of its 95 % interval."""
-        columns: dict[str, list[object]] = {"scenario": [case.scenario for case in self.cases]}
-        columns |= {key: [case.settings[key] for case in self.cases] for key in self.settings}
-        columns["runs"] = [len(self.runs_of(case)) for case in self.cases]
+        # With their types given, pyarrow imports no library to guess them.
+        text, number = pa.string(), pa.float64()
+        columns = {"scenario": pa.array([case.scenario for case in self.cases], text)}
+        for key in self.settings:
+            columns[key] = pa.array([case.settings[key] for case in self.cases], text)
+        runs = [len(self.runs_of(case)) for case in self.cases]
+        columns["runs"] = pa.array(runs, pa.int64())
         for name in check(measures):
             estimates = [self.estimate(name, case) for case in self.cases]
             label = self.measure(name).label
-            columns[label] = [each.mean for each in estimates]
-            columns[f"{label} ±"] = [each.half_width for each in estimates]
-        columns["config"] = [case.config for case in self.cases]
-        columns["version"] = [self.version] * len(self.cases)
+            columns[label] = pa.array([each.mean for each in estimates], number)
+            columns[f"{label} ±"] = pa.array([each.half_width for each in estimates], number)
+        columns["config"] = pa.array([case.config for case in self.cases], text)
+        columns["version"] = pa.array([self.version] * len(self.cases), text)
         return pa.table(columns)
 
     def plot(self, measure: str = "goodput", x: str | None = None) -> Plot:

@@ -40,7 +40,8 @@ def _do_without_pandas() -> None:
     """
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _NoPandas)
-        pa.array([])
+        # With a type given, pyarrow does not look for further libraries.
+        pa.array([], pa.null())
         sys.meta_path.remove(_NoPandas)
 
 

@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capture::{self, Captures};
+use crate::order::Order;
 use crate::pool::{Ended, Pool, Progress};
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
@@ -61,9 +62,9 @@ pub struct Run {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, those that are likely to take longest first, so that no thread is left with a
-    /// long run while the others have none. `jobs` is the number of threads (0: one for each core);
-    /// there are never more threads than runs. `runs` has the run numbers of each case, `captures` a file for each.
+    /// Starts the runs of all cases, those that take longest first as far as is known. `jobs` is the number of threads
+    /// (0: one for each core); there are never more threads than runs. `runs` has the run numbers of each case,
+    /// `captures` a file for each.
     #[new]
     #[pyo3(signature = (cases, runs, jobs=0, captures=None))]
     fn new(
@@ -91,18 +92,15 @@ impl Batch {
         let scenarios: Vec<_> = cases.iter().map(|case| case.inner()).collect();
         let mut plan = Vec::new();
         let mut duration = 0.0;
-        let mut lengths = Vec::new();
+        let mut lengths = Vec::with_capacity(scenarios.len());
         for (number, (scenario, runs)) in (0..).zip(scenarios.iter().zip(runs)) {
             // The number of runs of a case fits into 32 bits.
             duration += f64::from(u32::try_from(runs.len()).unwrap_or(u32::MAX)) * scenario.duration().seconds();
-            lengths.resize(plan.len() + runs.len(), length(scenario));
+            lengths.push((length(scenario), runs.len()));
             plan.extend(runs.into_iter().map(|run| (number, run)));
         }
-        let mut order: Vec<usize> = (0..plan.len()).collect();
-        // Runs of equal length stay in the order of cases and runs.
-        order.sort_by(|&one, &other| lengths[other].total_cmp(&lengths[one]));
         let numbers = plan.clone();
-        let pool = Pool::start(order, jobs, move |number, watch| {
+        let pool = Pool::start(Order::new(lengths), jobs, move |number, watch| {
             let (case, run) = numbers[number];
             let scenario = &scenarios[case as usize];
             let spec = scenario.spec(u64::from(run));

@@ -12,6 +12,7 @@ use hopyard_model::world::Watch;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::capture::Captured;
+use crate::order::Order;
 
 /// [`Pool::wait`] returns when this many ended runs wait to be collected.
 const TAKE_AT: usize = 32;
@@ -33,8 +34,8 @@ pub struct Ended {
 }
 
 struct State {
-    /// How many runs have been started.
-    started: usize,
+    /// The runs that have not been started.
+    order: Order,
     finished: usize,
     failed: usize,
     /// The number of threads that may still start a run.
@@ -62,19 +63,18 @@ impl Shared {
     }
 
     /// The next run for a thread. Waits until there is room for its result.
-    fn next(&self, thread: usize, order: &[usize]) -> Option<(usize, Arc<Watch>)> {
+    fn next(&self, thread: usize) -> Option<(usize, Arc<Watch>)> {
         let mut state = self
             .taken
             .wait_while(self.lock(), |state| state.ended.len() >= FULL_AT && !state.cancelled)
             .unwrap_or_else(PoisonError::into_inner);
-        let next = order.get(state.started).filter(|_| !state.cancelled);
-        let Some(&number) = next else {
+        let next = if state.cancelled { None } else { state.order.next() };
+        let Some(number) = next else {
             state.threads -= 1;
             drop(state);
             self.changed.notify_all();
             return None;
         };
-        state.started += 1;
         let watch = Arc::new(Watch::default());
         state.watches[thread] = Some(Arc::clone(&watch));
         Some((number, watch))
@@ -90,6 +90,7 @@ impl Shared {
             Err(_) => state.failed += 1,
         }
         state.simulated += watch.simulated();
+        state.order.ended(ended.number, ended.cpu);
         state.ended.push(ended);
         drop(state);
         self.changed.notify_all();
@@ -116,19 +117,19 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Starts the runs with the numbers of `order`, in this order, on `threads` threads (0: one for each core); there
-    /// are never more threads than runs. `run` gets the number of the run.
+    /// Starts the runs of `order` on `threads` threads (0: one for each core); there are never more threads than runs.
+    /// `run` gets the number of the run.
     ///
     /// # Errors
     /// If no thread can be created.
-    pub fn start<F>(order: Vec<usize>, threads: usize, run: F) -> io::Result<Self>
+    pub fn start<F>(order: Order, threads: usize, run: F) -> io::Result<Self>
     where
         F: Fn(usize, &Watch) -> Result<Captured, String> + Send + Sync + 'static,
     {
         let threads = if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads };
-        let threads = threads.min(order.len());
+        let threads = threads.min(order.runs());
         let state = State {
-            started: 0,
+            order,
             finished: 0,
             failed: 0,
             threads,
@@ -138,11 +139,11 @@ impl Pool {
             ended: Vec::new(),
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), taken: Condvar::new() });
-        let (order, run) = (Arc::<[usize]>::from(order), Arc::new(run));
+        let run = Arc::new(run);
         let mut handles = Vec::with_capacity(threads);
         for number in 0..threads {
-            let (of_thread, order, run) = (Arc::clone(&shared), Arc::clone(&order), Arc::clone(&run));
-            let work = move || work(&of_thread, number, &order, &*run);
+            let (of_thread, run) = (Arc::clone(&shared), Arc::clone(&run));
+            let work = move || work(&of_thread, number, &*run);
             match thread::Builder::new().name(format!("run-{number}")).spawn(work) {
                 Ok(handle) => handles.push(handle),
                 Err(error) => {
@@ -201,8 +202,8 @@ impl Drop for Pool {
 }
 
 /// The work of a thread: one run after the other.
-fn work(shared: &Shared, thread: usize, order: &[usize], run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
-    while let Some((number, watch)) = shared.next(thread, order) {
+fn work(shared: &Shared, thread: usize, run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
+    while let Some((number, watch)) = shared.next(thread) {
         let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
         // After a panic the run's world is dropped, so that no inconsistent state remains.
         let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
