@@ -240,6 +240,11 @@ class Simulation:
         return self._table("paths")
 
     @property
+    def segments(self) -> pa.Table:
+        """A row for each segment of flows so far, if `measure.segments` asks for them."""
+        return self._table("segments")
+
+    @property
     def positions(self) -> pa.Table:
         """A row for each node with a radio: `node`, and `x_m`, `y_m`, `z_m` in metres."""
         return self._table("positions")
