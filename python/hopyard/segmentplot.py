@@ -27,6 +27,8 @@ MOST = 8
 #: From this many segments on, a file of lines takes them as a picture.
 MANY = 20_000
 WIDTH = 9.0
+#: matplotlib's marker of a tick below its place.
+_DOWN = 3
 
 SENT, AGAIN, ACK, WINDOW, CWND, SACK = (
     *("#0072B2", "#D55E00", "#222222", "#E69F00", "#56B4E9", "#009E73"),
@@ -51,7 +53,7 @@ def time_sequence(
         raise ValueError(f"expected sequence numbers in {' or '.join(UNITS)}, found {unit!r}")
     start, end = _time("since", since, 0.0), _time("until", until, math.inf)
     if start >= end:
-        raise ValueError(f"expected a time that begins before it ends, found {start} s to {end} s")
+        raise ValueError(f"expected a time that begins before it ends, found {_span(start, end)}")
     rows = results.segments
     if not len(rows):
         raise ValueError("no segments were recorded: measure.segments, or --segments, does so")
@@ -76,7 +78,7 @@ def time_sequence(
         if not drawn:
             found = floats(rows, "time_s")
             raise ValueError(
-                f"flow {flow} has no segments from {start} s to {end} s in run {run}; "
+                f"flow {flow} has no segments {_span(start, end)} in run {run}; "
                 f"those that were recorded are from {found.min():.3f} s to {found.max():.3f} s"
             )
         order = [name for name in LABELS if name in drawn]
@@ -105,6 +107,11 @@ def _time(name: str, value: float | None, default: float) -> float:
     return float(value)
 
 
+def _span(start: float, end: float) -> str:
+    """A time in words."""
+    return f"from {start:g} s on" if math.isinf(end) else f"from {start:g} s to {end:g} s"
+
+
 def _chosen(rows: pa.Table, name: str, wanted: int | None) -> int:
     """The number of a run or a flow that has rows: the first one, or the one that is wanted."""
     if wanted is not None and (isinstance(wanted, bool) or not hasattr(wanted, "__index__")):
@@ -124,7 +131,7 @@ def _chosen(rows: pa.Table, name: str, wanted: int | None) -> int:
 
 #: What is drawn, in the order of the legend.
 LABELS = (
-    *("segment", "segment sent again", "SYN", "FIN"),
+    *("segment", "segment sent again", "SYN", "FIN", "SYN or FIN sent again"),
     *("acknowledgement", "duplicate ACK", "SACK block"),
     *("advertised window", "congestion window"),
 )
@@ -137,7 +144,10 @@ class _Trace:
         event = rows["event"]
         self.sent = where(rows, np.asarray(pc.equal(event, "data_sent")))
         self.acks = where(rows, np.asarray(pc.equal(event, "ack_received")))
-        self.largest = int(integers(self.sent, "payload").max(initial=0)) or 1
+        self.payload = int(integers(self.sent, "payload").max(initial=0))
+        # A connection that never opened has no data: its axis has no scale of its own.
+        self.largest = self.payload or 1000
+        self.unit = unit
         self.scale = 1000.0 if unit == "kB" else float(self.largest)
         self.ack_times = floats(self.acks, "time_s")
         self.ack_numbers = floats(self.acks, "ack") / self.scale
@@ -158,9 +168,9 @@ class _Trace:
         tops += [self._acknowledgements(axis, theirs, start, drawn)]
         low = min(self._lowest(mine, theirs), *(bottom for bottom, _ in tops))
         high = max(top for _, top in tops)
-        limit = self._windows(axis, (start, end), high + (high - low), drawn)
+        limit = self._windows(axis, (start, end), high + 0.4 * (high - low), drawn)
         high = max(high, limit)
-        margin = 0.03 * (high - low) or 1.0
+        margin = max(0.03 * (high - low), 0.5 * self.largest / self.scale)
         axis.set_ylim(max(low - margin, -margin), high + margin)
         stop = min(end, last)
         first = (
@@ -202,6 +212,8 @@ class _Trace:
                     look |= {"markeredgecolor": SENT, "linestyle": "none"}
                     axis.plot(times[part], high[part], zorder=4, **look)
                 drawn[name] = _sign(marker=marker, markersize=6, color=SENT)
+                if (chosen & again).any():
+                    drawn["SYN or FIN sent again"] = _sign(**look)
         return float(low.min()), float(high.max())
 
     def _bars(
@@ -243,7 +255,9 @@ class _Trace:
         before = np.concatenate([[-1.0], self.highest[:-1]])
         again = theirs & known & (self.ack_numbers <= before)
         if again.any():
-            look = {"marker": "_", "markersize": 6, "color": ACK, "linestyle": "none"}
+            # A tick below the line of acknowledgements, so that it does not vanish in the line.
+            look: dict[str, Any] = {"marker": _DOWN, "markersize": 5, "color": ACK}
+            look |= {"linestyle": "none", "markeredgewidth": 0.8}
             axis.plot(self.ack_times[again], self.ack_numbers[again], zorder=2, **look)
             drawn["duplicate ACK"] = _sign(**look)
         here = self.highest[theirs & known]
@@ -271,9 +285,9 @@ class _Trace:
     def _windows(
         self, axis: Axes, time: tuple[float, float], ceiling: float, drawn: dict[str, Any]
     ) -> float:
-        """Draws what the sender may send: by the receiver's window and by its own.
+        """Draws up to where the sender may send, by the receiver's window and by its own.
 
-        A window that lies far above all segments is not in the way: it does not count for the axis.
+        A window that lies far above all segments does not count for the axis, and is a remark.
         """
         highest = -math.inf
         lines: list[tuple[str, Floats, Floats, dict[str, Any]]] = [
@@ -292,8 +306,9 @@ class _Trace:
             inside = (times >= time[0]) & (times <= time[1]) & ~np.isnan(limits)
             if not inside.any():
                 continue
-            if (least := float(limits[inside].min())) > ceiling:
-                above.append(f"{name}: above the axis, from {least:,.0f}")
+            if float(np.median(limits[inside])) > ceiling:
+                least, most = limits[inside].min(), limits[inside].max()
+                above.append(f"{name}, above the axis: {least:,.0f} to {most:,.0f} {self.unit}")
                 continue
             axis.plot(times, limits, drawstyle="steps-post", zorder=1.5, **style)
             drawn[name] = _sign(**{"linestyle": "-", **style})
@@ -313,7 +328,7 @@ class _Trace:
         times = floats(self.sent, "time_s")
         place = np.searchsorted(self.ack_times, times, side="right") - 1
         floor = np.where(place >= 0, self.highest[place], 0.0) if len(self.acks) else 0.0 * times
-        cwnd = floats(self.sent, "cwnd") * self.largest / self.scale
+        cwnd = floats(self.sent, "cwnd") * (self.payload or math.nan) / self.scale
         return times, np.nan_to_num(floor) + cwnd
 
 
