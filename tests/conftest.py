@@ -127,5 +127,11 @@ def results() -> Results:
         for run in range(3)
         for path, count, repeats in (("0 1 2", 30, 0), ("0 1 0 1 2", 4 + run, 2))
     ]
-    rows = flows, nodes, drops, series, decisions, overhead, changes, paths
+    segments = [
+        _origin(tcp, 0, flow=0, time_s=at / 10, event=event, seq=100 * at, end=100 * at + 100)
+        for tcp in goodput
+        for at in range(3)
+        for event in ("data_sent", "data_received")
+    ]
+    rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments
     return Results(*map(_table, rows))

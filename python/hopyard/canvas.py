@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 try:
     import matplotlib as mpl
+    import matplotlib.collections
     import matplotlib.lines
     import matplotlib.patches
 except ValueError:
@@ -20,6 +21,7 @@ except ValueError:
     for _module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         del sys.modules[_module]
     import matplotlib as mpl
+    import matplotlib.collections
     import matplotlib.lines
     import matplotlib.patches
 

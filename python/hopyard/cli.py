@@ -19,7 +19,9 @@ A command imports its modules when it runs, so that the command line itself star
 from __future__ import annotations
 
 import errno
+import re
 import sys
+from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,18 +126,33 @@ def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
 
+#: Numbers of flows, as the value of `--segments`.
+_FLOWS = re.compile(r"[0-9]+(\.\.[0-9]+)?(,[0-9]+(\.\.[0-9]+)?)*")
+
+
 class Comparing(Once):
     """A command with `--set` and `--with`, which belongs to the `--set` before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Turns `--with` into a marked `--set`, because click does not keep the order of both."""
+        """Turns `--with` into a marked `--set`, because click does not keep the order of both.
+
+        `--segments` gets its value: what follows is one where it is a list of numbers, and
+        otherwise the next argument, such as a file.
+        """
         joined: list[str] = []
-        left = iter(args)
-        for argument in left:
-            if argument == "--with":
-                if (given := next(left, None)) is None:
+        left = deque(args)
+        while left:
+            argument = left.popleft()
+            if argument == "--segments":
+                given = left.popleft() if left and _FLOWS.fullmatch(left[0]) else "all"
+                joined.append(f"--segments={given}")
+            elif argument == "--":
+                joined += [argument, *left]
+                break
+            elif argument == "--with":
+                if not left:
                     raise click.UsageError("--with: expected KEY=V1,V2 after it", ctx)
-                joined += ["--set", f"&{given}"]
+                joined += ["--set", f"&{left.popleft()}"]
             elif argument.startswith("--with="):
                 joined += ["--set", f"&{argument.removeprefix('--with=')}"]
             else:
@@ -212,6 +229,27 @@ def _series(
     from hopyard.measures import check_series
 
     return _checked(check_series, ",".join(given))
+
+
+def _segments(
+    _context: click.Context, _option: click.Parameter, given: str | None
+) -> bool | str | None:
+    """Reads the flows whose segments are recorded."""
+    if given is None or given == "all":
+        return None if given is None else True
+    if _FLOWS.fullmatch(given) is None:
+        raise click.BadParameter(f"expected numbers of flows such as 0,2..4, found {given!r}")
+    return given
+
+
+def _instant(_context: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    """Reads a time such as 10s, in seconds."""
+    if given is None:
+        return None
+    try:
+        return _core.parse_time(given) / 1e9
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _measures(
@@ -302,8 +340,18 @@ def _capture(
     shell_complete=completion.series,
     help="Sample these quantities over time, such as cwnd,srtt",
 )
+@click.option(
+    "--segments",
+    metavar="[N1,N2]",
+    callback=_segments,
+    help="Record the TCP segments of all flows, or of those with these numbers, such as 0,2..4.",
+)
 @_MEASURE
-@click.option("--plot", is_flag=True, help="Draw the measures, and each series, into the folder.")
+@click.option(
+    "--plot",
+    is_flag=True,
+    help="Draw the measures, each series, and the segments of a flow, into the folder.",
+)
 @click.option(
     "--capture",
     metavar="FILE",
@@ -337,6 +385,7 @@ def run(
     force: bool,
     format: str,
     sampled: Sequence[str],
+    segments: bool | str | None,
     measures: Sequence[str],
     plot: bool,
     capture: Path | None,
@@ -351,9 +400,10 @@ def run(
     from the standard input. A FILE may be the folder of former results: their scenarios are run,
     and only the runs that are missing there are made.
 
-    Nothing is written without --out, --plot or --series; their folder is results/NAME when --out
-    does not name one. Each run is in the folder as soon as it has ended, and the tables follow at
-    the end. Ctrl-C ends the runs and keeps those that are finished; a second one ends at once.
+    Nothing is written without --out, --plot, --series or --segments; their folder is results/NAME
+    when --out does not name one. Each run is in the folder as soon as it has ended, and the tables
+    follow at the end. Ctrl-C ends the runs and keeps those that are finished; a second one ends at
+    once.
     """
     if runs and only:
         raise click.UsageError("--runs and --run exclude each other")
@@ -369,6 +419,7 @@ def run(
         force=force,
         format=format,
         series=sampled,
+        segments=segments,
         measures=measures,
         plot=plot,
         quiet=quiet or as_json,
@@ -422,6 +473,33 @@ def show(
     shell_complete=completion.series,
     help="Draw these series.",
 )
+@click.option(
+    "--segments",
+    is_flag=True,
+    help="Draw the segments of a flow: sequence numbers, acknowledgements and windows over time.",
+)
+@click.option(
+    "--run",
+    "number",
+    type=click.IntRange(min=0, max=2**32 - 1),
+    help="The run whose series or segments are drawn; the first one otherwise.",
+)
+@click.option(
+    "--flow",
+    type=click.IntRange(min=0, max=2**32 - 1),
+    help="The flow whose segments are drawn; the first one otherwise.",
+)
+@click.option(
+    "--from", "since", metavar="TIME", callback=_instant, help="Draw segments from here, as 10s."
+)
+@click.option(
+    "--to", "until", metavar="TIME", callback=_instant, help="Draw segments up to here, as 12s."
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["kB", "segments"]),
+    help="The unit of sequence numbers.  [default: kB]",
+)
 @click.option("--x", metavar="KEY", help="The compared key that is drawn along the x axis.")
 @click.option(
     "-o",
@@ -435,12 +513,24 @@ def plot(
     folder: Path,
     measures: Sequence[str],
     sampled: Sequence[str],
+    segments: bool,
+    number: int | None,
+    flow: int | None,
+    since: float | None,
+    until: float | None,
+    unit: str | None,
     x: str | None,
     output: Path | None,
 ) -> None:
-    """Draw measures, or series, of the results that a folder holds."""
+    """Draw measures, series or segments of the results that a folder holds."""
+    of_segments = {"--flow": flow, "--from": since, "--to": until, "--unit": unit}
+    if not segments and (given := [name for name, it in of_segments.items() if it is not None]):
+        raise click.UsageError(f"{given[0]} needs --segments")
+    if number is not None and not (segments or sampled):
+        raise click.UsageError("--run needs --series or --segments")
+    trace = command.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
-        code = command.plot(folder, measures, sampled, x, output, stop)
+        code = command.plot(folder, measures, sampled, x, output, stop, run=number, trace=trace)
     context.exit(code)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard import signals
 from hopyard.errors import CaptureError, SimulationError
+from hopyard.records import SEGMENTS
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Request:
     force: bool
     format: str
     series: Sequence[str]
+    #: The flows whose segments are recorded, if it is not for the scenario to say.
+    segments: bool | str | None
     measures: Sequence[str]
     plot: bool
     quiet: bool
@@ -78,12 +81,15 @@ def run(request: Request, stop: Stop) -> int:
     if path is None and len(request.files) == 1 and request.files[0].is_dir():
         path = request.files[0]
     series = [*dict.fromkeys(name for case in cases for name in case.series)]
-    if path is None and (request.plot or request.series):
+    recorded = request.segments is not None
+    if path is None and (request.plot or request.series or recorded):
         path = default(cases)
     writes = table_files(request.format)
     if request.plot:
         writes += [_measure_file(name) for name in request.measures or ["goodput"]]
         writes += [_series_file(name) for name in series]
+        if any(name.startswith(SEGMENTS) for case in cases for name in case.recorded):
+            writes.append(_segments_file())
     folder = None if path is None else Folder(path, cases, force=request.force, writes=writes)
     try:
         for note in folder.notes if folder else ():
@@ -187,7 +193,12 @@ def _cases(request: Request) -> list[Planned]:
         return _stored_cases(request, files)
     given = [read(path) if str(path) == "-" else path for path in files]
     return plan(
-        given, runs=request.runs, seed=request.seed, set=request.settings, series=request.series
+        given,
+        runs=request.runs,
+        seed=request.seed,
+        set=request.settings,
+        series=request.series,
+        segments=request.segments,
     )
 
 
@@ -206,6 +217,7 @@ def read(path: Path) -> Scenario:
 def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
     """The cases of a folder, with the runs that it was to have or those that are wanted now."""
     from hopyard.origins import planned
+    from hopyard.plan import segment_names
     from hopyard.reading import Reader
 
     if len(files) > 1:
@@ -216,7 +228,7 @@ def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
             "expected neither --set nor --seed"
         )
     with Reader(files[0]) as store:
-        return planned(store, request.runs, request.series)
+        return planned(store, request.runs, [*request.series, *segment_names(request.segments)])
 
 
 def say(text: str) -> None:
@@ -334,6 +346,8 @@ def _draw(
             paths += [_save_plot(results.plot(name), folder.drawing(_measure_file(name)))]
         for name in _sampled(results, series):
             paths += [_save_plot(results.plot_series(name), folder.drawing(_series_file(name)))]
+        if results.problem is None and len(results.segments):
+            paths += [_save_plot(results.plot_segments(), folder.drawing(_segments_file()))]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
         return 0, paths
@@ -362,6 +376,12 @@ def _series_file(name: str) -> str:
     from hopyard.measures import MEASURES
 
     return f"{name}_series.png" if name in MEASURES else f"{name}.png"
+
+
+def _segments_file(flow: int | None = None, run: int | None = None) -> str:
+    parts = {"run": run, "flow": flow}
+    ends = [f"-{name}{number}" for name, number in parts.items() if number is not None]
+    return f"segments{''.join(ends)}.png"
 
 
 def _save_plot(figure: Any, path: Path) -> Path:
@@ -416,6 +436,16 @@ def show(
     return shown(results, measures, as_json=as_json, folder=None, table=table)
 
 
+@dataclass(frozen=True)
+class Trace:
+    """What part of the segments is drawn; times are in seconds."""
+
+    flow: int | None
+    since: float | None
+    until: float | None
+    unit: str
+
+
 def plot(
     folder: Path,
     measures: Sequence[str],
@@ -423,8 +453,11 @@ def plot(
     x: str | None,
     output: Path | None,
     stop: Stop,
+    *,
+    run: int | None = None,
+    trace: Trace | None = None,
 ) -> int:
-    """Draws what a folder holds."""
+    """Draws what a folder holds; with `trace`, segments."""
     from hopyard.folder import drawing
     from hopyard.results import Results
     from hopyard.store import Store
@@ -432,7 +465,8 @@ def plot(
     results = Results.load(folder)
     if not results.cases:
         raise ValueError(f"{folder} has no finished run to draw")
-    wanted = [*(measures or ([] if series else ["goodput"])), *series]
+    chosen = measures or ([] if series or trace else ["goodput"])
+    wanted = [*chosen, *series, *(["segments"] if trace else [])]
     if output is not None and len(wanted) > 1:
         raise ValueError(f"expected one measure or series for {output}, found {', '.join(wanted)}")
     paths = []
@@ -445,12 +479,17 @@ def plot(
 
     try:
         stop.idle, stop.drawing = False, True
-        for name in wanted[: len(wanted) - len(series)]:
+        for name in chosen:
             figure = results.plot(name, x)
             paths.append(_save_plot(figure, place(_measure_file(name))))
         for name in series:
-            figure = results.plot_series(name)
+            figure = results.plot_series(name, run)
             paths.append(_save_plot(figure, place(_series_file(name))))
+        if trace is not None:
+            figure = results.plot_segments(
+                trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit
+            )
+            paths.append(_save_plot(figure, place(_segments_file(trace.flow, run))))
     except signals.Stopped:
         return stop.exit_code
     finally:

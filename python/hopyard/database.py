@@ -21,13 +21,16 @@ FORMAT = "1"
 #: The tables of a run, in the order in which the core gives them.
 TABLES = (
     *("flows", "nodes", "drops", "series", "decisions"),
-    *("overhead", "route_changes", "paths"),
+    *("overhead", "route_changes", "paths", "segments"),
 )
+#: The tables that are large: those of each run are a Parquet file, which the store names.
+FILED = ("series", "segments")
 #: The tables whose rows are in the store.
-ROWS = tuple(name for name in TABLES if name != "series")
+ROWS = tuple(name for name in TABLES if name not in FILED)
 #: Columns that a store of an earlier version lacks, and that are empty there: the build that made a
-#: run, how many rows it has, and the numbers of the runs that were asked for.
-ADDED = {"runs": ("build", "rows"), "cases": ("numbers",)}
+#: run, how many rows it has, the file of its segments, and the numbers of the runs that were asked
+#: for.
+ADDED = {"runs": ("build", "rows", "segments"), "cases": ("numbers",)}
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -49,7 +52,8 @@ CREATE TABLE runs (
     platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
     series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL, build TEXT NOT NULL DEFAULT '',
-    rows TEXT NOT NULL DEFAULT '', PRIMARY KEY (config, seed, run, version)
+    rows TEXT NOT NULL DEFAULT '', segments TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (config, seed, run, version)
 );
 """
 

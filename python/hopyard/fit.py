@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hopyard import _core
 from hopyard.database import NAME, TABLES, EmptyStoreError, StoreError
 from hopyard.reading import LOCK, OWN, Reader
-from hopyard.records import RECORDED
+from hopyard.records import is_recorded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -53,7 +53,7 @@ def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
             )
     for case in cases:
         for kept in series[case.key].values():
-            sampled = kept.quantities - RECORDED
+            sampled = any(not is_recorded(name) for name in kept.quantities)
             if sampled and case.series and kept.interval != case.interval:
                 return f"holds series sampled every {kept.interval}, not every {case.interval}"
     return None

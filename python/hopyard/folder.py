@@ -22,11 +22,11 @@ from hopyard.fit import (
     unfinished,
 )
 from hopyard.reading import LOCK
-from hopyard.records import here
+from hopyard.records import has_all, here
 from hopyard.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hopyard.plan import Planned
     from hopyard.records import StoredCase
@@ -121,7 +121,7 @@ class Folder:
         planned: dict[tuple[str, int], set[int]] = {}
         stored = {(case.config, case.seed): case for case in self.store.cases()}
         for case in cases:
-            same = [name for each in cases if each.key == case.key for name in each.series]
+            same = [name for each in cases if each.key == case.key for name in each.observed]
             mine = _missing(self.store, case.sampling(same), stored[case.key])
             known = planned.setdefault(case.key, set())
             runs = [run for run in mine.runs if run not in known]
@@ -194,7 +194,7 @@ def default(cases: Sequence[Planned]) -> Path:
 def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
     """The case with those of its runs that the store lacks, or has without a series of the case.
 
-    A run that lacks rows, or whose series cannot be read, is lacking.
+    A run that lacks rows, or whose series or segments cannot be read, is lacking.
     """
     wanted = set(case.runs)
     kept = {
@@ -202,12 +202,12 @@ def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
         for run, each in store.kept(*case.key).items()
         if each.state == "done"
         and each.whole
-        and (run not in wanted or _is_whole(store, each.series))
+        and (run not in wanted or _is_whole(store, each.files))
     }
     runs = [
         run
         for run in case.runs
-        if run not in kept or not kept[run].quantities.issuperset(case.observed)
+        if run not in kept or not has_all(kept[run].quantities, case.observed)
     ]
     if not runs:
         return case.only(runs)
@@ -219,13 +219,14 @@ def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
     return case.sampling(sampled, stored.interval).only(runs)
 
 
-def _is_whole(store: Store, series: str | None) -> bool:
-    if series is None:
+def _is_whole(store: Store, files: Mapping[str, str]) -> bool:
+    if not files:
         return True
-    from hopyard.tables import read_series
+    from hopyard.tables import read_filed
 
     try:
-        read_series(store.folder / series)
+        for table, name in files.items():
+            read_filed(store.folder / name, table)
     except StoreError:
         return False
     return True

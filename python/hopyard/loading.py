@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hopyard import _core, tables
 from hopyard.arrays import array
-from hopyard.database import ROWS, TABLES, StoreError
+from hopyard.database import FILED, ROWS, TABLES, StoreError
 from hopyard.merging import Part, completed, documents, merged
 from hopyard.origins import Batch, Folders
 from hopyard.reading import Reader, lacking
@@ -86,8 +86,12 @@ def part_of(store: Reader) -> Part:
         makers = store.makers()
         rows = {name: store.table(name) for name in ROWS}
     _check_rows(store, runs, rows)
-    # A file of series that a run names stays while the run's process lives.
-    rows["series"], broken = _series(store, runs)
+    # A file that a run names stays while the run's process lives.
+    broken = {}
+    for name in FILED:
+        rows[name], error = _filed(store, runs, name)
+        if error is not None:
+            broken[name] = error
     empty = tables.empty()
     whole = {name: empty[name] if rows[name] is None else rows[name] for name in TABLES}
     return Part(store.folder, cases, runs, makers, whole, broken)
@@ -99,9 +103,9 @@ def _results(parts: Sequence[Part]) -> Results:
     known = completed(whole.cases, documents(folders))
     version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
     found = {name: tables.with_origin(whole.rows[name], known, version) for name in TABLES}
-    broken = next((part.broken for part in parts if part.broken), None)
+    broken = {name: error for part in parts[::-1] for name, error in part.broken.items()}
     return Results(
-        **(found if broken is None else {**found, "series": broken}),
+        **{**found, **broken},
         complete=whole.complete,
         failures=tuple(_failure(case, run.run, run.error or "") for case, run in whole.failed),
         origin=Folders(tuple(folders), tuple(known), whole.asked, whole.records),
@@ -138,14 +142,16 @@ def _check_rows(store: Reader, runs: Sequence[Record], rows: Mapping[str, pa.Tab
         )
 
 
-def _series(store: Reader, runs: Sequence[Record]) -> tuple[pa.Table | None, StoreError | None]:
-    """The samples of all runs; with the error of files that cannot be read."""
+def _filed(
+    store: Reader, runs: Sequence[Record], table: str
+) -> tuple[pa.Table | None, StoreError | None]:
+    """The rows of a large table of all runs; with the error of files that cannot be read."""
     parts, broken = [], []
     for run in runs:
-        if run.series is None:
+        if table not in run.files:
             continue
         try:
-            rows = tables.read_series(store.folder / run.series)
+            rows = tables.read_filed(store.folder / run.files[table], table)
         except StoreError as error:
             broken.append(str(error))
             continue
@@ -156,7 +162,7 @@ def _series(store: Reader, runs: Sequence[Record]) -> tuple[pa.Table | None, Sto
     found = tables.ordered(parts) if parts else None
     if not broken:
         return found, None
-    more = f", and {len(broken) - 1} further files of series" if len(broken) > 1 else ""
+    more = f", and {len(broken) - 1} further files of {table}" if len(broken) > 1 else ""
     again = f"`hopyard run {store.folder}` makes such runs again"
     return found, StoreError(f"{broken[0]}{more}; {again}")
 

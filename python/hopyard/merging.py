@@ -13,12 +13,12 @@ from hopyard.arrays import array, integers, where
 from hopyard.database import TABLES, StoreError
 from hopyard.inputs import read_toml
 from hopyard.reading import Reader
-from hopyard.records import PATHS, ROUTES
+from hopyard.records import ALL_SEGMENTS, PATHS, ROUTES, SEGMENTS
 from hopyard.results import Case
 from hopyard.scenario import value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 #: Configuration and seed; with the number of a run.
 Key = tuple[str, int]
 RunKey = tuple[str, int, int]
+
+#: The tables of which a run records parts, by the value of a column, and the names under which a
+#: store has recorded the part of a value.
+CHOSEN: dict[str, tuple[str, Callable[[Any], tuple[str, ...]]]] = {
+    "series": ("quantity", lambda quantity: (quantity,)),
+    "segments": ("flow", lambda flow: (ALL_SEGMENTS, f"{SEGMENTS}{flow}")),
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +48,8 @@ class Part:
     makers: list[Maker]
     #: The rows of all runs, by table, with the numbers of case and run.
     rows: dict[str, pa.Table]
-    #: Why series are missing among the rows, if some are.
-    broken: StoreError | None
+    #: Why rows of a large table are missing, if some are, by the table's name.
+    broken: dict[str, StoreError]
 
     @cached_property
     def by_key(self) -> dict[Key, list[StoredCase]]:
@@ -94,8 +101,8 @@ def merged(parts: Sequence[Part]) -> Merged:
                 if source.part_of(name) == index
             }
             table = part.rows[name]
-            if name == "series":
-                table = _sampled(table, index, first, done)
+            if name in CHOSEN:
+                table = _chosen(table, name, index, first, done)
             else:
                 table = tables.restrict(table, wanted)
             rows[name] += _renumbered(table, {old: numbers[key] for key, old in first.items()})
@@ -226,8 +233,12 @@ class _Source:
     def part_of(self, table: str) -> int:
         """The part whose rows of a table are taken: one that has recorded them."""
         recorded = {"route_changes": ROUTES[::-1], "paths": (PATHS,)}.get(table, ())
-        found = (self.quantities[name] for name in recorded if name in self.quantities)
-        return next(found, self.part)
+        found = self.part_with(recorded)
+        return self.part if found is None else found
+
+    def part_with(self, names: Iterable[str]) -> int | None:
+        """The part that has recorded something under the first of these names that one has."""
+        return next((self.quantities[name] for name in names if name in self.quantities), None)
 
 
 def _sources(
@@ -254,23 +265,25 @@ def _sources(
     return done, [each for key, each in failed.items() if key not in done]
 
 
-def _sampled(
+def _chosen(
     table: pa.Table,
+    name: str,
     index: int,
     first: dict[Key, int],
     done: dict[RunKey, _Source],
 ) -> pa.Table:
-    """The samples that are taken from a part: each quantity of a run is from one part."""
+    """The rows that are taken from a part: each quantity or flow of a run is from one part."""
     from pyarrow import compute
 
     mask = np.zeros(len(table), dtype=bool)
-    for quantity in table["quantity"].unique().to_pylist():
+    column, names = CHOSEN[name]
+    for value in table[column].unique().to_pylist():
         wanted = {
             (first[config, seed], run)
             for (config, seed, run), source in done.items()
-            if source.quantities.get(quantity) == index
+            if source.part_with(names(value)) == index
         }
-        here = np.asarray(compute.equal(table["quantity"], quantity))
+        here = np.asarray(compute.equal(table[column], value))
         mask |= here & tables.of_runs(table, wanted)
     return where(table, mask)
 

@@ -10,7 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
-from hopyard.records import MOST_RUN, PATHS, RECORDED, ROUTES
+from hopyard.records import (
+    ALL_SEGMENTS,
+    MOST_RUN,
+    PATHS,
+    ROUTES,
+    SEGMENTS,
+    is_recorded,
+    read_numbers,
+    write_numbers,
+)
 from hopyard.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -89,12 +98,20 @@ class Planned:
 def _recorded(measure: Mapping[str, Any]) -> tuple[str, ...]:
     """What a scenario records beyond series. Where the routes of all are, those of flows are."""
     routes = {"flows": ROUTES[:1], "all": ROUTES}.get(measure.get("routes", ""), ())
-    return (*routes, *((PATHS,) if measure.get("paths") else ()))
+    paths = (PATHS,) if measure.get("paths") else ()
+    return (*routes, *paths, *segment_names(measure.get("segments", False)))
+
+
+def segment_names(flows: bool | str | None) -> tuple[str, ...]:
+    """The names of the flows whose segments are recorded, as a store has them."""
+    if flows is None or isinstance(flows, bool):
+        return (ALL_SEGMENTS,) if flows else ()
+    return tuple(f"{SEGMENTS}{flow}" for flow in read_numbers(flows))
 
 
 def measuring(names: Sequence[str], interval: str) -> list[tuple[str, str]]:
     """The settings of a scenario with which this is sampled, at an interval, and recorded."""
-    series = [name for name in names if name not in RECORDED]
+    series = [name for name in names if not is_recorded(name)]
     given = [("measure.series", json.dumps(series))] if series else []
     if series and interval:
         given.append(("measure.interval", json.dumps(interval)))
@@ -102,6 +119,10 @@ def measuring(names: Sequence[str], interval: str) -> list[tuple[str, str]]:
         given.append(("measure.routes", json.dumps(routes[-1][1])))
     if PATHS in names:
         given.append(("measure.paths", "true"))
+    if segments := [name for name in names if name.startswith(SEGMENTS)]:
+        flows = [int(name.removeprefix(SEGMENTS)) for name in segments if name != ALL_SEGMENTS]
+        every = ALL_SEGMENTS in segments
+        given.append(("measure.segments", "true" if every else json.dumps(write_numbers(flows))))
     return given
 
 
@@ -112,6 +133,7 @@ def plan(
     seed: int | None = None,
     set: Settings | None = None,
     series: str | Sequence[str] = (),
+    segments: bool | str | Iterable[int] | None = None,
 ) -> list[Planned]:
     """The cases of a comparison with the numbers of their runs.
 
@@ -131,13 +153,21 @@ def plan(
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
-    _not_twice(set, {"seed": seed, "runs": runs, "measure.series": series or None})
+    _not_twice(
+        set,
+        {
+            "seed": seed,
+            "runs": runs,
+            "measure.series": series or None,
+            "measure.segments": segments,
+        },
+    )
     files = [None if isinstance(each, Scenario) else str(each) for each in given]
     # A file is read with its settings, which may mend what is wrong in it.
     read = [
-        each.cases(set, seed=seed, series=series)
+        each.cases(set, seed=seed, series=series, segments=segments)
         if isinstance(each, Scenario)
-        else Scenario.load_cases(each, set, seed=seed, series=series)
+        else Scenario.load_cases(each, set, seed=seed, series=series, segments=segments)
         for each in given
     ]
     names = _told_apart([each[0] for each in read], files)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopyard.checking import Row
-from hopyard.database import ADDED, NAME, ROWS, Database, StoreError
+from hopyard.database import ADDED, FILED, NAME, ROWS, Database, StoreError
 from hopyard.inputs import Inputs
 from hopyard.records import (
     MOST_ASKED,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-#: The folder of the files of series.
+#: The folder of the files of large tables.
 SERIES = "series"
 LOCK = ".lock"
 #: Where results that are to replace others are until they are whole.
@@ -52,10 +52,10 @@ class Reader(Database):
                 names.append(name)
         return list(dict.fromkeys(names))
 
-    def series(self) -> list[str]:
-        """The files of series that runs name."""
-        rows = self._rows("runs", "series", "WHERE series IS NOT NULL")
-        return [name for row in rows if (name := _series(row)) is not None]
+    def filed(self) -> list[str]:
+        """The files of large tables that runs name."""
+        rows = self._rows("runs", "series, segments")
+        return [name for row in rows for name in _files(row).values()]
 
     # What is to be run.
 
@@ -91,7 +91,9 @@ class Reader(Database):
 
     def kept(self, config: str, seed: int) -> dict[int, Kept]:
         """The runs of a configuration and seed, by number."""
-        columns = "run, version, platform, state, digest, quantities, interval, series, rows"
+        columns = (
+            "run, version, platform, state, digest, quantities, interval, rows, series, segments"
+        )
         where = "WHERE config = ? AND seed = ?"
         with self.snapshot():
             there = {
@@ -114,7 +116,7 @@ class Reader(Database):
                 row.text_or_none("digest"),
                 frozenset(row.texts("quantities")),
                 row.text("interval"),
-                _series(row),
+                _files(row),
                 row.text("state") != "done" or lacking(row.counts("rows"), counts) is None,
             )
         return found
@@ -149,7 +151,7 @@ class Reader(Database):
         """What is known of each run, in the order of cases and runs."""
         columns = (
             "config, seed, run, version, build, platform, ended, wall_s, cpu_s, state, digest,"
-            " error, series, quantities, interval, rows"
+            " error, quantities, interval, rows, series, segments"
         )
         found: list[Record] = []
         with self.snapshot():
@@ -172,7 +174,7 @@ class Reader(Database):
                 row.text("state"),
                 row.text_or_none("digest"),
                 row.text_or_none("error"),
-                _series(row),
+                _files(row),
                 row.texts("quantities"),
                 row.text("interval"),
                 row.counts("rows"),
@@ -247,9 +249,14 @@ def lacking(wanted: Mapping[str, int] | None, there: Mapping[str, int]) -> str |
     return None
 
 
-def _series(row: Row) -> str | None:
-    """The file of the series of a run."""
-    name = row.text_or_none("series")
-    if name is not None and name != f"{SERIES}/{Path(name).name}":
-        raise row.wrong("series", f"the name of a file in {SERIES}/")
-    return name
+def _files(row: Row) -> dict[str, str]:
+    """The files of the large tables of a run."""
+    found = {}
+    for table in FILED:
+        # A run without series has no name there; one without segments has an empty one.
+        name = row.text_or_none(table)
+        if name is not None and (name or table == "series"):
+            if name != f"{SERIES}/{Path(name).name}":
+                raise row.wrong(table, f"the name of a file in {SERIES}/")
+            found[table] = name
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from hopyard import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from hopyard.plan import Planned
 
@@ -19,10 +20,13 @@ MOST_RUN = 2**32
 #: The most runs of a case that can be asked for.
 MOST_ASKED = 10_000_000
 #: What a run may record beyond series, as a store names it among the quantities of the run: changes
-#: of the routes of flows, those of all nodes, and the paths of packets.
+#: of the routes of flows, those of all nodes, the paths of packets, and the segments of all flows
+#: or of one, such as "segments=3".
 ROUTES = ("routes=flows", "routes=all")
 PATHS = "paths"
-RECORDED = frozenset({*ROUTES, PATHS})
+SEGMENTS = "segments="
+ALL_SEGMENTS = f"{SEGMENTS}all"
+_RECORDED = re.compile(rf"{'|'.join((*ROUTES, PATHS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class Kept:
     digest: str | None
     quantities: frozenset[str]
     interval: str
-    #: The file of its series, in the folder.
-    series: str | None
+    #: The files of its large tables, in the folder, by the table's name.
+    files: dict[str, str]
     #: Whether the store has as many rows of it as were added.
     whole: bool
 
@@ -59,8 +63,8 @@ class Record:
     state: str
     digest: str | None
     error: str | None
-    #: The file of its series, in the folder.
-    series: str | None
+    #: The files of its large tables, in the folder, by the table's name.
+    files: dict[str, str]
     quantities: tuple[str, ...]
     interval: str
     #: How many rows each table has of it; not known of a run that was stored by an earlier version.
@@ -82,7 +86,7 @@ class Record:
             "done" if run.error is None else "failed",
             run.digest,
             run.error,
-            None,
+            {},
             case.observed,
             case.interval,
             None,
@@ -124,6 +128,17 @@ class StoredCase:
 def here() -> str:
     """This platform, as the store calls it."""
     return f"{platform.system()} {platform.machine()}"
+
+
+def is_recorded(name: str) -> bool:
+    """Whether a name among the quantities of a run is no series, but something else."""
+    return _RECORDED.fullmatch(name) is not None
+
+
+def has_all(kept: Collection[str], wanted: Iterable[str]) -> bool:
+    """Whether a run that has recorded `kept` lacks nothing of what is wanted."""
+    every = ALL_SEGMENTS in kept
+    return all(name in kept or (every and name.startswith(SEGMENTS)) for name in wanted)
 
 
 def write_numbers(numbers: Iterable[int]) -> str:

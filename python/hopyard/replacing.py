@@ -54,17 +54,17 @@ def finish(path: Path) -> None:
         with Store(new) as store:
             if store.meta("replaces") != WHOLE:
                 return
-            files, series = store.files(), store.series()
+            files, filed = store.files(), store.filed()
     except StoreError:
         return
     # The old tables go first: they can be made from the old store again, and never stand beside
     # the new one.
     if (path / NAME).exists():
         _remove(path)
-    if series:
+    if filed:
         (path / SERIES).mkdir(exist_ok=True)
     # The log of the store, if somebody reads it, is there before the store.
-    for name in (*series, *files, f"{NAME}-wal", NAME):
+    for name in (*filed, *files, f"{NAME}-wal", NAME):
         if (new / name).exists():
             (new / name).replace(path / name)
     with Store(path, write=True) as store:

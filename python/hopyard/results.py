@@ -13,7 +13,7 @@ import pyarrow as pa
 from hopyard import tables
 from hopyard.arrays import distinct, floats, integers, where
 from hopyard.confusion import confusion
-from hopyard.database import TABLES, StoreError
+from hopyard.database import FILED, TABLES, StoreError
 from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check
 from hopyard.stats import estimate, paired_difference
@@ -78,25 +78,32 @@ class Origin(Protocol):
 class _Readable:
     """A table, or the error with which it was not read: that is raised where the table is used."""
 
+    def __init__(self, *, may_lack: bool = False) -> None:
+        self._may_lack = may_lack
+
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = f"_{name}"
 
     def __get__(self, results: Results | None, _owner: type | None = None) -> pa.Table:
         if results is None:
-            # A dataclass asks for a default: there is none.
-            raise AttributeError(self._name)
+            # A dataclass asks for a default: the descriptor itself stands for an empty table.
+            if not self._may_lack:
+                raise AttributeError(self._name)
+            return self
         found = vars(results)[self._name]
         if isinstance(found, StoreError):
             raise StoreError(str(found))
         return found
 
-    def __set__(self, results: Results, value: pa.Table | StoreError) -> None:
+    def __set__(self, results: Results, value: pa.Table | StoreError | _Readable) -> None:
+        if value is self:
+            value = tables.empty()[self._name.removeprefix("_")]
         vars(results)[self._name] = value
 
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: of flows, nodes, drops, series, losses, routing messages, routes, paths.
+    """Tables of results: flows, nodes, drops, series, losses, messages, routes, paths, segments.
 
     The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
     interface accept them directly. Every row contains its scenario, compared settings and run, and
@@ -116,6 +123,7 @@ class Results:
     overhead: pa.Table = field(default_factory=lambda: tables.empty()["overhead"])
     route_changes: pa.Table = field(default_factory=lambda: tables.empty()["route_changes"])
     paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
+    segments: pa.Table = _Readable(may_lack=True)
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
@@ -129,7 +137,8 @@ class Results:
 
         Raises:
             StoreError: when a folder has no results, or folders have different results of a run.
-                Where only a file of series is damaged, this is raised when series are used.
+                Where only a file of series or segments is damaged, this is raised when they are
+                used.
         """
         from hopyard.loading import load
 
@@ -165,9 +174,9 @@ class Results:
 
     @property
     def problem(self) -> str | None:
-        """Why the series cannot be read, if they cannot; using them raises this as an error."""
-        found = vars(self)["_series"]
-        return str(found) if isinstance(found, StoreError) else None
+        """Why series or segments cannot be read, if so; using them raises this as an error."""
+        found = (vars(self)[f"_{name}"] for name in FILED)
+        return next((str(each) for each in found if isinstance(each, StoreError)), None)
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
@@ -331,6 +340,31 @@ class Results:
 
         return over_time(self, quantity, run)
 
+    def plot_segments(
+        self,
+        flow: int | None = None,
+        run: int | None = None,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        unit: str = "kB",
+    ) -> Plot:
+        """The segments of a flow over time at its sender, a panel for each case.
+
+        Args:
+            flow: the number of the flow; the first one whose segments were recorded if not given.
+            run: the number of the run; the first one if not given.
+            since: the time at which the plot begins, in seconds.
+            until: the time at which it ends, in seconds.
+            unit: the unit of sequence numbers: "kB" or "segments" of the largest payload.
+
+        Raises:
+            ValueError: when no such segments were recorded, or none in this time.
+        """
+        from hopyard.segmentplot import time_sequence
+
+        return time_sequence(self, flow, run, since=since, until=until, unit=unit)
+
     def save(
         self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False
     ) -> list[Path]:
@@ -352,7 +386,7 @@ class Results:
     def __reduce__(self) -> tuple[object, ...]:
         mine = vars(self)
         names = [each.name for each in fields(self)]
-        return type(self), tuple(mine[f"_{name}" if name == "series" else name] for name in names)
+        return type(self), tuple(mine[f"_{name}" if name in FILED else name] for name in names)
 
     def __deepcopy__(self, _memo: object) -> Results:
         # Nothing in it changes.

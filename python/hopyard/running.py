@@ -47,6 +47,7 @@ def run(
     jobs: int | None = None,
     set: Settings | None = None,
     series: str | Sequence[str] = (),
+    segments: bool | str | Iterable[int] | None = None,
     progress: bool | Watch | None = None,
     out: str | PathLike[str] | None = None,
     format: str = "parquet",
@@ -67,6 +68,8 @@ def run(
         jobs: runs at a time; one for each core if not given. The results do not depend on it.
         set: keys to change, `{"flow.tcp": ["vegas", "newreno"]}`; a list makes a comparison.
         series: quantities to sample over time, such as `"cwnd"`.
+        segments: the flows whose TCP segments are recorded: true for all, numbers, or `"0,2..4"`;
+            as the scenario says if not given.
         progress: whether to show the progress of the runs (by default it is shown on a terminal and
             in a notebook), or a function that receives it.
         out: a folder to which each run is added as it ends, and the tables at the end. Runs that
@@ -94,7 +97,7 @@ def run(
     """
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: expected true, false or a function, found {progress!r}")
-    cases = plan(scenario, runs=runs, seed=seed, set=set, series=series)
+    cases = plan(scenario, runs=runs, seed=seed, set=set, series=series, segments=segments)
     capturing = _capture(capture, capture_nodes, capture_kinds, cases, force=force)
     if out is None:
         return make(cases, jobs=jobs, progress=progress, capture=capturing)

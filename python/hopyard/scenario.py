@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import operator
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -265,18 +266,19 @@ class Scenario(Section):
         *,
         seed: int | None = None,
         series: str | Sequence[str] = (),
+        segments: bool | str | Iterable[int] | None = None,
     ) -> list[Scenario]:
         """The scenarios of a comparison: every choice of one value for each key of `set`.
 
         A list is several values to compare; so a value that is itself a list stands in a list.
         A tuple of keys has tuples of values, which go together:
         `{("nodes.count", "flow.to"): [(3, 2), (4, 3)]}`.
-        `seed` and `series` are those of all cases.
+        `seed`, `series` and `segments` (`measure.segments`) are those of all cases.
 
         Raises:
             ScenarioError: when a value does not fit, with every problem found.
         """
-        given = _given(seed, series)
+        given = _given(seed, series, segments)
         core = self._checked.with_settings(given) if given else self._checked
         return [self._of(case, self._base) for case in core.expand(_axes(set))]
 
@@ -288,6 +290,7 @@ class Scenario(Section):
         *,
         seed: int | None = None,
         series: str | Sequence[str] = (),
+        segments: bool | str | Iterable[int] | None = None,
     ) -> list[Scenario]:
         """The scenarios of a comparison, read from a file; `set` may correct errors in the file.
 
@@ -297,7 +300,11 @@ class Scenario(Section):
         """
         path = path_of(path, "a scenario file")
         cases = _core.Scenario.parse_cases(
-            _read_text(path), str(path), path.parent, _given(seed, series), _axes(set)
+            _read_text(path),
+            str(path),
+            path.parent,
+            _given(seed, series, segments),
+            _axes(set),
         )
         return [cls._of(case, path.parent) for case in cases]
 
@@ -464,7 +471,11 @@ def _kind_of(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "something else")
 
 
-def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str]]:
+def _given(
+    seed: int | None,
+    series: str | Sequence[str],
+    segments: bool | str | Iterable[int] | None = None,
+) -> list[tuple[str, str]]:
     if seed is not None and (isinstance(seed, bool) or not hasattr(seed, "__index__")):
         raise TypeError(f"seed: expected a whole number, found {seed!r}")
     if seed is not None and not 0 <= int(seed) <= MOST_SEED:
@@ -475,7 +486,21 @@ def _given(seed: int | None, series: str | Sequence[str]) -> list[tuple[str, str
     names = [series] if isinstance(series, str) else list(series)
     if names:
         given.append(("measure.series", _text("series", names)))
+    if segments is not None:
+        given.append(("measure.segments", _flows(segments)))
     return given
+
+
+def _flows(segments: bool | str | Iterable[int]) -> str:
+    """The value of the key `measure.segments`."""
+    if isinstance(segments, (bool, str)):
+        text = json.dumps(segments)
+    else:
+        numbers = list(segments) if isinstance(segments, Iterable) else [segments]
+        if any(isinstance(each, bool) or not hasattr(each, "__index__") for each in numbers):
+            raise TypeError(f"segments: expected numbers of flows, found {segments!r}")
+        text = json.dumps([operator.index(each) for each in numbers])
+    return text
 
 
 def _axes(set: Settings | None) -> list[list[tuple[str, list[str]]]]:

@@ -12,7 +12,7 @@ from hopyard.plan import plan
 from hopyard.records import MOST_RUN, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
     from typing import Self, SupportsIndex
 
@@ -30,6 +30,7 @@ def start(
     seed: int | None = None,
     set: Settings | None = None,
     series: str | Sequence[str] = (),
+    segments: bool | str | Iterable[int] | None = None,
 ) -> Simulation:
     """Builds the network of one run, at time zero.
 
@@ -39,6 +40,7 @@ def start(
         seed: another seed.
         set: keys with other values, one each.
         series: quantities to be sampled over time.
+        segments: the flows whose TCP segments are recorded: true for all, numbers, or `"0,2..4"`.
 
     Raises:
         ScenarioError: when the scenario is wrong, with every problem found.
@@ -49,7 +51,7 @@ def start(
     number = run.__index__()
     if not 0 <= number < MOST_RUN:
         raise ValueError(f"run: expected a number from 0 to {MOST_RUN - 1}, found {number}")
-    cases = plan(scenario, runs=[number], seed=seed, set=set, series=series)
+    cases = plan(scenario, runs=[number], seed=seed, set=set, series=series, segments=segments)
     if len(cases) != 1:
         raise ValueError(f"expected one case to be run in steps, found {len(cases)}")
     memory.check(cases, 1)
@@ -238,6 +240,11 @@ class Simulation:
     def paths(self) -> pa.Table:
         """A row for each path of each flow so far, if they are recorded (`measure.paths`)."""
         return self._table("paths")
+
+    @property
+    def segments(self) -> pa.Table:
+        """A row for each segment of flows so far, if `measure.segments` asks for them."""
+        return self._table("segments")
 
     @property
     def positions(self) -> pa.Table:

@@ -4,7 +4,7 @@ It holds the runs, their rows, and all that makes them again: the complete scena
 configuration hash, the movement files that it names, the source of rules written in Python. It can
 be read while runs go on. A process that is killed loses nothing that was committed.
 
-Series are large: those of each run are a Parquet file, which the store names.
+Series and segments are large: those of each run are a Parquet file each, which the store names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hopyard.database import ROWS, StoreError
+from hopyard.database import FILED, ROWS, StoreError
 from hopyard.inputs import Inputs
 from hopyard.reading import SERIES, Reader
 from hopyard.records import write_numbers
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from hopyard.plan import Planned
     from hopyard.records import Record
 
-#: The name of a file of series: configuration, seed, run, and a part of its own. It is another one
-#: while the file is written.
-_SERIES_FILE = re.compile(
-    r"\.?([0-9a-f]+)-([0-9]+)-[0-9]+-[0-9a-f]{8}\.parquet(?:\.part\.parquet)?"
-)
+#: The name of a file of a large table: configuration, seed, run, and a part of its own. It is
+#: another one while the file is written.
+_FILE = re.compile(r"\.?([0-9a-f]+)-([0-9]+)-[0-9]+-[0-9a-f]{8}\.parquet(?:\.part\.parquet)?")
 
 
 class Store(Reader):
@@ -173,17 +171,19 @@ class Store(Reader):
         records: Sequence[Record],
         tables: Mapping[str, pa.Table],
     ) -> None:
-        # Series first: the store names no file that is not there.
-        series: dict[tuple[int, int], str] = {}
+        # Files first: the store names none that is not there.
+        files: dict[str, dict[tuple[int, int], str]] = {name: {} for name in FILED}
         known = dict(self._tables)
         try:
-            self._write_series(cases, tables["series"], series)
-            self._insert(cases, records, tables, series)
+            for name, written in files.items():
+                self._write_files(cases, tables[name], written)
+            self._insert(cases, records, tables, files)
         except BaseException:
             # Others may find room where these were, and tables made in the transaction are gone.
             self._tables = known
-            for name in series.values():
-                (self.folder / name).unlink(missing_ok=True)
+            for written in files.values():
+                for path in written.values():
+                    (self.folder / path).unlink(missing_ok=True)
             raise
 
     def _insert(
@@ -191,7 +191,7 @@ class Store(Reader):
         cases: Sequence[Planned],
         records: Sequence[Record],
         tables: Mapping[str, pa.Table],
-        series: Mapping[tuple[int, int], str],
+        files: Mapping[str, Mapping[tuple[int, int], str]],
     ) -> None:
         from hopyard.tables import rows
 
@@ -211,8 +211,8 @@ class Store(Reader):
                     )
                 self._connection.execute(
                     "INSERT INTO runs (config, seed, run, version, platform, ended, wall_s, cpu_s,"
-                    " state, digest, error, series, quantities, interval, build, rows)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    " state, digest, error, series, segments, quantities, interval, build, rows)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
                         *key,
                         each.version,
@@ -223,7 +223,8 @@ class Store(Reader):
                         each.state,
                         each.digest,
                         each.error,
-                        series.get((each.case, each.run)),
+                        files["series"].get((each.case, each.run)),
+                        files["segments"].get((each.case, each.run), ""),
                         json.dumps(each.quantities),
                         each.interval,
                         each.build,
@@ -239,13 +240,13 @@ class Store(Reader):
                         [(*heads[row[0], row[1]], *row[2:]) for row in own],
                     )
 
-    def _write_series(
+    def _write_files(
         self,
         cases: Sequence[Planned],
         table: pa.Table,
         names: dict[tuple[int, int], str],
     ) -> None:
-        """Writes the series of each run, and adds the files' names as they are written."""
+        """Writes the rows of each run, and adds the files' names as they are written."""
         import numpy as np
 
         from hopyard.arrays import integers
@@ -286,7 +287,7 @@ class Store(Reader):
         self._tables[name] = wanted
 
     def sweep(self, *, all_of_them: bool = False) -> None:
-        """Removes files of series that no run names: the process that wrote them was killed.
+        """Removes files of large tables that no run names: the process that wrote them was killed.
 
         Only files that bear the name of a configuration and seed of this store are its own. With
         `all_of_them`, those that a run names are removed, too.
@@ -295,14 +296,15 @@ class Store(Reader):
         if not folder.is_dir():
             return
         with self._named():
-            runs = self._connection.execute("SELECT series FROM runs WHERE series IS NOT NULL")
-            named = set() if all_of_them else {row[0] for row in runs}
+            columns = ", ".join(self._columns("runs", name) for name in FILED)
+            runs = self._connection.execute(f"SELECT {columns} FROM runs")
+            named = set() if all_of_them else {name for row in runs for name in row if name}
             keys = self._connection.execute(
                 "SELECT config, seed FROM cases UNION SELECT config, seed FROM runs"
             )
             mine = {(config, str(seed)) for config, seed in keys}
         for path in folder.iterdir():
-            found = _SERIES_FILE.fullmatch(path.name)
+            found = _FILE.fullmatch(path.name)
             if found and found.groups() in mine and f"{SERIES}/{path.name}" not in named:
                 path.unlink(missing_ok=True)
         # It goes when nothing is left in it.

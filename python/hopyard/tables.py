@@ -279,15 +279,15 @@ def write_parquet(table: pa.Table, path: Path) -> None:
         parquet.write_table(table, file, compression="zstd")
 
 
-def read_series(path: Path) -> pa.Table:
-    """The samples of a run, without the numbers of case and run.
+def read_filed(path: Path, table: str) -> pa.Table:
+    """The rows of a large table of a run, without the numbers of case and run.
 
     Raises:
         StoreError: when the file is gone, damaged, or another one.
     """
     from pyarrow import parquet
 
-    schema = empty()["series"].drop_columns(["case", "run"]).schema
+    schema = empty()[table].drop_columns(["case", "run"]).schema
     try:
         with path.open("rb") as file:
             # A precaution: threads of pyarrow's may hold the file a little longer than the call

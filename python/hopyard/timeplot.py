@@ -47,7 +47,7 @@ def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
         for axis, case in zip(axes, cases, strict=True):
             rows = chosen.filter(pc.field("case") == case.number)
             _lines(axis, rows, paints)
-            title(axis, _heading(results, case))
+            title(axis, heading(results, case))
             axis.set_xlabel("time (s)")
             axis.set_ylabel(f"{quantity} ({rows['unit'][0]})")
             # The same axes in all panels, so that they can be compared.
@@ -98,7 +98,8 @@ def _top(quantity: str, values: Any) -> tuple[float, float]:
     return largest, 0.0
 
 
-def _heading(results: Results, case: Case) -> str:
+def heading(results: Results, case: Case) -> str:
+    """What tells a case from the others of a comparison."""
     keys = short_keys(varying(results, results.cases))
     settings = ", ".join(f"{short} = {case.settings[key]}" for key, short in keys.items())
     several = len({each.scenario for each in results.cases}) > 1

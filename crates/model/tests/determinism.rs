@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::context::DropReason;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception, Recorded, RouteChanges};
+use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::neighbours::Search;
@@ -250,11 +250,13 @@ fn steps_and_probes_do_not_change_a_run() {
 }
 
 #[test]
-fn recording_routes_and_paths_changes_nothing() {
-    for (without, with) in
-        unchanged_by(|spec| spec.observe.recorded = Recorded { routes: RouteChanges::All, paths: true })
-    {
+fn recording_routes_paths_and_segments_changes_nothing() {
+    let everything = Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All };
+    for (without, with) in unchanged_by(|spec| spec.observe.recorded = everything.clone()) {
         assert_eq!(without.overhead, with.overhead);
         assert!(without.paths.is_empty() && !with.paths.is_empty());
+        assert!(without.segments.is_empty());
+        let has_tcp = with.flows.iter().any(|flow| flow.transport != "udp");
+        assert_eq!(has_tcp, !with.segments.is_empty());
     }
 }

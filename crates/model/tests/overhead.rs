@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::{Outcome, OverheadRow, Recorded, RouteChanges};
+use hopyard_model::observe::{Outcome, OverheadRow, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::routing;
 use hopyard_model::world::Spec;
 
 use common::{add_cbr, add_tcp, chain, network, run, scenarios, stagger};
 
-const EVERYTHING: Recorded = Recorded { routes: RouteChanges::All, paths: true };
+const EVERYTHING: Recorded = Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All };
 
 /// A protocol on a chain and with moving nodes, with everything recorded.
 fn runs(protocol: &str) -> Vec<Outcome> {
@@ -177,7 +177,7 @@ fn a_break_moves_packets_to_another_path() {
     add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
     stagger(&mut spec);
     spec.duration = Span::from_secs(10);
-    spec.observe.recorded = Recorded { routes: RouteChanges::Flows, paths: true };
+    spec.observe.recorded = Recorded { routes: RouteChanges::Flows, paths: true, ..Recorded::default() };
     let outcome = run(&spec);
     let next_hops: Vec<_> = outcome.route_changes.iter().map(|row| (row.next_hop, row.flow)).collect();
     assert_eq!(next_hops, [(Some(1), Some(0)), (Some(2), Some(0))]);
@@ -189,7 +189,7 @@ fn a_break_moves_packets_to_another_path() {
 #[test]
 fn the_path_after_a_change_leads_to_the_destination() {
     let mut spec = scenarios::chain_of_six("aodv");
-    spec.observe.recorded = Recorded { routes: RouteChanges::Flows, paths: false };
+    spec.observe.recorded = Recorded { routes: RouteChanges::Flows, ..Recorded::default() };
     let outcome = run(&spec);
     let first = &outcome.route_changes[0];
     assert_eq!((first.path.as_deref(), first.path_ends), (Some("0 1 2 3 4 5"), Some("destination")));
@@ -200,6 +200,6 @@ fn the_path_after_a_change_leads_to_the_destination() {
 #[test]
 fn nothing_is_recorded_that_was_not_asked_for() {
     let outcome = run(&scenarios::moving("rfc", "aodv"));
-    assert!(outcome.route_changes.is_empty() && outcome.paths.is_empty());
+    assert!(outcome.route_changes.is_empty() && outcome.paths.is_empty() && outcome.segments.is_empty());
     assert!(!outcome.overhead.is_empty());
 }

@@ -61,7 +61,7 @@ pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Resu
     let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
     match capture {
         Ok(Some(capture)) => {
-            let world = world.with_other(spec, (capture, Observer::new(spec.observe.recorded)));
+            let world = world.with_other(spec, (capture, Observer::new(spec.observe.recorded.clone())));
             let (outcome, (capture, _)) = world.run_watched(watch).map_err(|error| error.to_string())?;
             Ok((outcome, capture.finish().err().map(|error| error.to_string())))
         }

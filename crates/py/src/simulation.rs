@@ -10,7 +10,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
     DecisionRow, DropRow, FlowRow, NodeRow, Observer, OverheadRow, PathRow, PositionRow, QueueRow, RouteChangeRow,
-    RouteRow, SeriesRow, Totals,
+    RouteRow, SegmentRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -55,7 +55,8 @@ impl Simulation {
         let (world, has_rules) = py
             .detach(|| {
                 let spec = scenario.spec(u64::from(run));
-                World::with_probe(&spec, Observer::new(spec.observe.recorded)).map(|world| (world, has_rules(&spec)))
+                World::with_probe(&spec, Observer::new(spec.observe.recorded.clone()))
+                    .map(|world| (world, has_rules(&spec)))
             })
             .map_err(|error| SimulationError::new_err(error.to_string()))?;
         let state =
@@ -166,6 +167,7 @@ impl Simulation {
             "overhead" => rows::<OverheadRow>(&world.overhead()),
             "route_changes" => rows::<RouteChangeRow>(world.probe().route_changes()),
             "paths" => rows::<PathRow>(&world.probe().paths()),
+            "segments" => rows::<SegmentRow>(&world.probe().segments()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),

@@ -8,7 +8,7 @@ use std::fmt;
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::Prefix;
-use hopyard_model::observe::RouteChanges;
+use hopyard_model::observe::{RouteChanges, SegmentFlows};
 use hopyard_model::params::{Fault, NS2, Params, RFC};
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::world::Quantity;
@@ -613,12 +613,16 @@ pub struct Measure {
     pub routes: RouteChanges,
     /// Whether the paths are recorded that the data packets of each flow took.
     pub paths: bool,
+    /// The flows whose TCP segments are recorded, at both ends: `true` (all), `false` (none), or their numbers, such as
+    /// "0,2..4".
+    pub segments: SegmentFlows,
 }
 
 impl Default for Measure {
     fn default() -> Self {
         let (series, interval) = (Vec::new(), Span::from_millis(100));
-        Self { from: Span::ZERO, series, interval, routes: RouteChanges::None, paths: false }
+        let segments = SegmentFlows::None;
+        Self { from: Span::ZERO, series, interval, routes: RouteChanges::None, paths: false, segments }
     }
 }
 

@@ -79,7 +79,8 @@ impl Scenario {
         spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;
-        let recorded = Recorded { routes: measure.routes, paths: measure.paths };
+        let (routes, paths, segments) = (measure.routes, measure.paths, measure.segments.clone());
+        let recorded = Recorded { routes, paths, segments };
         spec.observe = ObserveSpec { series: measure.series.clone(), interval: measure.interval, recorded };
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
         spec

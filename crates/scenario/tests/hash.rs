@@ -16,6 +16,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "measure.interval",
     "measure.routes",
     "measure.paths",
+    "measure.segments",
     "simulator.exact",
     "simulator.search",
     // A complete scenario leaves no default to the profile.

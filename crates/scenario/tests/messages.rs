@@ -47,6 +47,11 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
         ("measure.series", "[\"cwndd\"]", &["has the word `cwndd` in it", "did you mean \"cwnd\"?"]),
         ("measure.series", "[3]", &["`series` has `3` in it", "a word in quotes"]),
         ("measure.series", "cwnd", &["the text \"cwnd\"", "expected a list"]),
+        ("measure.segments", "\"0,a\"", &["`segments`", "0,2..4", "0,a"]),
+        ("measure.segments", "\"2..1\"", &["is the text \"2..1\"", "numbers of flows such as \"0,2..4\""]),
+        ("measure.segments", "0.5", &["`segments` is `0.5`", "true, false, or numbers of flows"]),
+        ("measure.segments", "\"0..1\"", &["there is no flow 1", "expected 0, the number of the only flow"]),
+        ("measure.segments", "7", &["there is no flow 7"]),
         ("measure.interval", "1 ns", &["`interval` cannot be the text \"1 ns\"", "at least 1 us"]),
         ("measure.interval", "0 s", &["at least 1 us"]),
         ("measure.from", "200 s", &["nothing is measured: the run ends at 100 s"]),
@@ -261,5 +266,16 @@ fn values_with_which_a_protocol_cannot_work_are_refused() {
         let shown =
             load(TWO, &[("routing.protocol", protocol), (&path, value)]).map(|_| path.clone()).expect_err(&path);
         assert_one(&shown, &[&format!("`{key}` cannot be"), words]);
+    }
+}
+
+#[test]
+fn segments_of_flows_that_have_none_are_refused() {
+    let with_udp = format!("{TWO}[[flow]]\nfrom = 2\nto = 0\nudp = true\n");
+    let refused = |value: &str| load(&with_udp, &[("measure.segments", value)]).expect_err("a mistake");
+    assert_one(&refused("\"0..1\""), &["flow 1 has no segments: it is UDP", "expected numbers of flows over TCP"]);
+    assert_one(&refused("\"0,2..4\""), &["there is no flow 4", "expected numbers of flows from 0 to 1"]);
+    for value in ["true", "false", "0", "\"0\"", "[0]"] {
+        assert!(load(&with_udp, &[("measure.segments", value)]).is_ok(), "{value}");
     }
 }

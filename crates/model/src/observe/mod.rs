@@ -11,6 +11,7 @@ mod path_log;
 mod probe;
 mod results;
 mod route_log;
+mod segment_log;
 mod state;
 
 pub use decisions::Decisions;
@@ -20,8 +21,9 @@ pub use observer::{Observed, Observer, Recorded};
 pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{
-    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SeriesRow, TrueCause,
-    mac_columns,
+    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
+    TrueCause, mac_columns,
 };
 pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
+pub use segment_log::{SegmentFlows, SegmentLog};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};

@@ -1,4 +1,5 @@
-//! The probe of a run that records more than counters: decisions of senders, changes of routes, paths of packets.
+//! The probe of a run that records more than counters: decisions of senders, changes of routes, paths of packets,
+//! segments.
 
 use hopyard_engine::Time;
 
@@ -6,19 +7,23 @@ use super::decisions::Decisions;
 use super::network::NetworkView;
 use super::path_log::PathLog;
 use super::probe::{DecisionView, Probe};
-use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow};
+use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
 use super::route_log::{RouteChangeView, RouteChanges, RouteLog};
+use super::segment_log::{SegmentFlows, SegmentLog};
 use crate::address::{Address, NodeId};
 use crate::context::DropReason;
-use crate::packet::{FlowId, Packet};
+use crate::packet::{FlowId, Packet, TcpHeader};
+use crate::transport::tcp::SenderState;
 
 /// What is recorded beyond counters and series.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Changes of routes.
     pub routes: RouteChanges,
     /// The paths of data packets.
     pub paths: bool,
+    /// The segments of flows.
+    pub segments: SegmentFlows,
 }
 
 impl Recorded {
@@ -47,6 +52,7 @@ pub struct Observer {
     decisions: Decisions,
     routes: RouteLog,
     paths: PathLog,
+    segments: SegmentLog,
 }
 
 impl Observer {
@@ -59,11 +65,13 @@ impl Observer {
     /// An observer of a network with so many nodes and these flows.
     #[must_use]
     pub fn of(recorded: Recorded, nodes: usize, flows: &[Observed]) -> Self {
+        let ends = || flows.iter().map(|flow| (flow.from, flow.to));
         Self {
-            recorded,
             decisions: Decisions::of(nodes, flows.iter().map(|flow| flow.classifies.then_some(flow.from))),
-            routes: RouteLog::of(recorded.routes, flows.iter().map(|flow| (flow.from, flow.to))),
+            routes: RouteLog::of(recorded.routes, ends()),
             paths: PathLog::new(recorded.paths),
+            segments: SegmentLog::of(&recorded.segments, ends()),
+            recorded,
         }
     }
 
@@ -84,6 +92,12 @@ impl Observer {
     pub fn paths(&self) -> Vec<PathRow> {
         self.paths.rows()
     }
+
+    /// A row for each segment so far.
+    #[must_use]
+    pub fn segments(&self) -> Vec<SegmentRow> {
+        self.segments.rows()
+    }
 }
 
 impl Probe for Observer {
@@ -93,10 +107,15 @@ impl Probe for Observer {
             .iter()
             .map(|flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies })
             .collect();
-        *self = Self::of(self.recorded, network.nodes, &flows);
+        *self = Self::of(std::mem::take(&mut self.recorded), network.nodes, &flows);
     }
 
-    fn on_originated(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+    fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
+        self.segments.on_segment(now, flow, header, state.cwnd);
+    }
+
+    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.segments.on_originated(now, node, packet);
         self.paths.on_originated(node, packet);
     }
 
@@ -107,6 +126,7 @@ impl Probe for Observer {
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         self.decisions.on_delivered(now, node, packet);
         self.paths.on_end(node, packet, false);
+        self.segments.on_delivered(now, node, packet);
     }
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
@@ -130,5 +150,6 @@ impl Probe for Observer {
         self.decisions.report(outcome);
         outcome.route_changes = self.routes.take();
         outcome.paths = self.paths.rows();
+        outcome.segments = self.segments.rows();
     }
 }

@@ -41,6 +41,8 @@ pub struct Outcome {
     pub route_changes: Vec<RouteChangeRow>,
     /// A row for each path of each flow, if they are recorded.
     pub paths: Vec<PathRow>,
+    /// A row for each segment of chosen flows, if they are recorded.
+    pub segments: Vec<SegmentRow>,
 }
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
@@ -318,6 +320,46 @@ pub struct PathRow {
     pub share: f64,
     /// How many of the visits were to a node that the packet had visited before.
     pub repeats: u32,
+}
+
+/// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received, from the start of the
+/// run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence numbers count bytes
+/// from zero and do not wrap; a SYN and a FIN take one each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// Simulated time.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// `data_sent` or `ack_received` at the sender of the flow's data, `data_received` or `ack_sent` at their receiver.
+    /// Each segment from the sender counts as data, each one from the receiver as an acknowledgement.
+    pub event: &'static str,
+    /// The sequence number.
+    #[schemars(extend("unit" = "bytes"))]
+    pub seq: u64,
+    /// The sequence number that follows the segment.
+    #[schemars(extend("unit" = "bytes"))]
+    pub end: u64,
+    /// The payload.
+    #[schemars(extend("unit" = "bytes"))]
+    pub payload: u32,
+    /// Whether the sender had sent this payload, or this SYN or FIN, before. No segment from the receiver counts.
+    pub resent: bool,
+    /// The acknowledgement number; empty for a SYN that acknowledges nothing.
+    #[schemars(extend("unit" = "bytes"))]
+    pub ack: Option<u64>,
+    /// The window that the segment advertises, scaled.
+    #[schemars(extend("unit" = "bytes"))]
+    pub window: u32,
+    /// The blocks of SACK, the most recent first, such as `2921-4381,5841-7301`; the byte after the dash is the first
+    /// one that is not in the block.
+    pub sack: Option<String>,
+    /// The congestion window after the sender has sent the segment; only for `data_sent`.
+    #[schemars(extend("unit" = "segments"))]
+    pub cwnd: Option<f64>,
+    /// The control bits that are set, such as `SYN ACK`.
+    pub flags: String,
 }
 
 /// The true cause of a loss, which the simulator knows.

@@ -263,7 +263,7 @@ impl<P: Probe> World<P> {
             unreachable_interval: spec.ip.unreachable_interval,
             connectivity: Arc::new(Connectivity::default()),
             connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
-            recorded: spec.observe.recorded,
+            recorded: spec.observe.recorded.clone(),
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
             series: Vec::new(),

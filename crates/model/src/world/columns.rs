@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::observe::{
-    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SeriesRow, mac_columns,
+    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow, mac_columns,
 };
 use crate::world::Quantity;
 
@@ -46,6 +46,7 @@ pub fn tables() -> Vec<TableInfo> {
         table::<OverheadRow>("overhead"),
         table::<RouteChangeRow>("route_changes"),
         table::<PathRow>("paths"),
+        table::<SegmentRow>("segments"),
     ]
 }
 

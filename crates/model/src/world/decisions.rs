@@ -19,7 +19,7 @@ impl World {
         }
         let observed = |flow: &super::Flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies };
         let flows: Vec<_> = self.flows.iter().map(observed).collect();
-        let probe = Observer::of(self.recorded, self.nodes.len(), &flows);
+        let probe = Observer::of(self.recorded.clone(), self.nodes.len(), &flows);
         self.watched_by(probe).run_watched(watch).map(|(outcome, _)| outcome)
     }
 }

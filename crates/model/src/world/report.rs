@@ -36,6 +36,7 @@ impl<P: Probe> World<P> {
             overhead: self.overhead(),
             route_changes: Vec::new(),
             paths: Vec::new(),
+            segments: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);

@@ -78,6 +78,7 @@ impl Resolver<'_> {
                 .expected = Some(expected);
         }
         self.check_samples(&resolved);
+        self.check_segments(&resolved);
         self.check_memory(&resolved);
         self.report_flow_faults();
         if self.problems.is_empty() {
@@ -103,6 +104,35 @@ impl Resolver<'_> {
             let million = rows / 1_000_000;
             let message = format!("the series will have about {million} million rows, which take time and memory");
             self.warning("measure.interval", message);
+        }
+    }
+
+    /// Reports flows whose segments are to be recorded and that do not exist, or have no segments.
+    fn check_segments(&mut self, resolved: &Resolved) {
+        if self.is_faulty("measure") || self.is_faulty("flow") || self.is_faulty("flows") {
+            return;
+        }
+        let count = resolved.all_flows();
+        let ranges = resolved.measure.segments.ranges();
+        if let Some(&(_, last)) = ranges.last()
+            && u64::from(last) >= count
+        {
+            let expected = match count {
+                0 => "no number: the scenario has no flows".to_owned(),
+                1 => "0, the number of the only flow".to_owned(),
+                _ => format!("numbers of flows from 0 to {}", count - 1),
+            };
+            let problem = self.problem("measure.segments", format!("there is no flow {last}"));
+            problem.expected = Some(expected);
+            return;
+        }
+        let drawn = resolved.random_flows.as_ref().map(|(_, kind)| kind);
+        let kind = |flow: u32| resolved.flows.get(flow as usize).map(|(_, kind)| kind).or(drawn);
+        let has_none = |&flow: &u32| self.problems.is_empty() && kind(flow).is_some_and(|kind| kind.tcp.is_none());
+        let without = ranges.iter().flat_map(|&(first, last)| first..=last).find(has_none);
+        if let Some(flow) = without {
+            let problem = self.problem("measure.segments", format!("flow {flow} has no segments: it is UDP"));
+            problem.expected = Some("numbers of flows over TCP".to_owned());
         }
     }
 

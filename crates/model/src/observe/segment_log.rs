@@ -1,0 +1,379 @@
+//! A probe that records the segments of chosen flows: at the sender and at the receiver, each sent and received.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hopyard_engine::Time;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::results::SegmentRow;
+use crate::address::NodeId;
+use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
+
+const FLOWS: &str = "true, false, or numbers of flows such as \"0,2..4\"";
+
+/// No scenario has more flows.
+const MOST: u64 = 10_000_000;
+
+/// The flows whose segments are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SegmentFlows {
+    /// None.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// Those in these ranges of numbers, whose ends belong to them. The ranges are in order and have gaps between them.
+    Only(Vec<(u32, u32)>),
+}
+
+impl SegmentFlows {
+    /// These flows.
+    #[must_use]
+    pub fn only(flows: impl IntoIterator<Item = u32>) -> Self {
+        Self::of_ranges(flows.into_iter().map(|flow| (flow, flow)).collect())
+    }
+
+    fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        let mut joined: Vec<(u32, u32)> = Vec::new();
+        for (first, last) in ranges {
+            match joined.last_mut() {
+                Some((_, end)) if end.saturating_add(1) >= first => *end = last.max(*end),
+                _ => joined.push((first, last)),
+            }
+        }
+        if joined.is_empty() { Self::None } else { Self::Only(joined) }
+    }
+
+    /// Whether the segments of a flow are recorded.
+    #[must_use]
+    pub fn has(&self, flow: u32) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Only(ranges) => ranges.iter().any(|&(first, last)| (first..=last).contains(&flow)),
+        }
+    }
+
+    /// The ranges of the flows that are given by number.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        match self {
+            Self::None | Self::All => &[],
+            Self::Only(ranges) => ranges,
+        }
+    }
+}
+
+/// Numbers as `0,2..4`.
+impl fmt::Display for SegmentFlows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (first, last)) in self.ranges().iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            if first == last { write!(f, "{comma}{first}")? } else { write!(f, "{comma}{first}..{last}")? }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for SegmentFlows {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("expected {FLOWS}, found \"{text}\"");
+        let number = |part: &str| part.trim().parse::<u32>().ok().filter(|&number| u64::from(number) < MOST);
+        let range = |part: &str| {
+            let (first, last) = part.split_once("..").unwrap_or((part, part));
+            number(first).zip(number(last)).filter(|(first, last)| first <= last)
+        };
+        let ranges = text.split(',').map(range).collect::<Option<_>>().ok_or_else(wrong)?;
+        Ok(Self::of_ranges(ranges))
+    }
+}
+
+impl Serialize for SegmentFlows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_bool(false),
+            Self::All => serializer.serialize_bool(true),
+            Self::Only(_) => serializer.collect_str(self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SegmentFlows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = SegmentFlows;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(FLOWS)
+            }
+            fn visit_bool<E: de::Error>(self, all: bool) -> Result<SegmentFlows, E> {
+                Ok(if all { SegmentFlows::All } else { SegmentFlows::None })
+            }
+            fn visit_u64<E: de::Error>(self, flow: u64) -> Result<SegmentFlows, E> {
+                self.visit_str(&flow.to_string())
+            }
+            fn visit_i64<E: de::Error>(self, flow: i64) -> Result<SegmentFlows, E> {
+                self.visit_str(&flow.to_string())
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SegmentFlows, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<SegmentFlows, A::Error> {
+                let mut flows = Vec::new();
+                while let Some(flow) = list.next_element::<u32>()? {
+                    flows.push(flow);
+                }
+                Ok(SegmentFlows::only(flows))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for SegmentFlows {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SegmentFlows".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let number = json_schema!({ "type": "integer", "minimum": 0 });
+        json_schema!({
+            "description": FLOWS,
+            "anyOf": [
+                { "type": "boolean" },
+                { "type": "string", "examples": ["0,2..4"] },
+                number,
+                { "type": "array", "items": number }
+            ]
+        })
+    }
+}
+
+/// Where a segment was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    DataSent,
+    DataReceived,
+    AckSent,
+    AckReceived,
+}
+
+impl Event {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::DataSent => "data_sent",
+            Self::DataReceived => "data_received",
+            Self::AckSent => "ack_sent",
+            Self::AckReceived => "ack_received",
+        }
+    }
+}
+
+/// What is known of a flow: its ends, and when its first SYN was sent.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    from: NodeId,
+    to: NodeId,
+    opened: Option<Time>,
+}
+
+/// A segment that was sent or received.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    time: Time,
+    flow: u32,
+    event: Event,
+    cwnd: Option<f64>,
+    resent: bool,
+    header: TcpHeader,
+}
+
+/// The segments so far.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentLog {
+    /// The flows that are recorded, by number.
+    flows: Vec<Option<Ends>>,
+    entries: Vec<Entry>,
+}
+
+impl SegmentLog {
+    /// A log of some of the flows between these nodes.
+    #[must_use]
+    pub fn of(which: &SegmentFlows, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Self {
+        if *which == SegmentFlows::None {
+            return Self::default();
+        }
+        let ends = |(number, (from, to))| which.has(number).then_some(Ends { from, to, opened: None });
+        Self { flows: (0..).zip(flows).map(ends).collect(), entries: Vec::new() }
+    }
+
+    fn ends(&mut self, flow: FlowId) -> Option<&mut Ends> {
+        self.flows.get_mut(flow.index())?.as_mut()
+    }
+
+    /// The sender passes a segment to IP.
+    pub(super) fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
+        let Some(ends) = self.ends(flow) else { return };
+        let is_again = header.flags.syn && *ends.opened.get_or_insert(time) < time;
+        let resent = header.retransmission || is_again;
+        let entry = Entry { time, flow: flow.0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
+        self.entries.push(entry);
+    }
+
+    /// A packet is passed to IP at its source.
+    pub(super) fn on_originated(&mut self, time: Time, node: NodeId, packet: &Packet) {
+        let Some(ends) = self.ends(packet.flow) else { return };
+        // What the sender passes to IP is known already, with its state.
+        if node == ends.to
+            && let &Body::Tcp(header) = packet.carried()
+        {
+            let (flow, event) = (packet.flow.0, Event::AckSent);
+            self.entries.push(Entry { time, flow, event, cwnd: None, resent: false, header });
+        }
+    }
+
+    /// A packet has reached the node that it was for.
+    pub(super) fn on_delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
+        let Some(&mut Ends { from, to, opened }) = self.ends(packet.flow) else { return };
+        let &Body::Tcp(header) = packet.carried() else { return };
+        let flow = packet.flow.0;
+        if node == to {
+            let is_again = header.flags.syn && opened.is_some_and(|first| first < packet.created);
+            let resent = header.retransmission || is_again;
+            self.entries.push(Entry { time, flow, event: Event::DataReceived, cwnd: None, resent, header });
+        } else if node == from {
+            self.entries.push(Entry { time, flow, event: Event::AckReceived, cwnd: None, resent: false, header });
+        }
+    }
+
+    /// A row for each segment so far.
+    #[must_use]
+    pub fn rows(&self) -> Vec<SegmentRow> {
+        self.entries.iter().map(row).collect()
+    }
+}
+
+fn row(entry: &Entry) -> SegmentRow {
+    let Entry { time, flow, event, cwnd, resent, header } = entry;
+    let TcpFlags { syn, ack, fin } = header.flags;
+    let names = [(syn, "SYN"), (fin, "FIN"), (ack, "ACK")];
+    let block = |(start, end)| format!("{start}-{end}");
+    SegmentRow {
+        flow: *flow,
+        time_s: time.seconds(),
+        event: event.name(),
+        seq: header.seq,
+        end: header.seq + u64::from(header.len) + u64::from(syn) + u64::from(fin),
+        payload: header.len,
+        resent: *resent,
+        ack: ack.then_some(header.ack),
+        window: header.window,
+        sack: (!header.sack.is_empty()).then(|| header.sack.iter().map(block).collect::<Vec<_>>().join(",")),
+        cwnd: *cwnd,
+        flags: names.iter().filter(|(is_set, _)| *is_set).map(|(_, name)| *name).collect::<Vec<_>>().join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json, to_value};
+
+    use super::*;
+    use crate::address::Address;
+    use crate::packet::SackBlocks;
+
+    #[test]
+    fn flows_are_read_and_written() {
+        for (value, flows, written) in [
+            (json!(true), SegmentFlows::All, json!(true)),
+            (json!(false), SegmentFlows::None, json!(false)),
+            (json!("2..4, 0,3"), SegmentFlows::only([0, 2, 3, 4]), json!("0,2..4")),
+            (json!([5, 0, 1]), SegmentFlows::only([0, 1, 5]), json!("0..1,5")),
+            (json!(3), SegmentFlows::only([3]), json!("3")),
+            (json!([]), SegmentFlows::None, json!(false)),
+        ] {
+            assert_eq!(from_value::<SegmentFlows>(value).ok(), Some(flows.clone()));
+            assert_eq!(to_value(&flows).ok(), Some(written));
+        }
+        for value in [json!(""), json!("a"), json!("1,"), json!("4..2"), json!(-1), json!("1..99999999999"), json!({})]
+        {
+            let error = from_value::<SegmentFlows>(value.clone()).expect_err("no flows").to_string();
+            assert!(error.contains(FLOWS), "{value}: {error}");
+        }
+        let flows = SegmentFlows::only([0, 2, 3]);
+        assert_eq!([0, 1, 2, 3, 4].map(|flow| flows.has(flow)), [true, false, true, true, false]);
+    }
+
+    fn packet(flow: u32, created: Time, header: TcpHeader) -> Packet {
+        Packet {
+            created,
+            source: Address(0),
+            destination: Address(3),
+            flow: FlowId(flow),
+            size: header.length(),
+            ttl: 32,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Tcp(header),
+        }
+    }
+
+    #[test]
+    fn only_chosen_flows_are_recorded_and_each_end_sees_its_part() {
+        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
+        let (from, to) = (NodeId(0), NodeId(3));
+        let mut log = SegmentLog::of(&SegmentFlows::only([1]), [(from, to), (from, to)].into_iter());
+        let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+        let data = TcpHeader { seq: 1_461, len: 1_460, retransmission: true, flags, ..TcpHeader::default() };
+        for flow in [0, 1, 2] {
+            log.on_segment(at(1), FlowId(flow), &data, 2.5);
+            log.on_originated(at(1), from, &packet(flow, at(1), data));
+            log.on_delivered(at(2), to, &packet(flow, at(1), data));
+            let sack = SackBlocks::new(1_461, [(2_921, 4_381), (5_841, 7_301)]);
+            let ack = TcpHeader { ack: 1_461, window: 9_000, sack, flags, ..TcpHeader::default() };
+            log.on_originated(at(2), to, &packet(flow, at(2), ack));
+            log.on_delivered(at(3), from, &packet(flow, at(2), ack));
+        }
+        let rows = log.rows();
+        let short: Vec<_> = rows.iter().map(|row| (row.time_s, row.event, row.end, row.resent, row.cwnd)).collect();
+        assert_eq!(
+            short,
+            [
+                (1.0, "data_sent", 2_921, true, Some(2.5)),
+                (2.0, "data_received", 2_921, true, None),
+                (2.0, "ack_sent", 0, false, None),
+                (3.0, "ack_received", 0, false, None),
+            ]
+        );
+        assert!(rows.iter().all(|row| row.flow == 1));
+        let ack = &rows[3];
+        assert_eq!((ack.ack, ack.window, ack.flags.as_str()), (Some(1_461), 9_000, "ACK"));
+        assert_eq!(ack.sack.as_deref(), Some("2921-4381,5841-7301"));
+        assert_eq!((rows[0].sack.as_deref(), rows[0].payload), (None, 1_460));
+    }
+
+    #[test]
+    fn a_syn_is_sent_again_if_it_is_not_the_first_one() {
+        let at = Time::from_nanos;
+        let (from, to) = (NodeId(0), NodeId(3));
+        let mut log = SegmentLog::of(&SegmentFlows::All, [(from, to)].into_iter());
+        let syn = TcpHeader { flags: TcpFlags { syn: true, ..TcpFlags::default() }, ..TcpHeader::default() };
+        log.on_segment(at(1), FlowId(0), &syn, 1.0);
+        log.on_segment(at(5), FlowId(0), &syn, 1.0);
+        log.on_delivered(at(6), to, &packet(0, at(5), syn));
+        log.on_delivered(at(7), to, &packet(0, at(1), syn));
+        let rows: Vec<_> = log.rows().into_iter().map(|row| (row.resent, row.end, row.ack)).collect();
+        assert_eq!(rows, [(false, 1, None), (true, 1, None), (true, 1, None), (false, 1, None)]);
+    }
+
+    #[test]
+    fn nothing_is_kept_where_nothing_is_recorded() {
+        let mut log = SegmentLog::of(&SegmentFlows::None, [(NodeId(0), NodeId(3))].into_iter());
+        log.on_segment(Time::ZERO, FlowId(0), &TcpHeader::default(), 1.0);
+        assert!(log.rows().is_empty() && log.flows.is_empty());
+    }
+}
