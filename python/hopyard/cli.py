@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, command, completion, signals
+from hopyard import _core, cli_study, command, completion, signals
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
@@ -547,3 +547,7 @@ def measures() -> None:
 def schema() -> None:
     """Print the JSON schema of scenario files, for editors."""
     click.echo(_core.json_schema())
+
+
+main.add_command(cli_study.sweep)
+main.add_command(cli_study.results)
