@@ -551,3 +551,4 @@ def schema() -> None:
 
 main.add_command(cli_study.sweep)
 main.add_command(cli_study.results)
+main.add_command(cli_study.report)

@@ -205,7 +205,8 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
         say(f"and {len(outcome.failed) - TOLD} further runs failed; --status lists all")
     for point, width in outcome.wide[:TOLD]:
         say(
-            f"wider than --until after {len(point.planned.runs)} runs: {point}: ± {100 * width:.3g} %"
+            f"wider than --until after {len(point.planned.runs)} runs: {point}: "
+            f"± {100 * width:.3g} %"
         )
     if len(outcome.wide) > TOLD:
         say(f"and {len(outcome.wide) - TOLD} further points")
@@ -302,7 +303,7 @@ def results(
 
 
 def _stored(points: Sequence[Point], store: Any) -> list[Point]:
-    """The points with all the runs that the store has of them, not only those that the file asks."""
+    """The points with all the runs that the store has of them, also beyond those asked for."""
     from dataclasses import replace
 
     found = []
@@ -338,3 +339,49 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
             for name in measures
         ]
         terminal.show(out, names, numbers)
+
+
+@click.command()
+@_STUDY
+@_OUT
+@_QUICK
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the report; the folder of the store otherwise, in `report`.",
+)
+@click.pass_context
+def report(
+    context: click.Context, study: Path, out: Path | None, quick: bool, to: Path | None
+) -> None:
+    """Write a STUDY's report: one HTML page, its figures as PNG and PDF, its tables as CSV."""
+    import shlex
+
+    from hopyard.study.figures import Source
+    from hopyard.study.file import load
+    from hopyard.study.points import points
+    from hopyard.study.published import read
+    from hopyard.study.report import ReportError, counted, make
+    from hopyard.study.values import Values
+    from hopyard.sweep import default, opened
+
+    found = load(study)
+    where = out or default(found, quick=quick)
+    mine = points(found, quick=quick)
+    published = read(found)
+    with opened(where) as store, store.snapshot():
+        stored = _stored(mine, store)
+        source = Source(found, stored, Values(found, store), store, published)
+        words = shlex.quote(str(study)) + (" --quick" if quick else "")
+        words += "" if out is None else f" --out {shlex.quote(str(out))}"
+        command = f"hopyard sweep {words}\nhopyard report {words}"
+        try:
+            made = make(source, to or where / "report", command=command, quick=quick)
+        except ReportError as error:
+            raise click.UsageError(str(error)) from None
+        except OSError as error:
+            say(f"error: {of(error)}")
+            context.exit(NOT_WRITTEN)
+    for name, count in counted(made.verdicts).items():
+        tell(f"{count} claims: {name}")
+    tell(f"{made.page}: {len(made.tables)} tables, {len(made.figures)} files of figures")

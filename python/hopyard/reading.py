@@ -127,6 +127,11 @@ class Reader(Database):
         )
         return [Maker(*each) for each in found]
 
+    def spent(self) -> tuple[float, str]:
+        """The processor time of all runs, in seconds, and when the last of them ended."""
+        ((cpu, ended),) = self._select("SELECT sum(cpu_s), max(ended) FROM runs")
+        return float(cpu or 0.0), str(ended or "")
+
     def table(self, name: str) -> pa.Table | None:
         """The rows of all cases, in the order of cases and runs; none if no run has been added."""
         from hopyard.tables import WrongValueError, from_rows
