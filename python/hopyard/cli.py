@@ -466,6 +466,9 @@ def check(
 
     wrong = False
     for path in files:
+        if cli_study.is_study(path):
+            wrong |= not cli_study.checked(path, settings)
+            continue
         try:
             cases = signals.patiently(partial(_cases, path, settings))
             no_case_twice(

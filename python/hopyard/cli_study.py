@@ -12,7 +12,7 @@ from hopyard import signals
 from hopyard.command import FAILED, NOT_WRITTEN, of, say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hopyard.study.file import Study, Where
     from hopyard.study.points import Point
@@ -52,6 +52,42 @@ def _only(_context: click.Context, _option: click.Parameter, given: Sequence[str
 
 def _measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
     return [name.strip() for text in given for name in text.split(",")]
+
+
+def is_study(path: Path) -> bool:
+    """Whether a file is a study; one that cannot be read is left to the reader of scenarios."""
+    from hopyard.study.file import is_study as is_one
+
+    if path.is_dir():
+        return (path / "study.toml").is_file()
+    if not path.is_file() or path.suffix != ".toml":
+        return False
+    try:
+        return is_one(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
+    """Says what is wrong with a study; gives whether nothing is."""
+    from hopyard.study.file import StudyError, load
+    from hopyard.study.points import points
+    from hopyard.study.published import read
+
+    if settings:
+        raise click.UsageError(f"{path} is a study, whose axes are in the file: --set is not used")
+    try:
+        study = load(path)
+        read(study)
+        found = points(study)
+        points(study, quick=True)
+    except StudyError as error:
+        for problem in error.problems:
+            say(f"error: {problem}")
+        return False
+    runs = sum(len(point.planned.runs) for point in found)
+    click.echo(f"{path}: nothing wrong, {len(found)} points, {runs:,} runs")
+    return True
 
 
 _STUDY = click.argument("study", type=click.Path(path_type=Path, exists=True))

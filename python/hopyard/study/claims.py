@@ -145,14 +145,15 @@ def _tests(study: Study, claim: Claim, points: Sequence[Point], values: Values) 
         if claim.than is None:
             yield _alone(claim, where, ours[~np.isnan(ours)])
             continue
-        base = beside(point, mine, claim.than)
-        if base is None or base is point:
-            continue
-        others, theirs = values.of(base, claim.measure)
-        _, left, right = np.intersect1d(runs, others, return_indices=True)
-        pairs = np.stack([ours[left], theirs[right]])
-        pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
-        yield _compared(claim, where, pairs[0], pairs[1])
+        bases = beside(point, mine, claim.than)
+        for base in bases:
+            others, theirs = values.of(base, claim.measure)
+            _, left, right = np.intersect1d(runs, others, return_indices=True)
+            pairs = np.stack([ours[left], theirs[right]])
+            pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+            name = named({n: base.labels[n] for n in claim.than}) if len(bases) > 1 else ""
+            place = f"{where} beside {name}".strip() if name else where
+            yield _compared(claim, place, pairs[0], pairs[1])
 
 
 def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Test]:

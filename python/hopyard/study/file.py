@@ -64,6 +64,7 @@ class Axis(Part):
 class Experiment(Part):
     """Points of one base scenario."""
 
+    #: A file; `{axis}` in its name stands for the value of an axis.
     scenario: str | None = None
     title: str | None = None
     #: The axes, by name; all if not given.
@@ -143,11 +144,9 @@ class Claim(Part):
     expect: Literal[
         "greater", "less", "similar", "at least", "at most", "between", "increasing", "decreasing"
     ]
-    #: The case, and the one that it is compared with: values of axes.
-    case: dict[str, Scalar] = {}
-    than: dict[str, Scalar] | None = None
-    #: It must hold for each value of these axes.
-    over: Names = []
+    #: The case, and those that it is compared with: values of axes. It must hold beside each.
+    case: Where = {}
+    than: Where | None = None
     #: The axis along which the measure increases or decreases.
     along: str | None = None
     where: Where = {}
@@ -587,7 +586,7 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
         return
     experiment = study.experiment_of(claim.experiment)
     yield from _known_measures([claim.measure], known, place)
-    yield from _known_axes(study, claim.experiment, [*claim.over, claim.along], place)
+    yield from _known_axes(study, claim.experiment, [claim.along], place)
     for part in (claim.case, claim.than or {}, claim.where):
         yield from _where(study, experiment, part, place)
     trend = claim.expect in ("increasing", "decreasing")

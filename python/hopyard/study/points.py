@@ -174,7 +174,16 @@ def _choices(
         if quick:
             changed |= document.quick.set
         labels = {name: label for name, label, _ in combination}
+        if scenario is not None:
+            scenario = _filled(scenario, labels)
         yield labels, [(key, _written(key, each)) for key, each in changed.items()], scenario
+
+
+def _filled(scenario: str, labels: Mapping[str, str]) -> str:
+    """The name of a scenario file, in which `{axis}` stands for the value of an axis."""
+    for name, label in labels.items():
+        scenario = scenario.replace(f"{{{name}}}", label)
+    return scenario
 
 
 def settings_of(axis: Axis, value: Any) -> dict[str, Any]:

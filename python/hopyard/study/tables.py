@@ -9,11 +9,11 @@ from hopyard.stats import Estimate, estimate, paired_difference
 from hopyard.study.points import fits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
-    from hopyard.study.file import Study, Table
+    from hopyard.study.file import Scalar, Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
     from hopyard.study.values import Sample, Values
@@ -158,8 +158,7 @@ def _cell(
     sample = values.of(point, measure)
     difference = None
     if table.against is not None:
-        base = beside(point, others, table.against)
-        if base is not None and base is not point:
+        for base in beside(point, others, table.against)[:1]:
             difference = paired(sample, values.of(base, measure))
     said = None
     if published is not None and table.published:
@@ -168,15 +167,17 @@ def _cell(
 
 
 def beside(
-    point: Point, others: Sequence[Point], change: dict[str, str | int | float | bool]
-) -> Point | None:
-    """The point that differs in these values of axes alone."""
+    point: Point, others: Sequence[Point], change: Mapping[str, Scalar | list[Scalar]]
+) -> list[Point]:
+    """The points that differ from one in these values of axes alone."""
     rest = {name: label for name, label in point.labels.items() if name not in change}
-    for each in others:
-        same = all(each.labels.get(name) == label for name, label in rest.items())
-        if same and each.experiment == point.experiment and fits(each.labels, change):
-            return each
-    return None
+    return [
+        each
+        for each in others
+        if each.experiment == point.experiment and each.labels != point.labels
+        if fits(each.labels, change)
+        if all(each.labels.get(name) == label for name, label in rest.items())
+    ]
 
 
 def paired(first: Sample, second: Sample) -> Estimate:
