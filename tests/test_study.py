@@ -111,6 +111,9 @@ along = "hops"
 """
 
 
+pytestmark = pytest.mark.usefixtures("folder")
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the chain and the study, in which commands are run."""
@@ -289,19 +292,19 @@ RULE = """
 from hopyard import CongestionControl
 
 class Fails(CongestionControl):
-    def on_ack(self, s, ack):
+    def on_ack(self, ack):
         import pathlib
-        if s.now > 1.0 and pathlib.Path("broken").exists():
+        if self.now > 1.0 and pathlib.Path("broken").exists():
             raise RuntimeError("no such luck")
-        s.cwnd += 1 / s.cwnd
+        self.cwnd += 1 / self.cwnd
 
-    def on_loss(self, s, loss):
-        s.ssthresh = max(s.cwnd / 2, 2)
-        s.cwnd = s.ssthresh
+    def on_loss(self, loss):
+        self.ssthresh = max(self.cwnd / 2, 2)
+        self.cwnd = self.ssthresh
 
-    def on_timeout(self, s, timeout):
-        s.ssthresh = max(s.cwnd / 2, 2)
-        s.cwnd = 1
+    def on_timeout(self, timeout):
+        self.ssthresh = max(self.cwnd / 2, 2)
+        self.cwnd = 1
 """
 
 
@@ -317,7 +320,7 @@ def test_failed_runs_are_kept_and_repeated_when_asked(
     assert [(str(p), run) for p, run, _ in outcome.failed] == [
         (f"hops={hops}, sender=Vegas", run) for hops in "23" for run in range(3)
     ]
-    assert all("no such luck" in error for _, _, error in outcome.failed)
+    assert {"no such luck" in error for _, _, error in outcome.failed} == {True}, outcome.failed
     result = _run("sweep", "study.toml", "--out", "store")
     assert result.exit_code == 1
     assert "hopyard sweep study.toml --only hops=2,sender=Vegas --run 0" in result.output
@@ -327,7 +330,7 @@ def test_failed_runs_are_kept_and_repeated_when_asked(
     assert _sweep(folder).failed == []
 
 
-def test_a_folder_of_other_results_is_refused(folder: Path) -> None:
+def test_a_folder_of_other_results_is_refused() -> None:
     assert _run("run", "chain.toml", "--runs", "1", "--out", "store", "-q").exit_code == 0
     result = _run("sweep", "study.toml", "--out", "store")
     assert result.exit_code == 2
@@ -375,8 +378,10 @@ def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
     pytest.importorskip("distributed")
     _sweep(folder)
     result = subprocess.run(
-        [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "cluster"]
-        + ["--cluster", "local", "--jobs", "2"],
+        [
+            *(sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "cluster"),
+            *("--cluster", "local", "--jobs", "2"),
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
