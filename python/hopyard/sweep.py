@@ -215,7 +215,9 @@ def sweep(
             outcome.points = found
             for state in status(found, folder.store):
                 outcome.failed += [(state.point, run, error) for run, error in state.failed]
-                outcome.wanted += state.wanted
+            # Points of one scenario share their runs.
+            keys = {(point.planned.key, run) for point in found for run in point.planned.runs}
+            outcome.wanted = len(keys)
             outcome.stopped = stop.number is not None
             outcome.elapsed_s = time.monotonic() - began
             return outcome
