@@ -555,3 +555,5 @@ def schema() -> None:
 main.add_command(cli_study.sweep)
 main.add_command(cli_study.results)
 main.add_command(cli_study.report)
+main.add_command(cli_study.audit)
+main.add_command(cli_study.diff)

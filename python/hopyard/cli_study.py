@@ -421,3 +421,112 @@ def report(
     for name, count in counted(made.verdicts).items():
         tell(f"{count} claims: {name}")
     tell(f"{made.page}: {len(made.tables)} tables, {len(made.figures)} files of figures")
+
+
+_SIGNS = {"good": "ok  ", "look": "look", "poor": "POOR"}
+
+
+@click.command()
+@_STUDY
+@_OUT
+@_QUICK
+@_MEASURE
+@click.pass_context
+def audit(
+    context: click.Context, study: Path, out: Path | None, quick: bool, measures: Sequence[str]
+) -> None:
+    """Grade a STUDY on the points for which papers have been criticised, and write its method.
+
+    The exit code is 1 where a point is poor.
+    """
+    from hopyard.study.audit import audit as look
+    from hopyard.study.file import load
+    from hopyard.study.points import points
+    from hopyard.study.values import Values, chosen_measures
+    from hopyard.sweep import default, opened
+
+    found = load(study)
+    chosen = chosen_measures(found, measures)
+    mine = points(found, quick=quick)
+    with opened(out or default(found, quick=quick)) as store, store.snapshot():
+        made = look(found, _stored(mine, store), store, Values(found, store), chosen)
+    wide = max(len(each.topic) for each in made.findings)
+    for each in made.findings:
+        tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")
+    tell(f"\n{made.method}")
+    context.exit(FAILED if any(each.grade == "poor" for each in made.findings) else 0)
+
+
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path, exists=True))
+@click.argument("second", type=click.Path(path_type=Path, exists=True))
+@_MEASURE
+@click.option(
+    "--run",
+    type=click.IntRange(min=0, max=2**32 - 1),
+    help="Compare this run of two scenario files, and say where they part; 0 otherwise.",
+)
+@click.pass_context
+def diff(
+    context: click.Context, first: Path, second: Path, measures: Sequence[str], run: int | None
+) -> None:
+    """Compare two folders of results, or a run of two scenario files.
+
+    Of folders it says which measures of which cases have moved, by how much, and whether beyond
+    chance; of scenarios, at which event the two runs part, and what differs after it. The exit code
+    is 1 where something differs.
+    """
+    if first.is_dir() != second.is_dir():
+        raise click.UsageError("expected two folders of results, or two scenario files")
+    if first.is_dir():
+        if run is not None:
+            raise click.UsageError("--run is for two scenario files")
+        context.exit(_diff_folders(first, second, measures))
+    if measures:
+        raise click.UsageError("--measure is for two folders of results")
+    context.exit(_diff_runs(first, second, run or 0))
+
+
+def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
+    from hopyard import terminal
+    from hopyard.differing import compare
+    from hopyard.measures import MEASURES, SHOWN, check
+    from hopyard.results import Results
+    from hopyard.terminal import Names, Numbers, console
+
+    ours, theirs = Results.load(first), Results.load(second)
+    found = compare(ours, theirs, check(measures) if measures else SHOWN)
+    out = console()
+    for kind, cases in (("first", found.only_first), ("second", found.only_second)):
+        for case in cases:
+            tell(f"only in the {kind} folder: {case}")
+    tell(f"{len(found.equal)} cases have the same values in both folders")
+    moved = [each for each in found.moved if each.difference.mean]
+    if moved:
+        names = [
+            Names("case", [str(each.case) for each in moved]),
+            Names("measure", [MEASURES[each.measure].label for each in moved]),
+            Names("beyond chance", ["yes" if each.beyond_chance else "no" for each in moved]),
+            Names("p", [f"{each.p:.2g}" for each in moved]),
+        ]
+        numbers = [
+            Numbers("first", "", [(f"{each.first:.5g}", "") for each in moved]),
+            Numbers("second", "", [(f"{each.second:.5g}", "") for each in moved]),
+            Numbers("difference", "by pairs", [each.difference.parts() for each in moved]),
+        ]
+        terminal.show(out, names, numbers)
+    return FAILED if moved or found.only_first or found.only_second else 0
+
+
+def _diff_runs(first: Path, second: Path, run: int) -> int:
+    from hopyard.differing import part
+    from hopyard.scenario import Scenario
+
+    parting = part(Scenario.load(first), Scenario.load(second), run)
+    if parting.at_ns is None:
+        tell(f"run {run} is the same in both")
+        return 0
+    tell(f"run {run} parts at {parting.at_ns / 1e9:.9f} s")
+    for table, row, column, ours, theirs in parting.what:
+        tell(f"  {table} {row}: {column} is {ours} in the first, and {theirs} in the second")
+    return FAILED

@@ -141,7 +141,7 @@ def _heads(grid: Grid, source: Source) -> list[str]:
 
 
 def _html(grid: Grid, source: Source) -> str:
-    """A table as HTML: our mean with its interval, below it what was published and the departure."""
+    """A table as HTML: our mean with its interval; below it, what was published."""
     import pandas as pd
     from great_tables import GT
 
