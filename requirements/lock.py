@@ -27,7 +27,8 @@ def main() -> None:
     pip("install", *project["dependencies"], "--requirement", str(HERE / "build.in"))
     run = pins()
     (HERE / "run.txt").write_text(HEAD + "\n".join(run) + "\n")
-    pip("install", "--requirement", str(HERE / "dev.in"))
+    lab = project["optional-dependencies"]["lab"]
+    pip("install", *lab, "--requirement", str(HERE / "dev.in"))
     dev = [pin for pin in pins() if pin not in run]
     (HERE / "dev.txt").write_text(HEAD + "\n".join(dev) + "\n")
 

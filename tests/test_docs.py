@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard import _core
 from hopyard.cli import main
+from hopyard.study.file import is_study
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -39,6 +40,7 @@ GUIDES = [
         "custom-tcp",
         "stepping",
         "networks",
+        "studies",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -112,6 +114,8 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         if block.language == "toml":
             scenario = tmp_path / (block.file or f"line-{block.line}.toml")
+            if is_study(block.text):
+                continue  # It is read, and run, with the commands of its page.
             # A page of a model may show its own tables alone.
             nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
             flow = "\n[[flow]]\nfrom = 0\nto = 1\n" if "[sweep]" in block.text else ""
@@ -171,6 +175,8 @@ def run_line(line: str, where: str) -> None:
         output = words[-1]
         words = words[:-2]
     arguments = [words[1], *shortened(words[2:])] if words[1] == "run" else words[1:]
+    if words[1] in ("sweep", "results", "report"):
+        arguments.append("--quick")
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, f"{where}: {line}\n{done.output}"
     if output:

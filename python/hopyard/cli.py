@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, command, completion, signals
+from hopyard import _core, cli_study, command, completion, signals
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
@@ -556,6 +556,9 @@ def check(
 
     wrong = False
     for path in files:
+        if cli_study.is_study(path):
+            wrong |= not cli_study.checked(path, settings)
+            continue
         try:
             cases = signals.patiently(partial(_cases, path, settings))
             no_case_twice(
@@ -637,3 +640,10 @@ def measures() -> None:
 def schema() -> None:
     """Print the JSON schema of scenario files, for editors."""
     click.echo(_core.json_schema())
+
+
+main.add_command(cli_study.sweep)
+main.add_command(cli_study.results)
+main.add_command(cli_study.report)
+main.add_command(cli_study.audit)
+main.add_command(cli_study.diff)

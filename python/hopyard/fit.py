@@ -25,24 +25,31 @@ class FolderError(ValueError):
     """A folder cannot take the results: nothing has been run."""
 
 
-def reason_against(folder: Path, cases: Sequence[Planned]) -> str | None:
-    """Why the results of these cases cannot be added to those of a folder; none if they can."""
+def reason_against(folder: Path, cases: Sequence[Planned], study: str | None = None) -> str | None:
+    """Why the results of these cases cannot be added to those of a folder; none if they can.
+
+    Those of a study can be added to those of the same study, whose points may have changed.
+    """
     if not (folder / NAME).exists():
         return None if is_empty(folder) else "holds files that are no results of this version"
     try:
         with Reader(folder) as store:
             stored = store.cases()
             makers = store.makers()
+            whose = store.meta("study")
             series = {case.key: store.kept(*case.key) for case in cases}
     except EmptyStoreError:
         return None
     except StoreError as error:
         return f"holds something that is no store of results ({error})"
+    if makers and whose != study:
+        holds = "results of runs" if whose is None else f"results of the study {whose}"
+        return f"holds {holds}, not of {'runs' if study is None else f'the study {study}'}"
     if not makers:
         return None
     theirs = {(case.config, case.seed): case.scenario for case in stored}
     ours = {case.key: case.scenario for case in cases}
-    if not (theirs.keys() <= ours.keys() or ours.keys() <= theirs.keys()):
+    if study is None and not (theirs.keys() <= ours.keys() or ours.keys() <= theirs.keys()):
         key = next(key for key in theirs if key not in ours)
         return f"holds results of another scenario ({theirs[key]}, {key[0]}, seed {key[1]})"
     for maker in makers:

@@ -41,6 +41,7 @@ class Folder:
         cases: what is to be run.
         force: whether the results here are replaced.
         writes: names of files that are going to be written beside the store.
+        study: the name of the study of which these are all points.
 
     Raises:
         FolderError: when the folder cannot be made or written, another process has taken it, or it
@@ -54,6 +55,7 @@ class Folder:
         *,
         force: bool = False,
         writes: Iterable[str] = (),
+        study: str | None = None,
     ) -> None:
         self.path = path
         #: What the user should know about what was here.
@@ -70,13 +72,15 @@ class Folder:
             raise FolderError(f"{str(path)!r} cannot be a folder for results: {error}") from error
         try:
             replacing.finish(path)
-            self.store = self._open(cases, force=force)
+            self.store = self._open(cases, force=force, study=study)
             check_free(path, writes)
             self.store.sweep()
             # A process that was killed may have left what it was writing.
             for name in self.store.files():
                 unfinished(self.store.folder / name).unlink(missing_ok=True)
-            self.store.register(cases, anew=self._replaces)
+            if study is not None:
+                self.store.note(study=study)
+            self.store.register(cases, anew=self._replaces or study is not None)
         except BaseException as error:
             os.close(self._lock)
             if isinstance(error, OSError) and not isinstance(error, FolderError):
@@ -88,7 +92,7 @@ class Folder:
         """Where the results are: the folder itself, or a part of it until they replace others."""
         return self.store.folder
 
-    def _open(self, cases: Sequence[Planned], *, force: bool) -> Store:
+    def _open(self, cases: Sequence[Planned], *, force: bool, study: str | None) -> Store:
         if force and not is_empty(self.path):
             self._replaces = True
             others = foreign(self.path)
@@ -98,7 +102,7 @@ class Folder:
                     f"{listed(others)}"
                 )
             return replacing.begin(self.path, cases)
-        reason = reason_against(self.path, cases)
+        reason = reason_against(self.path, cases, study)
         if reason is not None:
             raise FolderError(
                 f"{self.path} {reason}; choose another folder, or replace them with --force"
@@ -112,8 +116,8 @@ class Folder:
                 )
         return store
 
-    def missing(self, cases: Sequence[Planned]) -> list[Planned]:
-        """The cases with those runs that are not here; failed ones are made again.
+    def missing(self, cases: Sequence[Planned], *, retry: bool = True) -> list[Planned]:
+        """The cases with those runs that are not here; with `retry`, failed ones are made again.
 
         Cases that differ in their names only have the same runs: these are made once.
         """
@@ -122,7 +126,7 @@ class Folder:
         stored = {(case.config, case.seed): case for case in self.store.cases()}
         for case in cases:
             same = [name for each in cases if each.key == case.key for name in each.observed]
-            mine = _missing(self.store, case.sampling(same), stored[case.key])
+            mine = _missing(self.store, case.sampling(same), stored[case.key], retry=retry)
             known = planned.setdefault(case.key, set())
             runs = [run for run in mine.runs if run not in known]
             known.update(runs)
@@ -155,6 +159,16 @@ class Folder:
             self.store = Store(self.path, write=True)
             written = [self.path / name for name in names]
         return written
+
+    def finish_study(self, *, complete: bool) -> None:
+        """Notes that a study's runs have ended; they take the place of those that they replace."""
+        self.store.note(complete="yes" if complete else "no")
+        if self._replaces:
+            self.store.note(replaces=replacing.WHOLE)
+            self.store.close()
+            replacing.finish(self.path)
+            self._replaces = False
+            self.store = Store(self.path, write=True)
 
     def drawing(self, name: str) -> Path:
         """The file of a plot, which belongs to these results; it goes with the next ones."""
@@ -191,22 +205,25 @@ def default(cases: Sequence[Planned]) -> Path:
         number += 1
 
 
-def _missing(store: Store, case: Planned, stored: StoredCase) -> Planned:
+def _missing(store: Store, case: Planned, stored: StoredCase, *, retry: bool) -> Planned:
     """The case with those of its runs that the store lacks, or has without a series of the case.
 
     A run that lacks rows, or whose series or segments cannot be read, is lacking.
     """
     wanted = set(case.runs)
+    there = store.kept(*case.key)
     kept = {
         run: each
-        for run, each in store.kept(*case.key).items()
+        for run, each in there.items()
         if each.state == "done"
         and each.whole
         and (run not in wanted or _is_whole(store, each.files))
     }
+    failed = set() if retry else {run for run, each in there.items() if each.state == "failed"}
     runs = [
         run
         for run in case.runs
+        if run not in failed
         if run not in kept or not has_all(kept[run].quantities, case.observed)
     ]
     if not runs:

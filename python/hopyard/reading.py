@@ -129,6 +129,11 @@ class Reader(Database):
         )
         return [Maker(*each) for each in found]
 
+    def spent(self) -> tuple[float, str]:
+        """The processor time of all runs, in seconds, and when the last of them ended."""
+        ((cpu, ended),) = self._select("SELECT sum(cpu_s), max(ended) FROM runs")
+        return float(cpu or 0.0), str(ended or "")
+
     def table(self, name: str) -> pa.Table | None:
         """The rows of all cases, in the order of cases and runs; none if no run has been added."""
         from hopyard.tables import WrongValueError, from_rows
@@ -146,6 +151,41 @@ class Reader(Database):
         except WrongValueError as error:
             ((number,),) = self._select(f"SELECT r.rowid {of_cases} LIMIT 1 OFFSET {error.row}")
             raise StoreError(f"{self.path}: {name}, row {number}: {error}") from None
+
+    def rows_of(self, name: str, config: str, seed: int) -> pa.Table:
+        """The rows of the finished runs of a configuration and seed, in the order of runs."""
+        from hopyard.tables import WrongValueError, empty, from_rows
+
+        if name not in self._tables:
+            return empty()[name].drop_columns(["case"])
+        own = "".join(f', r."{column}"' for column, _ in self._tables[name])
+        found = self._select(
+            f"SELECT r.run{own} FROM {name} r JOIN runs u ON u.config = r.config"
+            " AND u.seed = r.seed AND u.run = r.run AND u.version = r.version"
+            " WHERE r.config = ? AND r.seed = ? AND u.state = 'done' ORDER BY r.run, r.rowid",
+            (config, seed),
+        )
+        try:
+            return from_rows(found, self._tables[name], ("run",), name)
+        except WrongValueError as error:
+            place = f"{self.path}: {name}, configuration {config}, seed {seed}"
+            raise StoreError(f"{place}, row {error.row}: {error}") from None
+
+    def ended(self, config: str, seed: int) -> tuple[list[int], list[tuple[int, str]]]:
+        """The numbers of the finished runs of a configuration and seed; the failed with errors."""
+        found = self._select(
+            "SELECT run, state, error FROM runs WHERE config = ? AND seed = ? ORDER BY run",
+            (config, seed),
+        )
+        done = [run for run, state, _ in found if state == "done"]
+        return done, [(run, error or "") for run, state, error in found if state == "failed"]
+
+    def series_of(self, config: str, seed: int) -> dict[int, Path]:
+        """The files of the series of the finished runs of a configuration and seed."""
+        where = "WHERE config = ? AND seed = ? AND state = 'done' ORDER BY run"
+        rows = self._rows("runs", "run, series, segments", where, (config, seed))
+        files = [(row.whole("run"), _files(row)) for row in rows]
+        return {run: self.folder / each["series"] for run, each in files if "series" in each}
 
     def runs(self) -> list[Record]:
         """What is known of each run, in the order of cases and runs."""

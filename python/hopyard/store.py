@@ -77,7 +77,7 @@ class Store(Reader):
                     interval,
                     write_numbers(asked),
                 )
-            if wanted.keys() < before.keys():
+            if not anew and wanted.keys() < before.keys():
                 # A part of the comparison that is here: its order and its names stay.
                 self._connection.executemany(
                     "UPDATE cases SET runs = ?, series = ?, interval = ?, numbers = ?"

@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
     #[pymodule_export]
-    use crate::scenario::{Scenario, key_parts, parse_set};
+    use crate::scenario::{Scenario, key_parts, line_of, parse_set};
     #[pymodule_export]
     use crate::simulation::{Simulation, parse_time};
     #[pymodule_export]

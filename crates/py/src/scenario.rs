@@ -208,6 +208,12 @@ pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
     })
 }
 
+/// The line of a key in a TOML text, from 1 on, or that of the nearest table above it.
+#[pyfunction]
+pub fn line_of(text: &str, path: Vec<String>) -> Option<usize> {
+    core::line_of(text, &path)
+}
+
 /// Splits `KEY=V1,V2`.
 #[pyfunction]
 pub fn parse_set(py: Python<'_>, text: &str) -> PyResult<Setting<Vec<String>>> {

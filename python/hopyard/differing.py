@@ -1,0 +1,191 @@
+"""What differs between two folders of results, and when two runs part.
+
+Two runs are alike as long as their digests are: the digest of a simulation covers all that has
+happened so far, and nothing of what will happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopyard.stats import Estimate, paired_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from hopyard.results import Case, Results
+    from hopyard.scenario import Scenario
+    from hopyard.stepping import Simulation
+
+#: Parts into which a span is divided to look for the event at which two runs part.
+PARTS = 1000
+#: A difference is beyond chance below this.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A measure of a case in two folders."""
+
+    case: Case
+    measure: str
+    first: float
+    second: float
+    #: The second less the first, run by run.
+    difference: Estimate
+    runs: int
+    #: The p-value, corrected by Holm's method over all measures of all cases.
+    p: float
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the difference is more than chance makes."""
+        return self.p < ALPHA
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two folders have in common, and what differs."""
+
+    #: Cases of which every common run has the same digest.
+    equal: list[Case]
+    moved: list[Moved]
+    #: Cases that only one of the folders has.
+    only_first: list[Case]
+    only_second: list[Case]
+
+
+def compare(first: Results, second: Results, measures: Sequence[str]) -> Comparison:
+    """Compares the cases that two results share: those of one name, settings and seed."""
+    from scipy import stats
+    from statsmodels.stats.multitest import multipletests
+
+    # One scenario under two names is one scenario.
+    alone = all(len({case.scenario for case in each.cases}) == 1 for each in (first, second))
+    theirs = {_name(case, alone=alone): case for case in second.cases}
+    ours = {_name(case, alone=alone): case for case in first.cases}
+    equal: list[Case] = []
+    found: list[tuple[Case, str, Any, Any]] = []
+    for name, case in ours.items():
+        if name not in theirs:
+            continue
+        other = theirs[name]
+        samples = list(_samples(first, case, second, other, measures))
+        if all(np.array_equal(one, two, equal_nan=True) for _, one, two in samples):
+            equal.append(case)
+            continue
+        found += [(case, measure, one, two) for measure, one, two in samples]
+    p_values = []
+    for _, _, one, two in found:
+        known = ~np.isnan(one) & ~np.isnan(two)
+        apart = two[known] - one[known]
+        if apart.size < 2 or np.ptp(apart) == 0:
+            p_values.append(1.0 if apart.size < 2 or not apart.any() else 0.0)
+        else:
+            p_values.append(float(stats.ttest_1samp(apart, 0.0).pvalue))
+    corrected = multipletests(p_values, method="holm")[1].tolist() if p_values else []
+    moved = [
+        Moved(
+            case,
+            measure,
+            float(np.nanmean(one)) if not np.isnan(one).all() else float("nan"),
+            float(np.nanmean(two)) if not np.isnan(two).all() else float("nan"),
+            paired_difference(two, one),
+            len(one),
+            p,
+        )
+        for (case, measure, one, two), p in zip(found, corrected, strict=True)
+    ]
+    return Comparison(
+        equal,
+        moved,
+        [case for name, case in ours.items() if name not in theirs],
+        [case for name, case in theirs.items() if name not in ours],
+    )
+
+
+def _name(case: Case, *, alone: bool) -> tuple[str, tuple[tuple[str, str], ...], int]:
+    return "" if alone else case.scenario, tuple(case.settings.items()), case.seed
+
+
+def _samples(
+    first: Results, case: Case, second: Results, other: Case, measures: Sequence[str]
+) -> Iterator[tuple[str, Any, Any]]:
+    """For each measure the values of the runs that both have."""
+    _, ours, theirs = np.intersect1d(
+        first.runs_of(case), second.runs_of(other), return_indices=True
+    )
+    for measure in measures:
+        yield measure, first.values(measure, case)[ours], second.values(measure, other)[theirs]
+
+
+@dataclass(frozen=True)
+class Parting:
+    """Where two runs part."""
+
+    #: The time of the first event in which they differ, in nanoseconds; none if they do not.
+    at_ns: int | None
+    #: Columns that differ after this event: table, row, column, and the two values.
+    what: list[tuple[str, str, str, object, object]]
+
+
+def part(first: Scenario, second: Scenario, run: int) -> Parting:
+    """The first event at which two scenarios part in a run, and what each has done there."""
+    import hopyard
+
+    low, high = 0, 0
+    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
+        # Alike at the start, which a scenario with other events at time 0 is not.
+        high = int(min(one.end, two.end) * 1e9)
+    if not _differ(first, second, run, high):
+        return Parting(None, [])
+    while high - low > 1:
+        low, high = _narrowed(first, second, run, low, high)
+    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
+        one.advance(until_ns=high)
+        two.advance(until_ns=high)
+        return Parting(high, list(_different(one, two)))
+
+
+def _differ(first: Scenario, second: Scenario, run: int, at: int) -> bool:
+    import hopyard
+
+    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
+        one.advance(until_ns=at)
+        two.advance(until_ns=at)
+        return one.digest != two.digest
+
+
+def _narrowed(first: Scenario, second: Scenario, run: int, low: int, high: int) -> tuple[int, int]:
+    """A part of a span: alike at its beginning, and different at its end."""
+    import hopyard
+
+    step = max((high - low) // PARTS, 1)
+    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
+        before = low
+        for at in [*range(low + step, high, step), high]:
+            one.advance(until_ns=at)
+            two.advance(until_ns=at)
+            if one.digest != two.digest:
+                return before, at
+            before = at
+    return high - 1, high
+
+
+def _different(one: Simulation, two: Simulation) -> Iterator[tuple[str, str, str, object, object]]:
+    """What differs between two networks: tables of flows, nodes, queues and drops."""
+    for name in ("flows", "nodes", "queues"):
+        ours: pa.Table = getattr(one, name)
+        theirs: pa.Table = getattr(two, name)
+        for place, (left, right) in enumerate(
+            zip(ours.to_pylist(), theirs.to_pylist(), strict=False)
+        ):
+            row = str(left.get("flow", left.get("node", place)))
+            for column, value in left.items():
+                if column in right and right[column] != value:
+                    yield name, row, column, value, right[column]

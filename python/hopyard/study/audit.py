@@ -1,0 +1,334 @@
+"""The audit of an experiment: the points for which papers of the field have been criticised.
+
+Pawlikowski, Jeong and Lee, "On credibility of simulation studies of telecommunication networks"
+(2002); Kurkowski, Camp and Colagrosso, "MANET simulation studies: the incredibles" (2005).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from hopyard import _core
+from hopyard.axis import numbers
+from hopyard.scenario import Scenario
+from hopyard.stats import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hopyard.arrays import Floats
+    from hopyard.reading import Reader
+    from hopyard.study.file import Study
+    from hopyard.study.points import Point
+    from hopyard.study.values import Values
+
+Grade: TypeAlias = Literal["good", "look", "poor"]
+#: Runs of a point that are enough for Student's interval, and those that are too few.
+ENOUGH, FEW = 20, 5
+#: Half of an interval, as a share of the mean, that is narrow, and one that is too wide.
+NARROW, WIDE = 0.05, 0.2
+#: Moments of a run at which the network is looked at.
+MOMENTS = 20
+#: The most nodes of a network whose paths are looked at.
+MOST_NODES = 2000
+#: Pairs without any path, as a share, above which a network is often partitioned.
+PARTED = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A point of the audit."""
+
+    topic: str
+    grade: Grade
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What a network is like over a run: means over moments; who is in range is linked."""
+
+    range_m: float
+    #: Nodes within range.
+    neighbours: float
+    #: Hops of the shortest path between two nodes that have one.
+    hops: float
+    #: Pairs of nodes without any path, as a share.
+    parted: float
+
+
+@dataclass
+class Audit:
+    """The findings, and the paragraph of method for a paper."""
+
+    findings: list[Finding] = field(default_factory=list)
+    method: str = ""
+
+    def add(self, topic: str, grade: Grade, text: str) -> None:
+        """Adds a finding."""
+        self.findings.append(Finding(topic, grade, text))
+
+
+def audit(
+    study: Study, points: Sequence[Point], store: Reader, values: Values, measures: Sequence[str]
+) -> Audit:
+    """Looks at a study and at what its store has."""
+    found = Audit()
+    _versions(found, store)
+    counts = _runs(found, points, store)
+    _intervals(found, points, values, measures)
+    documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in points]
+    _warm_up(found, documents)
+    networks = _networks(found, points)
+    _defaults(found, points, documents)
+    _traffic(found, documents)
+    _movement(found, documents)
+    _published(found, study)
+    found.method = _method(study, points, store, counts, networks, documents)
+    return found
+
+
+def _versions(found: Audit, store: Reader) -> None:
+    makers = store.makers()
+    if not makers:
+        found.add("version", "poor", "the store has no runs")
+        return
+    names = "; ".join(f"Hopyard {maker.name} on {maker.platform}" for maker in makers)
+    builds = {(maker.version, maker.build) for maker in makers}
+    if len(builds) > 1:
+        found.add("version", "poor", f"runs of several builds are mixed: {names}")
+    else:
+        found.add("version", "good", f"all runs are of {names}; scenarios and inputs are stored")
+
+
+def _runs(found: Audit, points: Sequence[Point], store: Reader) -> list[int]:
+    counts = [len(store.ended(*point.planned.key)[0]) for point in points]
+    failed = sum(len(store.ended(*point.planned.key)[1]) for point in points)
+    least = min(counts)
+    grade: Grade = "good" if least >= ENOUGH else "poor" if least < FEW else "look"
+    text = (
+        f"{least} to {max(counts)} runs a point" if least < max(counts) else f"{least} runs a point"
+    )
+    advice = "" if grade == "good" else f"; {ENOUGH} or more: hopyard sweep --runs {ENOUGH}"
+    found.add("replications", grade, text + advice)
+    seeds = sorted({point.planned.seed for point in points})
+    found.add(
+        "random numbers",
+        "good",
+        f"seed {', '.join(map(str, seeds))}; each run has streams of its own, and runs of one "
+        "number meet the same movement and channel at all points",
+    )
+    missing = sum(max(len(p.planned.runs) - c, 0) for p, c in zip(points, counts, strict=True))
+    if failed or missing:
+        found.add("completeness", "poor", f"{missing} runs are missing, {failed} of them failed")
+    else:
+        found.add("completeness", "good", "no run is missing")
+    return counts
+
+
+def _intervals(
+    found: Audit, points: Sequence[Point], values: Values, measures: Sequence[str]
+) -> None:
+    for measure in measures:
+        shares = []
+        for point in points:
+            each = estimate(values.of(point, measure)[1])
+            if each.runs >= 2 and each.mean and not math.isnan(each.half_width):
+                shares.append((each.half_width / abs(each.mean), point))
+        title = values.title(measure)[0]
+        if not shares:
+            found.add(f"precision of {title}", "poor", "no point has an interval")
+            continue
+        worst, where = max(shares, key=lambda pair: pair[0])
+        typical = float(np.median([share for share, _ in shares]))
+        grade: Grade = "good" if worst <= NARROW else "poor" if typical > WIDE else "look"
+        found.add(
+            f"precision of {title}",
+            grade,
+            f"95 % intervals of ± {100 * typical:.2g} % (median), ± {100 * worst:.2g} % at {where}",
+        )
+
+
+def _warm_up(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
+    starts = sorted({str(each.get("measure", {}).get("from", "0 s")) for each in documents})
+    if starts == ["0 s"]:
+        found.add(
+            "warm-up",
+            "look",
+            "measuring begins at 0 s: start-up of routing and TCP is part of the figures; "
+            "measure.from leaves it out",
+        )
+    else:
+        found.add("warm-up", "good", f"measuring begins at {', '.join(starts)}")
+
+
+def network(scenario: Scenario) -> Network | None:
+    """What the network is like in run 0; none if a radio has no range in metres."""
+    import hopyard
+
+    given = json.loads(scenario.core.to_json(defaults=True))
+    reach = numbers([str(given.get("radio", {}).get("receive", ""))])
+    if reach is None or reach[1] not in ("m", "km"):
+        return None
+    range_m = reach[0][0] * (1000 if reach[1] == "km" else 1)
+    seen: list[tuple[float, float, float]] = []
+    with hopyard.start(scenario) as simulation:
+        end = simulation.end
+        for moment in range(MOMENTS):
+            simulation.advance(until=end * (moment + 0.5) / MOMENTS)
+            table = simulation.positions
+            rows = [row for row in table.to_pylist() if row["x_m"] is not None]
+            places = np.array([(row["x_m"], row["y_m"], row["z_m"]) for row in rows], dtype=float)
+            if not 2 <= len(places) <= MOST_NODES:
+                return None
+            seen.append(_graph(places, range_m))
+    means = np.nanmean(np.array(seen), axis=0)
+    return Network(range_m, *(float(each) for each in means))
+
+
+def _graph(places: Floats, range_m: float) -> tuple[float, float, float]:
+    """Mean neighbours, mean hops, and the share of pairs without a path."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import shortest_path
+
+    apart = np.sqrt(((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
+    linked = (apart <= range_m) & ~np.eye(len(places), dtype=bool)
+    hops = shortest_path(csr_matrix(linked), unweighted=True, directed=False)
+    others = hops[~np.eye(len(places), dtype=bool)]
+    reached = others[np.isfinite(others)]
+    mean = float(reached.mean()) if reached.size else math.nan
+    return float(linked.sum(axis=1).mean()), mean, float(1 - reached.size / others.size)
+
+
+def _networks(found: Audit, points: Sequence[Point]) -> dict[str, Network]:
+    """The network of each base scenario."""
+    firsts: dict[str, Point] = {}
+    for point in points:
+        firsts.setdefault(str(point.planned.file), point)
+    networks: dict[str, Network] = {}
+    for name, point in firsts.items():
+        made = network(Scenario._of(point.planned.core, point.planned.base))
+        short = name.rpartition("/")[2]
+        if made is None:
+            found.add(f"network of {short}", "look", "the radio's range is not given in metres")
+            continue
+        networks[short] = made
+        grade: Grade = "look" if made.parted > PARTED or made.hops < 1.5 else "good"
+        found.add(
+            f"network of {short}",
+            grade,
+            f"{made.neighbours:.1f} neighbours within {made.range_m:g} m, {made.hops:.1f} hops on "
+            f"shortest paths, {100 * made.parted:.1f} % of the pairs without any path (means over "
+            f"{MOMENTS} moments of run 0)",
+        )
+    return networks
+
+
+def _defaults(found: Audit, points: Sequence[Point], documents: Sequence[dict[str, Any]]) -> None:
+    given = json.loads(points[0].planned.core.to_json(defaults=False))
+    own, every = _leaves(given), _leaves(documents[0])
+    rest = [key for key in every if key not in own]
+    profile = documents[0].get("profile", "default")
+    found.add(
+        "parameters",
+        "good",
+        f"{len(own)} given, {len(rest)} at their defaults of profile {profile}; all are stored "
+        "with the runs",
+    )
+
+
+def _leaves(value: Any, path: str = "") -> dict[str, Any]:
+    if isinstance(value, dict):
+        found: dict[str, Any] = {}
+        for key, each in value.items():
+            found |= _leaves(each, f"{path}.{key}" if path else key)
+        return found
+    return {path: value}
+
+
+def _flows(document: dict[str, Any]) -> int:
+    drawn = (document.get("flows") or {}).get("random", 0)
+    return len(document.get("flow") or ()) + int(drawn)
+
+
+def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
+    flows = sorted({_flows(each) for each in documents})
+    drawn = any(int((each.get("flows") or {}).get("random", 0)) for each in documents)
+    counts = f"{flows[0]}" if len(flows) == 1 else f"{flows[0]} to {flows[-1]}"
+    text = f"{counts} flows" + (", between pairs drawn anew in each run" if drawn else "")
+    found.add("traffic", "good" if flows[-1] else "poor", text)
+
+
+def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
+    for model in sorted({str((each.get("mobility") or {}).get("model")) for each in documents}):
+        if model == "movement_file":
+            found.add(
+                "movement",
+                "look",
+                "movement_file: every run has the same movement; results hold for it alone",
+            )
+        elif model == "random_waypoint":
+            starts = {
+                (each["mobility"].get("random_waypoint") or {}).get("start")
+                for each in documents
+                if each.get("mobility", {}).get("model") == model
+            }
+            steady = starts == {"steady_state"}
+            text = (
+                "random_waypoint, from its steady state"
+                if steady
+                else (
+                    "random_waypoint from uniform places: density and speed change while it settles"
+                )
+            )
+            found.add("movement", "good" if steady else "look", text)
+        else:
+            found.add("movement", "good", model)
+
+
+def _published(found: Audit, study: Study) -> None:
+    claims = len(study.document.claim)
+    text = f"{claims} claims are judged, with Holm's correction" if claims else "no claim is judged"
+    found.add("claims", "good" if claims else "look", text)
+
+
+def _method(
+    study: Study,
+    points: Sequence[Point],
+    store: Reader,
+    counts: Sequence[int],
+    networks: dict[str, Network],
+    documents: Sequence[dict[str, Any]],
+) -> str:
+    """The paragraph of method for a paper."""
+    makers = store.makers()
+    version = makers[0].name if makers else _core.__version__
+    runs = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    sizes = {
+        name: len({point.labels[name] for point in points if name in point.labels})
+        for name in study.document.axes
+    }
+    axes = ", ".join(
+        f"{axis.title or name} ({sizes[name]} values)" for name, axis in study.document.axes.items()
+    )
+    durations = sorted({str(each.get("duration")) for each in documents})
+    parts = [
+        f"We simulated {len(points)} configurations with Hopyard {version}: {axes}.",
+        f"Each was run {runs} times for {' or '.join(durations)} of simulated time, with seed "
+        f"{', '.join(map(str, sorted({p.planned.seed for p in points})))} and independent streams "
+        "of random numbers for each run; the runs of one number meet the same movement and channel "
+        "in all configurations, so that differences are taken pair by pair.",
+        "Means are given with 95 % Student intervals.",
+    ]
+    for name, each in networks.items():
+        parts.append(
+            f"In {name.removesuffix('.toml')} a node has {each.neighbours:.1f} neighbours within "
+            f"{each.range_m:g} m on average, shortest paths have {each.hops:.1f} hops, and "
+            f"{100 * each.parted:.1f} % of the pairs are not connected."
+        )
+    return " ".join(parts)

@@ -1,0 +1,288 @@
+"""Figures of a study: lines with bands, bars, boxes, and series over time, beside published values.
+
+Who sees no red and green can read them: lines differ by marker and stroke too, bars by hatching.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopyard import axis as axes_of_numbers
+from hopyard import canvas, catalogue
+from hopyard.arrays import floats, integers
+from hopyard.canvas import MARKERS, STYLE, Plot, mpl
+from hopyard.stats import estimate
+from hopyard.study.points import fits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from hopyard.reading import Reader
+    from hopyard.study.file import Figure, Study
+    from hopyard.study.points import Point
+    from hopyard.study.published import Published
+    from hopyard.study.values import Values
+
+_STROKES = ("-", "--", ":", "-.")
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "+++")
+#: What published values are called in a legend.
+PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What figures are made of."""
+
+    study: Study
+    points: Sequence[Point]
+    values: Values
+    store: Reader
+    published: Published | None
+
+
+def draw(figure: Figure, source: Source) -> Plot:
+    """Draws a figure as the study describes it."""
+    experiment = source.study.experiment_of(figure.experiment)
+    mine = [
+        point
+        for point in source.points
+        if point.experiment == experiment and fits(point.labels, figure.where)
+    ]
+    panels = _different(mine, figure.panels)
+    lines = _different(mine, figure.lines)
+    with mpl.rc_context(STYLE):
+        rows = canvas.rows_of(len(panels))
+        made, axes = canvas.grid(len(panels), [3.6] * rows, legend=1.8)
+        hues = dict(zip(lines, canvas.colours(len(lines)), strict=True))
+        for axis, panel in zip(axes, panels, strict=True):
+            here = [p for p in mine if figure.panels is None or p.labels[figure.panels] == panel]
+            _PANELS[figure.kind](axis, figure, here, hues, source)
+            if figure.panels is not None:
+                name = source.study.document.axes[figure.panels].title or figure.panels
+                canvas.title(axis, f"{name} = {panel}")
+            if figure.log_x:
+                axis.set_xscale("log")
+                axis.xaxis.set_major_formatter("{x:g}")
+            if figure.log_y:
+                axis.set_yscale("log")
+                axis.yaxis.set_major_formatter("{x:g}")
+            elif figure.kind != "time":
+                axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+        found: dict[str, Any] = {}
+        for axis in axes:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                found.setdefault(label, handle)
+        if len(found) > 1:
+            title = None
+            if figure.lines is not None:
+                title = source.study.document.axes[figure.lines].title or figure.lines
+            made.legend(found.values(), found, loc="outside right upper", fontsize=9, title=title)
+        canvas.note(made, _method(figure, mine, source))
+    return made
+
+
+def _different(points: Sequence[Point], axis: str | None) -> list[str | None]:
+    """The values of an axis, in order; nothing alone if there is no axis."""
+    if axis is None:
+        return [None]
+    return list(dict.fromkeys(point.labels[axis] for point in points))
+
+
+def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
+    """What the figure shows, in a line."""
+    if figure.kind == "time":
+        return f"Run {figure.run}, seed {points[0].planned.seed}." if points else ""
+    counts = sorted({len(source.values.of(p, str(figure.measure))[0]) for p in points})
+    runs = "-".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
+    what = (
+        "Boxes: quartiles, whiskers 1.5 times their distance"
+        if figure.kind == "boxes"
+        else ("Mean and 95 % Student interval")
+    )
+    return f"{what}; {runs} runs a point."
+
+
+def _chosen(points: Sequence[Point], axis: str | None, value: str | None) -> list[Point]:
+    return [point for point in points if axis is None or point.labels[axis] == value]
+
+
+def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point]) -> list[float]:
+    """The places of the values of x: to scale if they are numbers, else one after another."""
+    name = str(figure.x)
+    own = source.study.document.axes[name]
+    labels = _different(points, name)
+    numbers = axes_of_numbers.numbers([str(label) for label in labels])
+    title = own.title or name
+    if numbers is None or figure.kind in ("bars", "boxes"):
+        axis.set_xlabel(f"{title} ({own.unit})" if own.unit else title)
+        axis.set_xticks(range(len(labels)), [str(label) for label in labels])
+        axis.grid(visible=False, axis="x")
+        long = max(len(str(label)) for label in labels) * len(labels) > 45
+        if long:
+            axis.tick_params(axis="x", rotation=30)
+        return [float(place) for place in range(len(labels))]
+    places, unit = numbers
+    unit = own.unit or unit
+    axis.set_xlabel(f"{title} ({unit})" if unit else title)
+    if len(places) <= 10 and not figure.log_x:
+        axis.set_xticks(places)
+    return places
+
+
+def _lines(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    measure = str(figure.measure)
+    places = _x_axis(axis, figure, source, points)
+    labels = _different(points, figure.x)
+    said = False
+    for number, (line, colour) in enumerate(hues.items()):
+        mine = {p.labels[str(figure.x)]: p for p in _chosen(points, figure.lines, line)}
+        there = [
+            (x, mine[str(label)]) for x, label in zip(places, labels, strict=True) if label in mine
+        ]
+        if not there:
+            continue
+        found = [estimate(source.values.of(point, measure)[1]) for _, point in there]
+        x = np.array([place for place, _ in there])
+        mean = np.array([each.mean for each in found])
+        half = np.nan_to_num(np.array([each.half_width for each in found]))
+        axis.plot(
+            x,
+            mean,
+            color=colour,
+            marker=MARKERS[number % len(MARKERS)],
+            linestyle=_STROKES[number % len(_STROKES)],
+            markersize=5,
+            linewidth=1.6,
+            label=line,
+        )
+        axis.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+        if source.published is not None and figure.published:
+            theirs = [(p, source.published.value(measure, each.labels)) for p, each in there]
+            shown = [(place, value) for place, value in theirs if value is not None]
+            if shown:
+                axis.plot(
+                    *zip(*shown, strict=True),
+                    color=colour,
+                    marker=MARKERS[number % len(MARKERS)],
+                    markerfacecolor="white",
+                    markersize=7,
+                    linestyle="none",
+                    label=None if said else PUBLISHED,
+                )
+                said = True
+    axis.set_ylabel(source.values.label(measure))
+
+
+def _bars(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    measure = str(figure.measure)
+    places = _x_axis(axis, figure, source, points)
+    labels = _different(points, figure.x)
+    width = 0.8 / max(len(hues), 1)
+    said = False
+    for number, (line, colour) in enumerate(hues.items()):
+        for place, label in zip(places, labels, strict=True):
+            for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
+                found = estimate(source.values.of(point, measure)[1])
+                x = place + (number - (len(hues) - 1) / 2) * width
+                axis.bar(
+                    x,
+                    found.mean,
+                    width * 0.92,
+                    color=colour,
+                    hatch=_HATCHES[number % len(_HATCHES)],
+                    edgecolor="white",
+                    linewidth=0.5,
+                    label=line,
+                )
+                if not np.isnan(found.half_width):
+                    axis.errorbar(x, found.mean, found.half_width, color="#222222", capsize=2)
+                theirs = None
+                if source.published is not None and figure.published:
+                    theirs = source.published.value(measure, point.labels)
+                if theirs is not None:
+                    axis.plot(
+                        [x - width / 2, x + width / 2],
+                        [theirs, theirs],
+                        color="black",
+                        linewidth=2.2,
+                        label=None if said else PUBLISHED,
+                    )
+                    said = True
+    axis.set_ylabel(source.values.label(measure))
+
+
+def _boxes(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    measure = str(figure.measure)
+    places = _x_axis(axis, figure, source, points)
+    labels = _different(points, figure.x)
+    width = 0.8 / max(len(hues), 1)
+    for number, (line, colour) in enumerate(hues.items()):
+        for place, label in zip(places, labels, strict=True):
+            for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
+                values = source.values.of(point, measure)[1]
+                values = values[~np.isnan(values)]
+                if not values.size:
+                    continue
+                drawn = axis.boxplot(
+                    [values],
+                    positions=[place + (number - (len(hues) - 1) / 2) * width],
+                    widths=width * 0.8,
+                    patch_artist=True,
+                    manage_ticks=False,
+                    medianprops={"color": "black"},
+                    flierprops={"markersize": 3},
+                )
+                box = drawn["boxes"][0]
+                box.set(facecolor=colour, hatch=_HATCHES[number % len(_HATCHES)], label=line)
+    axis.set_ylabel(source.values.label(measure))
+
+
+def _over_time(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    from hopyard.tables import read_filed
+
+    name = str(figure.series)
+    known = {each["name"]: each for each in catalogue.quantities()}[name]
+    for number, (line, colour) in enumerate(hues.items()):
+        for point in _chosen(points, figure.lines, line):
+            files = source.store.series_of(*point.planned.key)
+            if figure.run not in files:
+                continue
+            rows = read_filed(files[figure.run], "series")
+            mine = rows["quantity"].to_numpy() == name
+            flows = integers(rows, "flow")[mine]
+            times, values = floats(rows, "time_s")[mine], floats(rows, "value")[mine]
+            for place, flow in enumerate(np.unique(flows).tolist()):
+                own = flows == flow
+                axis.plot(
+                    times[own],
+                    values[own],
+                    color=colour,
+                    linestyle=_STROKES[number % len(_STROKES)],
+                    linewidth=1.1,
+                    alpha=1.0 if place == 0 else 0.5,
+                    label=(line or name) if place == 0 else None,
+                )
+    axis.set_xlabel("time (s)")
+    unit = known.get("unit")
+    axis.set_ylabel(f"{name} ({unit})" if unit else name)
+
+
+_PANELS: dict[str, Any] = {
+    "lines": _lines,
+    "bars": _bars,
+    "boxes": _boxes,
+    "time": _over_time,
+}

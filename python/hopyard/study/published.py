@@ -1,0 +1,68 @@
+"""Published values: a CSV file beside a study.
+
+It has a column for each axis that tells the values apart, and the columns `measure` and `value`;
+`unit`, `source` and others are for readers. A row that leaves an axis empty is about no single
+value of it, and is compared with nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from hopyard.study.file import StudyError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hopyard.study.file import Study
+
+#: Columns that every file has.
+NEEDED = ("measure", "value")
+
+
+class Published:
+    """The published values of a study."""
+
+    def __init__(self, study: Study) -> None:
+        path = study.folder / str(study.document.published)
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                reader = csv.DictReader(file)
+                names = list(reader.fieldnames or ())
+                rows = list(reader)
+        except OSError as error:
+            raise StudyError([f"{study.place('published')}: {path}: {error.strerror}"]) from None
+        problems = [f"{path}: there is no column {name}" for name in NEEDED if name not in names]
+        self._axes = [name for name in study.document.axes if name in names]
+        self._found: dict[tuple[str, tuple[str, ...]], float] = {}
+        for line, row in enumerate(rows, 2):
+            if problems:
+                break
+            try:
+                value = float(row["value"])
+            except (TypeError, ValueError):
+                problems.append(f"{path}:{line}: value: expected a number, found {row['value']!r}")
+                continue
+            self._found[self._key(row["measure"], row)] = value
+        if problems:
+            raise StudyError(problems)
+
+    def _key(self, measure: str, labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+        return measure, tuple(labels.get(name) or "" for name in self._axes)
+
+    def value(self, measure: str, labels: Mapping[str, str], _table: str = "") -> float | None:
+        """The published value of a measure at a point, if there is one."""
+        return self._found.get(self._key(measure, labels))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def read(study: Study) -> Published | None:
+    """The published values of a study, if it names a file of them.
+
+    Raises:
+        StudyError: when the file cannot be read, or a value is no number.
+    """
+    return None if study.document.published is None else Published(study)

@@ -1,0 +1,227 @@
+"""The report of a study: one HTML page that contains its pictures, and the same figures as files.
+
+The page is made by Jinja from a template, its tables by great-tables, its figures by matplotlib.
+"""
+
+from __future__ import annotations
+
+import io
+import platform
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hopyard import _core
+from hopyard.study import figures, tables
+from hopyard.study.claims import judged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from hopyard.canvas import Plot
+    from hopyard.study.claims import Verdict
+    from hopyard.study.figures import Source
+    from hopyard.study.tables import Cell, Grid
+
+#: A departure from a published value of this share or more is marked.
+MARKED = 0.1
+#: The formats of the files of figures.
+FORMATS = ("png", "pdf")
+
+
+class ReportError(ValueError):
+    """A report cannot be made."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """The files of a report."""
+
+    page: Path
+    figures: list[Path]
+    tables: list[Path]
+    verdicts: list[Verdict]
+
+
+def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Made:
+    """Writes the report into a folder.
+
+    Raises:
+        ReportError: when a package is missing.
+        OSError: when a file cannot be written.
+    """
+    try:
+        import great_tables
+        import jinja2
+    except ImportError as error:
+        raise ReportError(
+            f"a report needs the package {error.name}: pip install 'hopyard[lab]'"
+        ) from None
+    del great_tables
+    study = source.study
+    out.mkdir(parents=True, exist_ok=True)
+    grids = [
+        tables.grid(study, each, source.points, source.values, source.published)
+        for each in study.document.table
+    ]
+    written = [_csv(each, out) for each in grids]
+    drawn: list[dict[str, Any]] = []
+    files: list[Path] = []
+    for figure in study.document.figure:
+        plot = figures.draw(figure, source)
+        for kind in FORMATS:
+            files.append(out / f"{figure.name}.{kind}")
+            plot.savefig(files[-1])
+        drawn.append(
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "text": figure.text,
+                "svg": _svg(plot, figure.name),
+            }
+        )
+    verdicts = judged(study, source.points, source.values)
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hopyard.study"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    page = environment.get_template("report.html").render(
+        study=study,
+        quick=quick,
+        tables=[{"grid": each, "html": _html(each, source)} for each in grids],
+        figures=drawn,
+        verdicts=verdicts,
+        counts=counted(verdicts),
+        method=_method(source),
+        command=command,
+    )
+    path = out / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return Made(path, files, written, verdicts)
+
+
+def counted(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How many claims there are of each verdict."""
+    found: dict[str, int] = {}
+    for each in verdicts:
+        found[each.verdict] = found.get(each.verdict, 0) + 1
+    return found
+
+
+def _svg(plot: Plot, name: str) -> str:
+    """A figure as SVG that can stand in a page beside others."""
+    buffer = io.BytesIO()
+    plot.savefig(buffer, format="svg")
+    text = buffer.getvalue().decode()
+    text = text[text.index("<svg") :]
+    # The names of parts are those of one file: two pictures of a page must not share them.
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
+    # The page says how large it is.
+    return re.sub(
+        r'<svg ([^>]*?)width="[^"]*" ?',
+        r"<svg \1",
+        re.sub(r' height="[^"]*pt"', "", text, count=1),
+        count=1,
+    )
+
+
+def _heads(grid: Grid, source: Source) -> list[str]:
+    several = len({measure for _, measure in grid.columns}) > 1
+    found = []
+    for labels, measure in grid.columns:
+        over = " / ".join(labels)
+        label = source.values.label(measure)
+        found.append(f"{over}: {label}" if over and several else over or label)
+    return found
+
+
+def _html(grid: Grid, source: Source) -> str:
+    """A table as HTML: our mean with its interval; below it, what was published."""
+    import pandas as pd
+    from great_tables import GT
+
+    heads = _heads(grid, source)
+    rows = [
+        {
+            **{f"a{place}": label for place, label in enumerate(labels)},
+            **{f"c{place}": _shown(cell) for place, cell in enumerate(cells)},
+        }
+        for labels, cells in grid.rows
+    ]
+    names = {f"a{place}": head for place, head in enumerate(grid.head)}
+    names |= {f"c{place}": head for place, head in enumerate(heads)}
+    table = GT(pd.DataFrame(rows, columns=list(names)), id=f"table-{grid.name}")
+    table = table.cols_label(cases=dict(names.items()))
+    table = table.fmt_markdown(columns=[key for key in names if key.startswith("c")])
+    return str(table.as_raw_html())
+
+
+def _shown(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    mean, half = cell.value.parts()
+    text = f"{mean} ± {half}" if half else mean
+    if cell.difference is not None:
+        change, width = cell.difference.parts()
+        text += f"<br>difference {change}" + (f" ± {width}" if width else "")
+    if cell.published is not None:
+        text += f"<br>published {cell.published:g}"
+        if cell.departure is not None:
+            share = f"{100 * cell.departure:+.0f} %"
+            text += f" (**{share}**)" if abs(cell.departure) >= MARKED else f" ({share})"
+    return text
+
+
+def _csv(grid: Grid, out: Path) -> Path:
+    """A table as a file."""
+    import csv
+
+    path = out / f"{grid.name}.csv"
+    heads = list(grid.head)
+    for labels, measure in grid.columns:
+        name = " / ".join((*labels, measure))
+        heads += [name, f"{name} ±", f"{name} runs", f"{name} published", f"{name} difference"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(heads)
+        for labels, cells in grid.rows:
+            row: list[object] = list(labels)
+            for cell in cells:
+                if cell is None:
+                    row += [""] * 5
+                    continue
+                row += [
+                    f"{cell.value.mean:.6g}",
+                    f"{cell.value.half_width:.6g}",
+                    cell.value.runs,
+                    "" if cell.published is None else f"{cell.published:g}",
+                    "" if cell.difference is None else f"{cell.difference.mean:.6g}",
+                ]
+            writer.writerow(row)
+    return path
+
+
+def _method(source: Source) -> list[tuple[str, str]]:
+    """How the study was run."""
+    made = source.store.makers()
+    spent = source.store.spent()
+    runs = sum(each.runs for each in made)
+    seeds = sorted({point.planned.seed for point in source.points})
+    return [
+        (
+            "Hopyard",
+            "; ".join(f"{each.name} on {each.platform}, {each.runs} runs" for each in made),
+        ),
+        ("This report", f"Hopyard {_core.__version__}, Python {platform.python_version()}"),
+        ("Points", str(len(source.points))),
+        ("Runs in the store", str(runs)),
+        ("Seeds", ", ".join(map(str, seeds)) + "; runs are numbered from 0"),
+        ("Processor time", f"{spent[0]:,.1f} s"),
+        ("Ended", spent[1]),
+        ("Scenarios", ", ".join(dict.fromkeys(str(p.planned.file) for p in source.points))),
+    ]

@@ -1,0 +1,139 @@
+"""The measures of a study: one number for each run of a point, read from the store point by point.
+
+What is held at a time are the rows of one point, so that memory does not grow with the study.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from hopyard import _core
+from hopyard.arrays import floats, integers
+from hopyard.measures import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    from hopyard.arrays import Floats, Integers
+    from hopyard.reading import Reader
+    from hopyard.study.file import Quantity, Study
+    from hopyard.study.points import Point
+
+#: The numbers of runs, in order, and the value of each; NaN where a run has none.
+Sample: TypeAlias = "tuple[Integers, Floats]"
+
+_REDUCTIONS: dict[str, Callable[[Floats], float]] = {
+    "sum": lambda values: float(np.sum(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "median": lambda values: float(np.median(values)),
+    "max": lambda values: float(np.max(values)),
+    "min": lambda values: float(np.min(values)),
+    "last": lambda values: float(values[-1]),
+}
+
+
+class Values:
+    """The measures of a study's points in a store."""
+
+    def __init__(self, study: Study, store: Reader) -> None:
+        self._study = study
+        self._store = store
+        self._known: dict[tuple[str, int, str], Sample] = {}
+
+    def of(self, point: Point, measure: str) -> Sample:
+        """One value for each finished run of a point."""
+        config, seed = point.planned.key
+        key = config, seed, measure
+        if key not in self._known:
+            self._known[key] = self._read(config, seed, measure)
+        runs, values = self._known[key]
+        # Runs beyond those that are asked for now may be there from former calls.
+        mine = np.isin(runs, np.asarray(point.planned.runs))
+        return runs[mine], values[mine]
+
+    def forget(self) -> None:
+        """Forgets what was read: runs have been added."""
+        self._known.clear()
+
+    def _read(self, config: str, seed: int, measure: str) -> Sample:
+        done, _ = self._store.ended(config, seed)
+        runs = np.asarray(done, dtype=np.int64)
+        own = self._study.document.measure.get(measure)
+        if own is None:
+            built = MEASURES[measure]
+            rows = self._store.rows_of(built.table, config, seed)
+            group = np.searchsorted(runs, integers(rows, "run"))
+            return runs, built.of_runs(rows, group, len(runs))
+        if own.series is not None:
+            return runs, self._of_series(own, config, seed, runs)
+        rows = self._store.rows_of(own.table, config, seed)
+        return runs, own.scale * _reduced(own, str(own.column), rows, runs)
+
+    def _of_series(self, own: Quantity, config: str, seed: int, runs: Integers) -> Floats:
+        from hopyard.tables import read_filed
+
+        since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
+        until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
+        files = self._store.series_of(config, seed)
+        found = np.full(len(runs), np.nan)
+        for place, run in enumerate(runs.tolist()):
+            if run not in files:
+                continue
+            rows = read_filed(files[run], "series")
+            chosen = rows["quantity"].to_numpy() == own.series
+            times = floats(rows, "time_s")
+            chosen &= (times >= since) & (times < until)
+            if own.flow is not None:
+                chosen &= integers(rows, "flow") == own.flow
+            values = floats(rows, "value")[chosen]
+            values = values[~np.isnan(values)]
+            if values.size:
+                found[place] = own.scale * _REDUCTIONS[own.reduce](values)
+        return found
+
+    def title(self, measure: str) -> tuple[str, str]:
+        """What a measure is called, and its unit."""
+        own = self._study.document.measure.get(measure)
+        if own is None:
+            return MEASURES[measure].title, MEASURES[measure].unit
+        return own.title or measure, own.unit
+
+    def label(self, measure: str) -> str:
+        """The title with its unit."""
+        title, unit = self.title(measure)
+        return f"{title} ({unit})" if unit else title
+
+
+def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floats:
+    group = np.searchsorted(runs, integers(rows, "run"))
+    values = floats(rows, column)
+    chosen = ~np.isnan(values)
+    if own.flow is not None:
+        chosen &= integers(rows, own.table[:-1]) == own.flow
+    found = np.full(len(runs), np.nan)
+    for place in range(len(runs)):
+        mine = values[chosen & (group == place)]
+        if mine.size:
+            found[place] = _REDUCTIONS[own.reduce](mine)
+    return found
+
+
+def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
+    """The measures that are shown: those given, those of the study, or the usual ones.
+
+    Raises:
+        ValueError: when there is no such measure.
+    """
+    from hopyard.measures import SHOWN, check
+
+    own = study.document.measure
+    if not given:
+        return list(study.document.measures) or [*own] or list(SHOWN)
+    others = [name for name in given if name not in own]
+    if others:
+        check(others)
+    return list(dict.fromkeys(given))

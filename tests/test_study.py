@@ -1,0 +1,586 @@
+"""Study files, sweeps, and what is made of their results."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hopyard.cli import main
+from hopyard.reading import Reader
+from hopyard.study import StudyError, load
+from hopyard.study.claims import judged
+from hopyard.study.file import is_study
+from hopyard.study.points import points
+from hopyard.study.tables import each_run, grid, whole
+from hopyard.study.values import Values
+from hopyard.sweep import Outcome, sweep
+
+if TYPE_CHECKING:
+    from hopyard.study import Study
+
+CHAIN = """
+duration = "3 s"
+[nodes]
+count = 4
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 3
+"""
+STUDY = """
+title = "Senders on a chain"
+scenario = "chain.toml"
+runs = 3
+measures = ["goodput", "delay", "window"]
+
+[axes.hops]
+keys = ["nodes.count", "flow.to"]
+values = [[3, 2], [4, 3]]
+labels = ["2", "3"]
+
+[axes.sender.cases]
+NewReno = { "flow.tcp" = "newreno" }
+Vegas = { "flow.tcp" = "vegas" }
+
+[measure.window]
+column = "cwnd_mean"
+reduce = "mean"
+unit = "segments"
+
+[quick]
+runs = 2
+set = { duration = "1 s" }
+axes = { hops = ["2"] }
+"""
+MORE = """
+[[table]]
+name = "goodput"
+title = "Goodput"
+rows = ["hops"]
+columns = ["sender"]
+measures = ["goodput"]
+against = { sender = "NewReno" }
+
+[[figure]]
+name = "lines"
+title = "Goodput"
+x = "hops"
+lines = "sender"
+measure = "goodput"
+
+[[figure]]
+name = "boxes"
+title = "Delay"
+kind = "boxes"
+x = "sender"
+panels = "hops"
+measure = "delay"
+
+[[claim]]
+id = "less"
+text = "Vegas has less delay."
+measure = "delay"
+expect = "less"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+
+[[claim]]
+id = "more"
+text = "Vegas has more delay."
+measure = "delay"
+expect = "greater"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+
+[[claim]]
+id = "falls"
+text = "Goodput falls with the hops."
+measure = "goodput"
+expect = "decreasing"
+along = "hops"
+"""
+
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the chain and the study, in which commands are run."""
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "study.toml").write_text(STUDY + MORE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _load(folder: Path, text: str | None = None) -> Study:
+    if text is not None:
+        (folder / "study.toml").write_text(text)
+    return load(folder / "study.toml")
+
+
+def _sweep(folder: Path, text: str | None = None, **options: object) -> Outcome:
+    study = _load(folder, text)
+    return sweep(study, out=folder / "store", progress=False, **options)  # type: ignore[arg-type]
+
+
+def _rows(folder: Path, out: str = "store") -> list[dict[str, str]]:
+    found = folder / f"{out}.csv"
+    result = _run("results", "study.toml", "--out", out, "--each", "-o", str(found))
+    assert result.exit_code == 0, result.output
+    with found.open() as file:
+        return list(csv.DictReader(file))
+
+
+def _run(*arguments: str):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(main, arguments)
+
+
+# Files.
+
+
+def test_points_are_the_product_of_the_axes(folder: Path) -> None:
+    found = points(_load(folder))
+    assert [point.labels for point in found] == [
+        {"hops": hops, "sender": sender} for hops in ("2", "3") for sender in ("NewReno", "Vegas")
+    ]
+    assert [len(point.planned.runs) for point in found] == [3] * 4
+    assert len({point.planned.config for point in found}) == 4
+    quick = points(_load(folder), quick=True)
+    assert [point.labels["hops"] for point in quick] == ["2", "2"]
+    assert [len(point.planned.runs) for point in quick] == [2, 2]
+    assert not {each.planned.config for each in quick} & {each.planned.config for each in found}
+
+
+def test_a_scenario_may_be_named_by_axes_and_points_left_out(folder: Path) -> None:
+    (folder / "short.toml").write_text(CHAIN.replace("3 s", "1 s"))
+    text = """
+title = "Two files"
+scenario = "{file}.toml"
+[axes.file]
+cases = { chain = {}, short = {} }
+[axes.nodes]
+key = "nodes.spacing"
+values = ["100 m", "200 m"]
+[experiment.main]
+skip = [{ file = "short", nodes = "100 m" }]
+"""
+    found = points(_load(folder, text))
+    assert [str(point) for point in found] == [
+        "file=chain, nodes=100 m",
+        "file=chain, nodes=200 m",
+        "file=short, nodes=200 m",
+    ]
+    assert [Path(str(point.planned.file)).name for point in found] == [
+        "chain.toml",
+        "chain.toml",
+        "short.toml",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (
+            'title = "Senders',
+            'titel = "Senders',
+            ["study.toml:2: there is no key titel", "'title'"],
+        ),
+        ("runs = 3", "runs = 0", ["study.toml:4: runs:", "found 0"]),
+        ("runs = 3", 'runs = "three"', ["runs:", "found 'three'"]),
+        ('key = "', 'key = "', []),
+        ('labels = ["2", "3"]', 'labels = ["2"]', ["axes.hops: expected 2 labels, found 1"]),
+        ("[[3, 2], [4, 3]]", "[[3, 2], [4]]", ["axes.hops: values: expected lists of 2 values"]),
+        ('"cwnd_mean"', '"cwnd_maen"', ["measure.window:", "did you mean 'cwnd_mean'?"]),
+        ('x = "hops"', 'x = "hop"', ["no axis is called 'hop'; did you mean 'hops'?"]),
+        ('expect = "less"', 'expect = "lower"', ["claim.0.expect:", "'lower'"]),
+        ('case = { sender = "Vegas" }', 'case = { sender = "Vega" }', ["did you mean 'Vegas'?"]),
+        ('along = "hops"', "", ["claim falls: along is given with increasing and decreasing"]),
+        ('measure = "goodput"', 'measure = "goodputt"', ["did you mean 'goodput'?"]),
+        ('axes = { hops = ["2"] }', 'axes = { hops = ["5"] }', ["has no value '5'"]),
+        ('"chain.toml"', '"chains.toml"', ["scenario chains.toml: No such file"]),
+        ('"newreno"', '"newrino"', ["the point hops=2, sender=NewReno is no valid", "newreno"]),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(
+    folder: Path, before: str, after: str, expected: list[str]
+) -> None:
+    text = (STUDY + MORE).replace(before, after)
+    if not expected:
+        points(_load(folder, text))
+        return
+    with pytest.raises(StudyError) as caught:
+        points(_load(folder, text))
+    for part in expected:
+        assert part in str(caught.value)
+    result = _run("sweep", "study.toml", "--dry-run")
+    assert result.exit_code == 2
+    assert not (folder / "results").exists()
+
+
+def test_all_problems_are_told_at_once(folder: Path) -> None:
+    text = STUDY + MORE.replace('x = "hops"', 'x = "hop"').replace('along = "hops"', 'along = "a"')
+    with pytest.raises(StudyError) as caught:
+        _load(folder, text)
+    assert len(caught.value.problems) == 2
+
+
+def test_studies_are_told_from_scenarios() -> None:
+    assert is_study(STUDY)
+    assert not is_study(CHAIN)
+    assert not is_study("no TOML [")
+
+
+def test_check_reads_studies(folder: Path) -> None:
+    result = _run("check", "study.toml", "chain.toml")
+    assert result.exit_code == 0, result.output
+    assert "study.toml: nothing wrong, 4 points, 12 runs" in result.output
+    (folder / "study.toml").write_text(STUDY.replace('"vegas"', '"veags"'))
+    result = _run("check", "study.toml")
+    assert result.exit_code == 2
+    assert "sender=Vegas" in result.output
+
+
+# Sweeps.
+
+
+def test_a_sweep_makes_what_is_missing(folder: Path) -> None:
+    assert _sweep(folder).made == 12
+    assert _sweep(folder).made == 0
+    assert _sweep(folder, runs=5).made == 8
+    # A further value of an axis: its points alone are run.
+    longer = STUDY.replace("[4, 3]]", "[4, 3], [5, 4]]").replace('"3"]', '"3", "4"]') + MORE
+    again = _sweep(folder, longer, runs=5)
+    assert (again.before, again.made) == (20, 10)
+    # What is no longer asked for stays in the store, and comes back with the axis.
+    assert _sweep(folder, STUDY + MORE).made == 0
+    assert _sweep(folder, longer, runs=5).made == 0
+
+
+def test_runs_of_a_point_alone(folder: Path) -> None:
+    outcome = _sweep(folder, only={"hops": "3", "sender": ["Vegas"]}, numbers=[1])
+    assert outcome.made == 1
+    rows = _rows(folder)
+    assert [(row["hops"], row["sender"], row["run"]) for row in rows] == [("3", "Vegas", "1")]
+    with pytest.raises(StudyError, match="there is no point hops=9"):
+        _sweep(folder, only={"hops": "9"})
+
+
+def test_results_are_those_of_hopyard_run(folder: Path) -> None:
+    import hopyard
+
+    _sweep(folder)
+    rows = [row for row in _rows(folder) if (row["hops"], row["sender"]) == ("3", "Vegas")]
+    alone = hopyard.run("chain.toml", set={"flow.tcp": "vegas"}, runs=3)
+    (case,) = alone.cases
+    assert [float(row["Goodput (kbit/s)"]) for row in rows] == list(alone.values("goodput", case))
+    assert rows[0]["config"] == case.config
+    assert float(rows[0]["window (segments)"]) == alone.flows["cwnd_mean"][0].as_py()
+
+
+RULE = """
+from hopyard import CongestionControl
+
+class Fails(CongestionControl):
+    def on_ack(self, ack):
+        import pathlib
+        if self.now > 1.0 and pathlib.Path("broken").exists():
+            raise RuntimeError("no such luck")
+        self.cwnd += 1 / self.cwnd
+
+    def on_loss(self, loss):
+        self.ssthresh = max(self.cwnd / 2, 2)
+        self.cwnd = self.ssthresh
+
+    def on_timeout(self, timeout):
+        self.ssthresh = max(self.cwnd / 2, 2)
+        self.cwnd = 1
+"""
+
+
+def test_failed_runs_are_kept_and_repeated_when_asked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "failing_rule.py").write_text(RULE)
+    (folder / "broken").touch()
+    monkeypatch.syspath_prepend(str(folder))
+    text = STUDY.replace('"vegas"', '"failing_rule:Fails"')
+    outcome = _sweep(folder, text)
+    assert outcome.made == 12
+    assert [(str(p), run) for p, run, _ in outcome.failed] == [
+        (f"hops={hops}, sender=Vegas", run) for hops in "23" for run in range(3)
+    ]
+    assert {"no such luck" in error for _, _, error in outcome.failed} == {True}, outcome.failed
+    result = _run("sweep", "study.toml", "--out", "store")
+    assert result.exit_code == 1
+    assert "hopyard sweep study.toml --only hops=2,sender=Vegas --run 0" in result.output
+    (folder / "broken").unlink()
+    assert _sweep(folder).made == 0
+    assert _sweep(folder, retry=True).made == 6
+    assert _sweep(folder).failed == []
+
+
+def test_a_folder_of_other_results_is_refused() -> None:
+    assert _run("run", "chain.toml", "--runs", "1", "--out", "store", "-q").exit_code == 0
+    result = _run("sweep", "study.toml", "--out", "store")
+    assert result.exit_code == 2
+    assert "holds results of runs, not of the study" in result.output
+    assert _run("sweep", "study.toml", "--out", "store", "--force", "-q").exit_code == 0
+    result = _run("run", "chain.toml", "--out", "store")
+    assert result.exit_code == 2
+    assert "holds results of the study" in result.output
+
+
+def _start(folder: Path, out: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", out, "--jobs", "2"]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_sweep_goes_on_where_it_was(folder: Path, number: signal.Signals) -> None:
+    _load(folder, STUDY.replace("runs = 3", "runs = 12"))
+    assert _run("sweep", "study.toml", "--out", "whole", "-q").exit_code == 0
+    chance = random.Random(5)
+    for _ in range(4):
+        process = _start(folder, "store")
+        time.sleep(0.3 + chance.random() * 0.5)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert _run("sweep", "study.toml", "--out", "store", "-q").exit_code == 0
+    assert _rows(folder) == _rows(folder, "whole")
+
+
+def test_two_sweeps_at_once(folder: Path) -> None:
+    _load(folder, STUDY.replace("runs = 3", "runs = 20"))
+    both = [_start(folder, "store"), _start(folder, "store")]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    codes = sorted(process.returncode for process in both)
+    # One of them has the folder; the other one says so, or came after it had ended.
+    assert codes in ([0, 2], [0, 0]), said
+    if codes == [0, 2]:
+        assert any("is in use by another process" in text for text in said)
+    assert len(_rows(folder)) == 80
+
+
+def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    _sweep(folder)
+    result = subprocess.run(
+        [
+            *(sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "cluster"),
+            *("--cluster", "local", "--jobs", "2"),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert _rows(folder, "cluster") == _rows(folder)
+
+
+def test_an_address_without_a_cluster(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    result = subprocess.run(
+        [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--cluster", "tcp://127.0.0.1:9"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "there is no Dask scheduler at tcp://127.0.0.1:9" in result.stderr
+    assert not (folder / "results").exists()
+
+
+# What is made of the results.
+
+
+def test_tables(folder: Path) -> None:
+    _sweep(folder)
+    study = _load(folder)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        table = whole(study, mine, values, ["goodput", "window"])
+        assert table.column_names[:4] == ["hops", "sender", "runs", "Goodput (kbit/s)"]
+        runs = each_run(mine, values, ["goodput"])
+        made = grid(study, study.document.table[0], mine, values)
+    assert len(table) == 4
+    assert len(runs) == 12
+    means = np.asarray(runs["Goodput (kbit/s)"]).reshape(4, 3).mean(axis=1)
+    assert np.allclose(means, np.asarray(table["Goodput (kbit/s)"]))
+    assert [labels for labels, _ in made.rows] == [("2",), ("3",)]
+    first, second = made.rows[0][1]
+    assert first is not None
+    assert second is not None
+    assert first.difference is None
+    assert second.difference is not None
+    assert second.difference.mean == pytest.approx(second.value.mean - first.value.mean)
+
+
+def test_claims_are_judged(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    text = (STUDY + MORE).replace('duration = "3 s"', 'duration = "8 s"')
+    _sweep(folder, text, runs=8)
+    study = _load(folder)
+    mine = points(study, runs=8)
+    with Reader(folder / "store") as store:
+        verdicts = judged(study, mine, Values(study, store))
+    assert [each.verdict for each in verdicts] == ["holds", "does not hold", "holds"]
+    assert all(each.figure for each in verdicts)
+    # One run says nothing of chance.
+    with Reader(folder / "store") as store:
+        few = judged(study, points(study, runs=1), Values(study, store))
+    assert {each.verdict for each in few} == {"cannot be told"}
+
+
+def test_a_report(folder: Path) -> None:
+    pytest.importorskip("great_tables")
+    (folder / "published.csv").write_text(
+        "hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n"
+    )
+    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    assert _run("sweep", "study.toml", "-q").exit_code == 0
+    result = _run("report", "study.toml")
+    assert result.exit_code == 0, result.output
+    where = folder / "results" / folder.name / "report"
+    page = (where / "report.html").read_text()
+    for part in ("published 500", "does not hold", "<svg", "hopyard sweep study.toml"):
+        assert part in page, part
+    assert "http" not in page.replace("http://www.w3.org", "").replace(
+        "http://purl.org", ""
+    ).replace("http://creativecommons.org", "").replace("https://matplotlib.org", "")
+    names = {path.name for path in where.iterdir()}
+    assert names == {
+        "report.html",
+        "goodput.csv",
+        *(f"{name}.{kind}" for name in ("lines", "boxes") for kind in ("png", "pdf")),
+    }
+    # The same results make the same page.
+    assert _run("report", "study.toml", "--to", "again").exit_code == 0
+    assert (folder / "again" / "report.html").read_text() == page
+
+
+def test_wrong_published_values(folder: Path) -> None:
+    (folder / "published.csv").write_text("hops,measure,value\n2,goodput,much\n")
+    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    assert _run("sweep", "study.toml", "-q").exit_code == 0
+    result = _run("report", "study.toml")
+    assert result.exit_code == 2
+    assert "published.csv:2: value: expected a number, found 'much'" in result.output
+
+
+def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
+    pytest.importorskip("scipy")
+    from hopyard.sweep import Until
+
+    wide = _sweep(folder, until=Until(0.002, "goodput", 13))
+    assert wide.wide
+    assert wide.made > 12
+    assert not wide.complete
+    enough = _sweep(folder, until=Until(0.5, "goodput", 60))
+    assert not enough.wide
+
+
+def test_no_terminal_is_needed(folder: Path) -> None:
+    environment = os.environ | {"HOPYARD": "x"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--quick"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"In results/{folder.name}-quick" in done.stdout
+
+
+# Audits and differences.
+
+
+def test_an_audit_names_what_is_missing(folder: Path) -> None:
+    pytest.importorskip("scipy")
+    _sweep(folder, runs=3)
+    result = _run("audit", "study.toml", "--out", "store")
+    assert result.exit_code == 1
+    assert "POOR  replications" in result.output
+    assert "3 runs a point" in result.output
+    assert "hops on shortest paths" in result.output
+    assert "Each was run 3 times for 3 s of simulated time" in result.output
+    _sweep(folder, runs=20)
+    result = _run("audit", "study.toml", "--out", "store")
+    assert result.exit_code == 0, result.output
+    assert "ok    replications" in result.output
+
+
+def test_the_network_of_an_audit() -> None:
+    pytest.importorskip("scipy")
+    from hopyard.scenario import Scenario
+    from hopyard.study.audit import network
+
+    apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]
+    scenario = Scenario(
+        duration="1 s",
+        nodes={"positions": apart},
+        radio={"receive": "250 m"},
+        flow=[{"from": 0, "to": 2}],
+    )
+    found = network(scenario)
+    assert found is not None
+    assert found.range_m == 250
+    assert found.neighbours == 1.0  # 1, 2, 1 and 0.
+    assert found.hops == pytest.approx(4 / 3)  # 1, 1 and 2 among the first three.
+    assert found.parted == pytest.approx(0.5)
+
+
+def test_folders_that_differ(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    (folder / "other.toml").write_text(CHAIN + 'tcp = "vegas"\n')
+    for name in ("chain", "other"):
+        assert _run("run", f"{name}.toml", "--runs", "5", "--out", name, "-q").exit_code == 0
+    same = _run("diff", "chain", "chain")
+    assert same.exit_code == 0, same.output
+    assert "1 cases have the same values in both folders" in same.output
+    result = _run("diff", "chain", "other", "--measure", "delay")
+    assert result.exit_code == 1
+    assert "Delay (ms)" in result.output
+    assert "yes" in result.output
+
+
+def test_the_event_at_which_two_runs_part(folder: Path) -> None:
+    import hopyard
+
+    (folder / "other.toml").write_text(CHAIN + 'start = "1.5 s"\n')
+    (folder / "first.toml").write_text(CHAIN + 'start = "1 s"\n')
+    result = _run("diff", "first.toml", "other.toml", "--run", "2")
+    assert result.exit_code == 1
+    assert "run 2 parts at 1.000000000 s" in result.output
+    assert "flows 0: packets_sent is 1 in the first, and 0 in the second" in result.output
+    assert _run("diff", "first.toml", "first.toml").exit_code == 0
+    with hopyard.start("first.toml", run=2) as one, hopyard.start("other.toml", run=2) as two:
+        one.advance(until_ns=10**9 - 1)
+        two.advance(until_ns=10**9 - 1)
+        assert one.digest == two.digest
+
+
+def test_what_diff_cannot_compare() -> None:
+    (Path("empty")).mkdir()
+    assert _run("diff", "chain.toml", "empty").exit_code == 2
+    assert _run("diff", "chain.toml", "chain.toml", "--measure", "delay").exit_code == 2
+    assert _run("diff", "empty", "empty").exit_code != 0
