@@ -242,6 +242,13 @@ def test_check_judges_all_files_and_keys_go_together(chain: Path, tmp_path: Path
     assert (done.exit_code, "expected a --set before it" in done.stderr) == (2, True)
 
 
+def test_check_counts_warnings_and_does_not_say_that_nothing_is_wrong(chain: Path) -> None:
+    done = hopyard("check", chain, "--set", "flow.stop=9999 s")
+    assert done.exit_code == 0, done.output
+    assert "warning: the run ends at" in done.stderr
+    assert done.stdout == f"{chain}: no errors, 1 warning\n"
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

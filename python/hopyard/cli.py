@@ -575,10 +575,13 @@ def check(
             say(f"error: {place}{error}")
             wrong = True
             continue
-        for warning in warnings((None, case.core) for case in cases):
+        doubts = list(warnings((None, case.core) for case in cases))
+        for warning in doubts:
             click.echo(warning, err=True)
+        plural = "s" if len(doubts) > 1 else ""
+        verdict = f"no errors, {len(doubts)} warning{plural}" if doubts else "nothing wrong"
         many = f", {len(cases)} cases" if len(cases) > 1 else ""
-        click.echo(f"{path}: nothing wrong{many}")
+        click.echo(f"{path}: {verdict}{many}")
     context.exit(BAD_INPUT if wrong else 0)
 
 

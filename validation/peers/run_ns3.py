@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_olsr, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_olsr, ns3_olsr_radio, ns3_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -41,6 +41,13 @@ EXPERIMENTS = (
         ns3_olsr.cases,
         ns3_olsr.run,
         {"olsr.csv": ns3_olsr.COLUMNS},
+    ),
+    Experiment(
+        "olsr_radio",
+        "OLSR over a chain and among fifty nodes",
+        ns3_olsr_radio.cases,
+        ns3_olsr_radio.run,
+        {"olsr_radio.csv": ns3_olsr_radio.COLUMNS},
     ),
 )
 

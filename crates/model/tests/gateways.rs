@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{Probe, Recorded, RouteChanges};
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
@@ -64,6 +64,30 @@ fn a_host_behind_a_gateway_is_reached_over_olsr() {
         let flow = &run(&spec).flows[0];
         assert!(flow.goodput_kbps > 50.0, "from {from}: {} kbit/s", flow.goodput_kbps);
         assert!((flow.hops.expect("packets arrived") - 7.0).abs() < 1e-9, "{:?} hops", flow.hops);
+    }
+}
+
+/// The table of route changes has the whole path to a host, over the gateway and the router behind it.
+#[test]
+fn the_path_of_a_route_to_a_host_leads_over_the_gateway() {
+    for (protocol, by_default) in [("aodv", false), ("aodv", true), ("olsr", false), ("dsdv", false)] {
+        let mut spec = behind_a_router(protocol);
+        for node in &mut spec.nodes {
+            if let routing::Config::Aodv(params) = &mut node.routing {
+                params.to_gateway = match by_default {
+                    true => routing::aodv::ToGateway::DefaultRoute,
+                    false => routing::aodv::ToGateway::HalfTunnel,
+                };
+            }
+        }
+        add_cbr(&mut spec, 0, 7, 500, Span::from_millis(500));
+        spec.flows[0].start = Time::ZERO + Span::from_secs(100);
+        spec.duration = Span::from_secs(110);
+        spec.observe.recorded = Recorded { routes: RouteChanges::Flows, paths: false };
+        let outcome = run(&spec);
+        assert!(outcome.flows[0].packets_arrived > 15, "{protocol}");
+        let paths: Vec<_> = outcome.route_changes.iter().map(|row| (row.path.as_deref(), row.path_ends)).collect();
+        assert!(paths.contains(&(Some("0 1 2 3 4 5 6 7"), Some("destination"))), "{protocol}: {paths:?}");
     }
 }
 

@@ -74,6 +74,13 @@ fn a_request_is_made_once_and_forwarded_at_every_hop() {
         let at = |node: u32| outcome.overhead.iter().find(|row| row.node == node && row.message == message);
         (0..4).map(|node| at(node).map_or((0, 0), |row| (row.sent, row.originated))).unzip()
     };
+    // Nothing is lost in a chain with so little traffic: what the neighbours send, a node receives.
+    let received = |node: u32| {
+        outcome.overhead.iter().find(|row| row.node == node && row.message == "RREQ").map_or(0, |row| row.received)
+    };
+    let (sent, _) = of("RREQ");
+    assert_eq!([received(0), received(3)], [sent[1], sent[2]]);
+    assert!(received(1) > sent[0] && received(1) <= sent[0] + sent[2], "{} of {sent:?}", received(1));
     // The search widens its ring: the last request reaches all nodes. The destination does not forward it.
     let (sent, made) = of("RREQ");
     assert!(sent[0] >= 1 && sent[1] >= 1 && sent[2] >= 1 && sent[3] == 0, "{sent:?}");

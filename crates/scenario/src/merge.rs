@@ -173,18 +173,20 @@ impl Section<'_> {
             }
             values
         };
+        let mut left_out = Vec::new();
         leaves.retain(|leaf| match judge.canonical(&with(&mut std::iter::once(leaf))) {
             Err(ParamsError::Malformed(message)) => {
                 let path = self.key(&leaf.path.join("."));
                 let before = problems.len();
                 for (node, message) in wrong_elements(judge, base, leaf) {
-                    let mut problem = malformed(&path, leaf, &message);
+                    let mut problem = malformed(&path, leaf, &Expected::of(judge, base, leaf, &message));
                     problem.mark = Some(node.mark.clone());
                     problems.push(problem);
                 }
                 if problems.len() == before {
-                    problems.push(malformed(&path, leaf, &message));
+                    problems.push(malformed(&path, leaf, &Expected::of(judge, base, leaf, &message)));
                 }
+                left_out.extend(leaf.path.clone());
                 false
             }
             _ => true,
@@ -220,8 +222,15 @@ impl Section<'_> {
             if reported.contains(&fault.parameter) {
                 return base.clone();
             }
-            reported.push(fault.parameter);
             let leaf = culprit.map(|index| leaves.remove(index)).or_else(|| leaves.pop());
+            // The parameter is given, and what is wrong with its value has been said.
+            if left_out.contains(&fault.parameter) {
+                if leaf.is_none() {
+                    return base.clone();
+                }
+                continue;
+            }
+            reported.push(fault.parameter);
             let path = leaf.as_ref().map_or(fault.parameter.to_owned(), |leaf| leaf.path.join("."));
             if let Some(Leaf { node: Node { kind: Kind::Array(items), .. }, .. }) = leaf.as_ref().filter(|it| named(it))
                 && fault.elements.iter().any(|(place, _)| *place < items.len())
@@ -337,9 +346,51 @@ fn expectation(problem: Problem, words: &str) -> Problem {
     }
 }
 
-/// A value of the wrong type or unit. `message` is serde's: "invalid type: integer `2`, expected a rate …".
-fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
-    let node = leaf.node;
+/// What serde says of a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
+struct Expected {
+    message: String,
+    /// The words that can stand here, as serde names them, where it does not say so itself.
+    words: Option<String>,
+    /// How many values the list has, if it is one of a fixed length.
+    length: Option<usize>,
+}
+
+impl Expected {
+    fn of(judge: &dyn Judge, base: &Values, leaf: &Leaf<'_>, message: &str) -> Self {
+        let mut values = Value::Object(base.clone());
+        let mut place = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step));
+        let length = place.as_deref().and_then(Value::as_array).map(Vec::len).filter(|length| *length > 0);
+        let mut words = None;
+        if message.ends_with("expected string or map")
+            && let Some(place) = place.as_mut().filter(|place| place.is_string())
+        {
+            // Of a word that none of the choices is, serde tells the choices.
+            **place = Value::from("");
+            if let Err(ParamsError::Malformed(message)) = judge.canonical(&values) {
+                words = message.rsplit_once(", expected ").map(|(_, words)| words.to_owned());
+            }
+        }
+        Self { message: message.to_owned(), words, length }
+    }
+}
+
+/// Whether what serde found is the value itself, and not a value inside it.
+fn is_whole(node: &Node, found: &str) -> bool {
+    match &node.kind {
+        Kind::Array(items) => match found.strip_prefix("invalid length ") {
+            Some(length) => length.parse() == Ok(items.len()),
+            None => found == "invalid type: sequence" && !items.iter().any(|it| matches!(it.kind, Kind::Array(_))),
+        },
+        Kind::Table(table) => {
+            found == "invalid type: map" && table.entries.iter().all(|it| matches!(it.node.kind, Kind::Scalar(_)))
+        }
+        _ => true,
+    }
+}
+
+/// A value of the wrong type or unit.
+fn malformed(path: &str, leaf: &Leaf<'_>, wrong: &Expected) -> Problem {
+    let (node, message) = (leaf.node, wrong.message.as_str());
     let key = leaf.path.join(".");
     let problem = |message: String| Problem::new(path, Some(&node.mark), message);
     let split = message.strip_prefix("expected ").and_then(|rest| rest.rsplit_once(", found ")).map(|(a, b)| (b, a));
@@ -351,9 +402,14 @@ fn malformed(path: &str, leaf: &Leaf<'_>, message: &str) -> Problem {
             _ => problem(format!("`{key}` cannot be {}", node.describe_this())).hint(message),
         };
     };
-    let expected = kind_in_words(expected);
     // The marked value is a list or a table; the wrong value is inside it.
-    let is_inner = matches!(node.kind, Kind::Array(_) | Kind::Table(_));
+    let is_inner = !is_whole(node, found);
+    let expected = match wrong.length.filter(|_| !is_inner) {
+        Some(length) if expected.ends_with(" in array") || expected.starts_with("an array of length ") => {
+            format!("a list of {length} values")
+        }
+        _ => kind_in_words(wrong.words.as_deref().unwrap_or(expected)),
+    };
     let message = match is_inner.then(|| inner(found)) {
         Some(Some(value)) => format!("`{key}` has {value} in it"),
         _ if matches!(&node.kind, Kind::Array(items) if items.is_empty()) => format!("`{key}` is an empty list"),

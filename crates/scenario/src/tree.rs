@@ -7,6 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Mark, Problem, Source};
+use crate::value::inline;
+
+/// Lists and tables with more values or characters are not written out in a problem.
+const MOST_INLINE: (usize, usize) = (8, 40);
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -58,10 +62,22 @@ impl Node {
         match &self.kind {
             Kind::Scalar(Value::String(text)) => format!("the text \"{text}\""),
             Kind::Scalar(value) => format!("`{value}`"),
-            Kind::Array(_) => "a list".to_owned(),
-            Kind::Table(_) => "a table".to_owned(),
+            Kind::Array(_) => self.inline().map_or("a list".to_owned(), |text| format!("the list `{text}`")),
+            Kind::Table(_) => self.inline().map_or("a table".to_owned(), |text| format!("the table `{text}`")),
             Kind::Bad => "a value that cannot be read".to_owned(),
         }
+    }
+
+    /// A list or a table on one line, if it is short and can be read.
+    fn inline(&self) -> Option<String> {
+        let length = match &self.kind {
+            Kind::Array(items) => items.len(),
+            Kind::Table(table) => table.entries.len(),
+            Kind::Scalar(_) | Kind::Bad => 0,
+        };
+        let (values, characters) = MOST_INLINE;
+        let is_short = length <= values && !self.is_bad();
+        is_short.then(|| inline(&self.to_value())).flatten().filter(|text| text.len() <= characters)
     }
 
     /// The value in the words of a problem with its content: the kind of a list or a table is right.

@@ -74,6 +74,55 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
 }
 
 #[test]
+fn a_list_in_the_place_of_a_word_is_shown_with_what_can_stand_there() {
+    let wires = "[nodes]\ncount = 3\nwired = 1\n[[wire]]\nbetween = [2, 3]\n[[flow]]\nfrom = 0\nto = 2\n";
+    let words = |protocol: &str, key: &str, value: &str, words: &[&str]| {
+        let shown = load(wires, &[("routing.protocol", protocol), (key, value)]).expect_err(key);
+        assert_one(&shown, words);
+    };
+    words(
+        "dsdv",
+        "routing.dsdv.gateways",
+        "[2]",
+        &["--set:1", "`gateways` is the list `[2]`", "`off`, `networks` or `default`"],
+    );
+    words(
+        "aodv",
+        "routing.aodv.gateways",
+        "[-1]",
+        &["`gateways` is the list `[-1]`", "a list of nodes such as [4, 9]"],
+    );
+    words(
+        "olsr",
+        "routing.olsr.hna",
+        "[\"listed\"]",
+        &["is the list `[\"listed\"]`", "`off`, `wired`, `listed` or `both`"],
+    );
+    words("aodv", "mobility.model", "{a = 1}", &["`model` is the table `{ a = 1 }`", "text in quotes"]);
+    words("aodv", "wire.between", "[0, 2, 3]", &["`between` is the list `[0, 2, 3]`", "expected a list of 2 values"]);
+    words("aodv", "wire.between", "[0]", &["`between` is the list `[0]`", "expected a list of 2 values"]);
+    words("aodv", "wire.between", "3", &["`between` is `3`", "expected a list of 2 values"]);
+    let shown = load(wires, &[("routing.protocol", "[\"a\"]")]).expect_err("a list");
+    assert_one(&shown, &["`protocol` is the list `[\"a\"]`", "expected text in quotes"]);
+}
+
+#[test]
+fn a_value_that_was_left_out_is_not_missed() {
+    // `hna` needs `hna_networks`, which is there with a mistake of its own, and is no reason for a second one.
+    let networks = "{hna = \"listed\", hna_networks = [\"192.168.0.0/16\", 3], willingness = 9}";
+    let shown = load(TWO, &[("routing.protocol", "olsr"), ("routing.olsr", networks)]).expect_err("two mistakes");
+    assert!(shown.contains("`hna_networks` has `3` in it") && shown.contains("`willingness` cannot be `9`"), "{shown}");
+    assert!(shown.ends_with("\n\n2 problems found\n"), "{shown}");
+}
+
+#[test]
+fn a_network_is_announced_once() {
+    let networks = "{hna = \"listed\", hna_networks = [\"192.168.0.0/16\", \"0.0.0.0/0\", \"192.168.0.0/16\"]}";
+    let shown = load(TWO, &[("routing.protocol", "olsr"), ("routing.olsr", networks)]).expect_err("twice");
+    assert_one(&shown, &["--set:1:78", "expected each network once, found 192.168.0.0/16 again"]);
+}
+
+#[test]
 fn nothing_is_said_of_what_depends_on_a_mistake() {
     let text = "duration = \"5\"\n[nodes]\ncount = -1\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\n\
         to = 7\nstart = \"101 s\"\n";

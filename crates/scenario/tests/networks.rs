@@ -187,8 +187,8 @@ fn a_million_hosts_without_a_wire_are_one_warning() {
 fn a_channel_has_one_mac() {
     let text = "[nodes]\ncount = 2\n[mac]\nmodel = [\"dcf\", \"tdma\"]\n[[channel]]\nnodes = [0]\nmac = [\"dcf\"]\n";
     let shown = refused(text);
-    assert_said(text, &shown, "`model` has a list in it", "model = ", "expected text in quotes");
-    assert_said(text, &shown, "`mac` has a list in it", "mac = [", "expected text in quotes");
+    assert_said(text, &shown, "`model` is the list `[\"dcf\", \"tdma\"]`", "model = ", "expected text in quotes");
+    assert_said(text, &shown, "`mac` is the list `[\"dcf\"]`", "mac = [", "expected text in quotes");
     // The table of a MAC that the channel does not use has no effect, and a warning says so.
     let text = "[nodes]\ncount = 2\n[[channel]]\nnodes = [0, 1]\nmac = \"dcf\"\ntdma.slot = \"9 ms\"\n[[flow]]\nfrom = 0\nto = 1\n";
     let scenario = Scenario::load(text, "bad.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));

@@ -282,6 +282,59 @@ fn a_way_longer_than_any_route_of_the_protocol_is_refused() {
 }
 
 #[test]
+fn a_way_longer_than_a_search_goes_is_warned_of() {
+    let warned = |protocol: &str, key: &str, most: u32, nodes: u32| {
+        let flows = format!("[[flow]]\nfrom = 0\nto = {}\n[[flow]]\nfrom = 0\nto = 1\n", nodes - 1);
+        let parameters = format!("[routing.{protocol}]\nprofile = \"rfc\"\n{key} = {most}\n");
+        let text = format!("[routing]\nprotocol = \"{protocol}\"\n{parameters}[nodes]\ncount = {nodes}\n{flows}");
+        let scenario = load(&text).unwrap_or_else(|shown| panic!("{shown}"));
+        scenario.warnings().iter().map(ToString::to_string).filter(|it| it.contains("search")).collect::<Vec<_>>()
+    };
+    for (protocol, key) in [("aodv", "net_diameter"), ("aomdv", "net_diameter"), ("dsr", "discovery_hop_limit")] {
+        assert_eq!(warned(protocol, key, 5, 6), <[String; 0]>::default(), "{protocol}");
+        let shown = warned(protocol, key, 5, 8);
+        let [shown] = &shown[..] else { panic!("{protocol}: {shown:?}") };
+        let words = ["flow 0: its way has 7 hops, and a search", "goes no farther than 5", "s.toml:5:"];
+        let words =
+            words.map(str::to_owned).into_iter().chain([format!("`{key}` of at least 7 in [routing.{protocol}]")]);
+        words.for_each(|words| assert!(shown.contains(&words), "\"{words}\" is not in:\n{shown}"));
+    }
+}
+
+#[test]
+fn the_hops_to_a_gateway_and_over_wires_count() {
+    // Four radios in a row; wires lead from the last one over another host to host 5.
+    let text = |protocol: &str, parameters: &str, from: u32, to: u32, ttl: u32| {
+        let wires = "[[wire]]\nbetween = [3, 4]\n[[wire]]\nbetween = [4, 5]\n";
+        let flow = format!("[[flow]]\nfrom = {from}\nto = {to}\n{CBR}");
+        let routing = format!("[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{parameters}\n");
+        format!("ip.ttl = {ttl}\nduration = \"20 s\"\n{routing}[nodes]\ncount = 4\nwired = 2\n{wires}{flow}")
+    };
+    let tunnel = "gateways = \"auto\"\nto_gateway = \"half_tunnel\"";
+    let route = "gateways = \"auto\"\nto_gateway = \"default_route\"";
+    for (protocol, parameters, from, to, hops) in [
+        ("olsr", "", 0, 5, 5),
+        ("olsr", "", 5, 0, 5),
+        ("olsr", "", 0, 3, 3),
+        ("dsdv", "", 1, 5, 4),
+        ("aodv", route, 0, 5, 5),
+        ("aodv", tunnel, 0, 5, 3),
+        ("aodv", tunnel, 5, 0, 5),
+    ] {
+        carried(&text(protocol, parameters, from, to, hops));
+        refused(
+            &text(protocol, parameters, from, to, hops - 1),
+            &["s.toml:1:", &format!("its way has {hops} hops, and `ttl` is {}", hops - 1)],
+        );
+    }
+    let short = text("aodv", "gateways = \"auto\"\nttl_start = 1\nnet_diameter = 2", 0, 5, 64);
+    let scenario = load(&short).unwrap_or_else(|shown| panic!("{shown}"));
+    let warnings: Vec<_> = scenario.warnings().iter().map(ToString::to_string).collect();
+    let found = warnings.iter().any(|it| it.contains("its way has 3 hops, and a search"));
+    assert!(found, "{warnings:?}");
+}
+
+#[test]
 fn equal_mistakes_of_many_flows_are_one() {
     let flows = |range: std::ops::Range<u32>, to: u32| -> String {
         range.map(|from| format!("[[flow]]\nfrom = {from}\nto = {to}\n")).collect()

@@ -2,6 +2,7 @@
 //
 // One line of JSON goes to standard output.
 
+#include "olsr_watch.h"
 #include "radio.h"
 
 #include "ns3/aodv-module.h"
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -96,6 +98,10 @@ InstallInternet(const NodeContainer& nodes, const std::string& routing)
     {
         stack.SetRoutingHelper(AodvHelper());
     }
+    else if (routing == "olsr")
+    {
+        stack.SetRoutingHelper(OlsrHelper());
+    }
     else
     {
         NS_ABORT_MSG_IF(routing != "dsdv", "unknown routing " << routing);
@@ -103,6 +109,25 @@ InstallInternet(const NodeContainer& nodes, const std::string& routing)
     }
     stack.Install(nodes);
 }
+
+/// Hops of the data packets that arrive: how far their time to live has fallen below the first one, 64.
+struct Arrivals
+{
+    uint32_t payload;
+    double from;
+    uint64_t packets{0};
+    uint64_t hops{0};
+
+    void Count(const Ipv4Header& header, Ptr<const Packet> packet, uint32_t)
+    {
+        bool data = header.GetProtocol() == TcpL4Protocol::PROT_NUMBER && packet->GetSize() >= payload;
+        if (data && Simulator::Now().GetSeconds() >= from)
+        {
+            ++packets;
+            hops += 65 - header.GetTtl();
+        }
+    }
+};
 
 } // namespace
 
@@ -128,9 +153,9 @@ main(int argc, char* argv[])
     commandLine.AddValue("nodes", "number of nodes", nodeCount);
     commandLine.AddValue("spacing", "chain: distance between neighbours, m", spacing);
     commandLine.AddValue("movement", "file of setdest commands, instead of a chain", movement);
-    commandLine.AddValue("traffic", "file of flows, instead of one from end to end", traffic);
+    commandLine.AddValue("traffic", "file of flows, instead of one from end to end; none: no flow", traffic);
     commandLine.AddValue("start", "chain: start of the flow, s", start);
-    commandLine.AddValue("routing", "aodv or dsdv", routing);
+    commandLine.AddValue("routing", "aodv, dsdv or olsr", routing);
     commandLine.AddValue("variant", "TcpNewReno, TcpVegas and so on", variant);
     commandLine.AddValue("payload", "payload of a segment, bytes", payload);
     commandLine.AddValue("window", "send buffer, segments; 0: 131072 bytes", window);
@@ -160,7 +185,7 @@ main(int argc, char* argv[])
     std::vector<Flow> flows{{0, nodeCount - 1, start}};
     if (!traffic.empty())
     {
-        flows = ReadTraffic(traffic);
+        flows = traffic == "none" ? std::vector<Flow>{} : ReadTraffic(traffic);
     }
     std::vector<Ptr<PacketSink>> sinks;
     uint16_t port = 5000;
@@ -174,6 +199,19 @@ main(int argc, char* argv[])
                               InetSocketAddress(addresses.GetAddress(flow.destination), port));
         sender.SetAttribute("SendSize", UintegerValue(payload));
         sender.Install(nodes.Get(flow.source)).Start(Seconds(flow.start));
+    }
+
+    Arrivals arrivals{payload, measure};
+    for (auto node = nodes.Begin(); node != nodes.End(); ++node)
+    {
+        (*node)->GetObject<Ipv4L3Protocol>()->TraceConnectWithoutContext(
+            "LocalDeliver",
+            MakeCallback(&Arrivals::Count, &arrivals));
+    }
+    std::unique_ptr<peers::OlsrWatch> olsr;
+    if (routing == "olsr")
+    {
+        olsr = std::make_unique<peers::OlsrWatch>(nodes, radio.range, measure);
     }
 
     auto received = [&sinks]() {
@@ -190,12 +228,30 @@ main(int argc, char* argv[])
     Simulator::Run();
 
     std::printf("{\"simulated_s\": %g, \"measured_s\": %g, \"goodput_kbps\": %.6g, "
-                "\"frames_sent\": %lu, \"events\": %lu}\n",
+                "\"frames_sent\": %lu, \"events\": %lu, \"data_hops\": %.6g",
                 duration,
                 duration - measure,
                 (received() - before) * 8 / (duration - measure) / 1000,
                 static_cast<unsigned long>(frames.Count()),
-                static_cast<unsigned long>(Simulator::GetEventCount()));
+                static_cast<unsigned long>(Simulator::GetEventCount()),
+                arrivals.packets > 0 ? static_cast<double>(arrivals.hops) / arrivals.packets : 0.0);
+    if (olsr)
+    {
+        double seconds = duration - measure;
+        std::printf(", \"packets_per_s\": %.6g, \"bytes_per_s\": %.6g, \"hello_per_s\": %.6g, "
+                    "\"tc_per_s\": %.6g, \"tc_forwarded_per_s\": %.6g, \"converged_s\": %.6g, "
+                    "\"routes_pct\": %.6g, \"route_hops\": %.6g, \"shortest_hops\": %.6g",
+                    olsr->packets / seconds,
+                    olsr->bytes / seconds,
+                    olsr->hellos / seconds,
+                    olsr->tcs / seconds,
+                    olsr->forwardedTcs / seconds,
+                    olsr->convergedS,
+                    100.0 * olsr->routes / olsr->pairs,
+                    static_cast<double>(olsr->routeHops) / olsr->routes,
+                    static_cast<double>(olsr->shortestHops) / olsr->routes);
+    }
+    std::printf("}\n");
     Simulator::Destroy();
     return 0;
 }

@@ -9,7 +9,7 @@
 use crate::address::NodeId;
 use crate::packet::{Body, DsrOption, Packet, PacketKind, Part, RoutingMessage};
 
-/// What a node has sent of one type of message.
+/// What a node has sent and received of one type of message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Transmissions in packets of the protocol.
@@ -24,6 +24,8 @@ pub struct Tally {
     pub piggybacked: u64,
     /// The bytes of these.
     pub piggybacked_bytes: u64,
+    /// Messages in packets that a neighbour sent and that IP received here, those that are known already included.
+    pub received: u64,
 }
 
 /// The type of a message: whose it is, and its name.
@@ -83,6 +85,21 @@ impl Overhead {
         });
     }
 
+    /// Counts what a packet from a neighbour carries.
+    #[inline]
+    pub fn on_received(&mut self, node: NodeId, packet: &Packet) {
+        match &packet.body {
+            Body::Routing(message) => {
+                self.message(node, PacketKind::Routing, message, packet.size, |it, _, _| it.received += 1);
+            }
+            Body::Control { message, .. } => {
+                self.message(node, PacketKind::Control, message, packet.size, |it, _, _| it.received += 1);
+            }
+            Body::Extended(_) => self.options(node, packet, |it, _, _| it.received += 1),
+            _ => {}
+        }
+    }
+
     /// Calls `add` for each message in a packet: the counters of its type, its bytes, and whether it is forwarded, if
     /// the message says so.
     #[inline]
@@ -139,7 +156,7 @@ impl Overhead {
         &mut tallies[place]
     }
 
-    /// What a node has sent, by type, in the order of kinds and of names.
+    /// What a node has sent and received, by type, in the order of kinds and of names.
     #[must_use]
     pub fn of(&self, node: NodeId) -> Vec<(PacketKind, &'static str, Tally)> {
         let tallies = self.nodes.get(node.index()).map_or(&[][..], Vec::as_slice);
@@ -194,6 +211,23 @@ mod tests {
         let routing = PacketKind::Routing;
         assert_eq!(overhead.of(NodeId(2)), [(routing, "HELLO", hello), (routing, "TC", tc)]);
         assert!(overhead.of(NodeId(1)).is_empty() && overhead.of(NodeId(9)).is_empty());
+    }
+
+    #[test]
+    fn each_message_that_arrives_counts() {
+        let part = |kind| Part { kind, bytes: 20, forwarded: true };
+        let olsr = packet(92, Body::Routing(RoutingMessage::new(Several(vec![part("HELLO"), part("TC"), part("TC")]))));
+        let mut overhead = Overhead::default();
+        overhead.on_received(NodeId(1), &olsr);
+        overhead.on_received(NodeId(1), &olsr);
+        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92 }));
+        overhead.on_received(NodeId(1), &data);
+        data.change_options(|it| it.push(DsrOption::AckRequest { identification: 1 }));
+        overhead.on_received(NodeId(1), &data);
+        let of = |received| Tally { received, ..Tally::default() };
+        let routing = PacketKind::Routing;
+        let expected = [(routing, "HELLO", of(2)), (routing, "TC", of(4)), (routing, "ack_request", of(1))];
+        assert_eq!(overhead.of(NodeId(1)), expected);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Outcome {
     pub series: Vec<SeriesRow>,
     /// A row for each loss whose cause a sender has classified, from the start of the run.
     pub decisions: Vec<DecisionRow>,
-    /// A row for each node and type of routing or control message that it sent.
+    /// A row for each node and type of routing or control message that it sent or received.
     pub overhead: Vec<OverheadRow>,
     /// A row for each change of a route, if they are recorded.
     pub route_changes: Vec<RouteChangeRow>,
@@ -241,7 +241,7 @@ pub struct DropRow {
     pub count: u64,
 }
 
-/// A row for each node and type of message that its routing protocol or one of its agents sent. Counts belong to the
+/// A row for each node and type of message that its routing protocol or one of its agents sent or received. Counts belong to the
 /// whole run; a transmission counts at every hop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadRow {
@@ -270,6 +270,9 @@ pub struct OverheadRow {
     /// Bytes of `piggybacked`.
     #[schemars(extend("unit" = "bytes"))]
     pub piggybacked_bytes: u64,
+    /// Messages in packets from neighbours that reached this node, also those that it knew already.
+    #[schemars(extend("unit" = "messages"))]
+    pub received: u64,
 }
 
 /// A row for each change of a route that a routing protocol announced, from the start of the run. `measure.routes`

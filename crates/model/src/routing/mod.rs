@@ -104,6 +104,18 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.most_hops(),)+ }
             }
 
+            /// The most hops over which a search finds a destination ([`Facts::search_hops`]).
+            #[must_use]
+            pub fn search_hops(&self) -> Option<MostHops> {
+                match self { $(Self::$variant(params) => params.search_hops(),)+ }
+            }
+
+            /// Whether packets go to gateways in tunnels ([`Facts::tunnels_to_gateways`]).
+            #[must_use]
+            pub fn tunnels_to_gateways(&self) -> bool {
+                match self { $(Self::$variant(params) => params.tunnels_to_gateways(),)+ }
+            }
+
             /// The nodes that the parameters name ([`Facts::named_nodes`]).
             #[must_use]
             pub fn named_nodes(&self) -> Vec<(String, u32)> {

@@ -1,5 +1,6 @@
 //! What a routing protocol is asked.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use hopyard_engine::{Span, Time};
@@ -56,6 +57,17 @@ pub trait Facts: Params {
     /// The most hops that a route can have; nothing if no parameter limits them.
     fn most_hops(&self) -> Option<MostHops> {
         None
+    }
+
+    /// The most hops over which a search finds a destination that no other node knows; nothing if the protocol does not
+    /// search, or no parameter limits it.
+    fn search_hops(&self) -> Option<MostHops> {
+        None
+    }
+
+    /// Whether a source puts its packets for a host behind a gateway into packets for the gateway.
+    fn tunnels_to_gateways(&self) -> bool {
+        false
     }
 
     /// The nodes that the parameters name, each with its key within the parameters, such as "routes.0.via".
@@ -184,6 +196,17 @@ pub trait Routing {
     /// The next hop and the hop count of a route that is in use, for measurement; it changes nothing.
     fn lookup(&self, destination: Address) -> Option<(Address, u8)>;
 
+    /// As [`Self::lookup`], for a packet to an address of this name: also where no packet has gone to a host behind a
+    /// gateway before.
+    fn lookup_named(&self, destination: Address, _name: Ipv4Addr) -> Option<(Address, u8)> {
+        self.lookup(destination)
+    }
+
+    /// The gateway for which the node puts its packets to a destination into a tunnel, for measurement.
+    fn tunnel_end(&self, _destination: Address) -> Option<Address> {
+        None
+    }
+
     /// The whole route that the node writes into its packets to a destination, for measurement: the hops after it, the
     /// destination last. Nothing where each node on the way decides on the next hop itself.
     fn source_route(&self, _destination: Address) -> Option<Vec<Address>> {
@@ -305,6 +328,16 @@ macro_rules! forward_routing {
         }
         fn lookup(&self, destination: $crate::address::Address) -> Option<($crate::address::Address, u8)> {
             match self { $(Self::$variant(it) => it.lookup(destination),)+ }
+        }
+        fn lookup_named(
+            &self,
+            destination: $crate::address::Address,
+            name: ::std::net::Ipv4Addr,
+        ) -> Option<($crate::address::Address, u8)> {
+            match self { $(Self::$variant(it) => it.lookup_named(destination, name),)+ }
+        }
+        fn tunnel_end(&self, destination: $crate::address::Address) -> Option<$crate::address::Address> {
+            match self { $(Self::$variant(it) => it.tunnel_end(destination),)+ }
         }
         fn source_route(&self, destination: $crate::address::Address) -> Option<Vec<$crate::address::Address>> {
             match self { $(Self::$variant(it) => it.source_route(destination),)+ }

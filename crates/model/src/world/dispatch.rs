@@ -406,6 +406,10 @@ impl<P: Probe> World<P> {
         }
         let Context { packets, owners, .. } = &mut self.cx;
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
+        let Context { packets, overhead, .. } = &mut self.cx;
+        if !matches!(packets[packet].body, Body::Tcp(_) | Body::Udp(_)) {
+            overhead.on_received(node, &packets[packet]);
+        }
         if P::WATCHES {
             self.probe.on_hop(self.cx.now, self.cx.owners.of(from), node, &self.cx.packets[packet]);
         }

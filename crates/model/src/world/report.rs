@@ -199,7 +199,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// A row for each node and type of routing or control message that it has sent so far.
+    /// A row for each node and type of routing or control message that it has sent or received so far.
     #[must_use]
     pub fn overhead(&self) -> Vec<OverheadRow> {
         let of_node = |node: u32| {
@@ -213,6 +213,7 @@ impl<P: Probe> World<P> {
                 originated_bytes: tally.originated_bytes,
                 piggybacked: tally.piggybacked,
                 piggybacked_bytes: tally.piggybacked_bytes,
+                received: tally.received,
             })
         };
         (0..self.nodes.len() as u32).flat_map(of_node).collect()

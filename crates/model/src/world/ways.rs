@@ -1,6 +1,8 @@
 //! The way that packets would take now: from next hop to next hop, each node asked at the same instant; or along the
 //! route that the first node writes into its packets.
 
+use std::cell::Cell;
+
 use super::{Attachment, Interface, Node, World};
 use crate::address::{Address, NodeId};
 use crate::context::{Owners, RouteChange};
@@ -30,7 +32,7 @@ impl Ways<'_> {
                 if let Some(&next) = place.and_then(|place| route.get(place + 1)) {
                     return Some(next);
                 }
-                it.routing.lookup(destination)?.0
+                it.routing.lookup_named(destination, self.owners.name(destination))?.0
             }
             Way::Direct => destination,
             Way::Via(next_hop) => next_hop,
@@ -46,7 +48,20 @@ impl Ways<'_> {
         let hops = self.nodes[from.index()].routing.source_route(destination).unwrap_or_default();
         let mut route = vec![from];
         route.extend(hops.iter().map(|&hop| self.owners.of(hop)));
-        Path::follow(from, self.owners.of(destination), |node| self.next_hop(&route, node, destination))
+        // Only the source puts packets into a tunnel of the protocol's. Up to its end, nodes see the outer packet.
+        let tunnel = Cell::new(self.tunnel_end(from, destination));
+        Path::follow(from, self.owners.of(destination), |node| {
+            tunnel.set(tunnel.get().filter(|&end| self.owners.of(end) != node));
+            self.next_hop(&route, node, tunnel.get().unwrap_or(destination))
+        })
+    }
+
+    /// The end of the tunnel into which the routing protocol of a node puts its packets to a destination.
+    fn tunnel_end(&self, node: NodeId, destination: Address) -> Option<Address> {
+        let it = &self.nodes[node.index()];
+        let is_routed =
+            it.table.as_ref().is_none_or(|it| it.lookup(self.owners.name(destination)) == Some(Way::Protocol));
+        it.routing.tunnel_end(destination).filter(|_| is_routed)
     }
 }
 

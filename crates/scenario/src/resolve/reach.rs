@@ -21,6 +21,17 @@ use crate::sections::{Flow, Placement};
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
 
+/// What limits the hops of a way.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// The time to live of packets.
+    Life,
+    /// The longest route of the protocol.
+    Route,
+    /// How far a search for a route goes.
+    Search,
+}
+
 impl Resolver<'_> {
     /// Reports flows that cannot be carried at all.
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
@@ -256,46 +267,67 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose way is longer than the time to live of their packets, or than any route of the protocol.
+    /// Reports flows whose way is longer than the time to live of their packets, than any route of the protocol, or than
+    /// its searches go.
     fn check_lengths(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
         let Ok(ip) = serde_json::from_value::<ip::Params>(Value::Object(resolved.ip.clone())) else { return };
         let Some(routing) = &checks.routing else { return };
         let most = u32::from(ip.ttl);
-        let ttl = ("ip".to_owned(), MostHops { hops: most, parameter: "ttl", value: most });
-        let route = routing.most_hops().map(|most| (format!("routing.{}", routing.name()), most));
+        let section = format!("routing.{}", routing.name());
+        let limits = [
+            Some((Limit::Life, "ip", MostHops { hops: most, parameter: "ttl", value: most })),
+            routing.most_hops().map(|most| (Limit::Route, &*section, most)),
+            routing.search_hops().map(|most| (Limit::Search, &*section, most)),
+        ];
         // The longest way without a loop passes every node.
-        let limits = [Some(ttl), route].into_iter().flatten();
-        let limits: Vec<_> = limits.filter(|(_, most)| most.hops < resolved.all_nodes()).collect();
+        let limits: Vec<_> = limits.into_iter().flatten().filter(|it| it.2.hops < resolved.all_nodes()).collect();
         if limits.is_empty() {
             return;
         }
         let mut hops = Hops::new(checks, routing);
         let all = resolved.all_nodes();
-        let mut longest: Vec<(usize, u32)> = Vec::new();
+        let mut lengths: Vec<(usize, u32, u32)> = Vec::new();
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
             let ways = [(flow.from, flow.to), (flow.to, flow.from)];
             let ways = ways.into_iter().take(if kind.tcp.is_some() { 2 } else { 1 });
-            let hops = ways.filter(|(from, to)| from.max(to) < &all).map(|(from, to)| hops.count(from, to)).max();
-            longest.extend(hops.map(|hops| (i, hops)));
+            for (from, to) in ways.filter(|(from, to)| from.max(to) < &all) {
+                let length = hops.count(from, to);
+                // A packet in a tunnel grows no older.
+                let in_tunnel = to >= resolved.nodes.count && routing.tunnels_to_gateways();
+                lengths.push((i, if in_tunnel { length.routed } else { length.all }, length.routed));
+            }
         }
-        for (section, MostHops { hops: most, parameter, value }) in limits {
-            let too_long: Vec<_> = longest.iter().filter(|(_, hops)| *hops > most).collect();
-            let Some(&&(first, hops)) = too_long.first() else { continue };
-            let longest = too_long.iter().map(|(_, hops)| *hops).max().unwrap_or(hops);
-            let flows = crate::problem::ranges(too_long.iter().map(|(flow, _)| *flow as u32));
-            let message = match too_long.len() {
-                1 => {
-                    format!("no packet of flow {first} arrives: its way has {hops} hops, and `{parameter}` is {value}")
-                }
-                _ => format!(
-                    "no packet of flows {flows} arrives: their ways have up to {longest} hops, and `{parameter}` is \
-                     {value}"
-                ),
+        for (limit, section, MostHops { hops: most, parameter, value }) in limits {
+            let of_flow = |&(flow, life, routed): &(usize, u32, u32)| {
+                let hops = if matches!(limit, Limit::Life) { life } else { routed };
+                (hops > most).then_some((flow as u32, hops))
             };
+            let mut too_long: Vec<(u32, u32)> = lengths.iter().filter_map(of_flow).collect();
+            let Some(longest) = too_long.iter().map(|(_, hops)| *hops).max() else { continue };
+            too_long.dedup_by_key(|it| it.0);
+            let flows = crate::problem::ranges(too_long.iter().map(|it| it.0));
+            let (of, has) = match too_long.len() {
+                1 => (format!("flow {flows}"), format!("its way has {longest} hops")),
+                _ => (format!("flows {flows}"), format!("their ways have up to {longest} hops")),
+            };
+            let path = format!("{section}.{parameter}");
             let least = value + longest - most;
-            self.problem(&format!("{section}.{parameter}"), message).expected =
-                Some(format!("`{parameter}` of at least {least} in [{section}]"));
+            match limit {
+                Limit::Search => {
+                    let message = format!(
+                        "{of}: {has}, and a search for a route goes no farther than {most}: it finds one only if a \
+                         node on the way knows it"
+                    );
+                    let expected = format!("`{parameter}` of at least {least} in [{section}]");
+                    self.warning(&path, message).expected = Some(expected);
+                }
+                Limit::Life | Limit::Route => {
+                    let message = format!("no packet of {of} arrives: {has}, and `{parameter}` is {value}");
+                    self.problem(&path, message).expected =
+                        Some(format!("`{parameter}` of at least {least} in [{section}]"));
+                }
+            }
         }
     }
 

@@ -110,9 +110,10 @@ impl<'a> Resolver<'a> {
         self.problems.last_mut().expect("one was added")
     }
 
-    pub(super) fn warning(&mut self, path: &str, message: impl Into<String>) {
+    pub(super) fn warning(&mut self, path: &str, message: impl Into<String>) -> &mut Problem {
         let place = self.place(path);
         self.warnings.push(Problem::new(path, place.as_ref(), message));
+        self.warnings.last_mut().expect("just pushed")
     }
 
     /// A problem with a key of a flow, or of the drawn flows.

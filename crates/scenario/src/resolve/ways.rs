@@ -153,7 +153,7 @@ impl Ways {
         let gateways = gateways(resolved, &routing, &plan, &tables);
         // Without tunnels, nothing but the protocol decides on the way.
         let follows = crosses && !resolved.tunnels.is_empty();
-        let links = follows.then(|| connectivity(checks)).flatten();
+        let links = follows.then(|| connectivity(checks, true)).flatten();
         let paths =
             links.map(|(connectivity, links)| Paths { routing, connectivity, links, steps: Cell::new(MOST_STEPS) });
         Some(Self { plan, owners, tables, tunnels, crosses, reaches, gateways, paths })
@@ -278,8 +278,8 @@ fn gateways(
 /// More work than this, in steps, is not done to count hops.
 const MOST_STEPS: u64 = 50_000_000;
 
-/// The links between nodes that stand still, and how many there are.
-fn connectivity(checks: &Checks<'_>) -> Option<(Connectivity, u64)> {
+/// The links between nodes that stand still, those over wires included or not, and how many there are.
+fn connectivity(checks: &Checks<'_>, over_wires: bool) -> Option<(Connectivity, u64)> {
     let (resolved, places) = (checks.resolved, checks.places?);
     let all = resolved.all_nodes();
     let mut lists: Vec<Vec<Address>> = vec![Vec::new(); all as usize];
@@ -292,7 +292,7 @@ fn connectivity(checks: &Checks<'_>) -> Option<(Connectivity, u64)> {
     }
     // The ends of wires have addresses of their own, so that their delays are known.
     let (mut further, mut ends) = (Vec::new(), Vec::new());
-    for (wire, link) in &resolved.wires {
+    for (wire, link) in resolved.wires.iter().filter(|_| over_wires) {
         let params: wired::Params = serde_json::from_value(Value::Object(link.clone())).ok()?;
         let [a, b] = wire.between;
         for (from, to, delay) in [(a, b, params.delay), (b, a, params.delay_back.or(params.delay))] {
@@ -307,6 +307,15 @@ fn connectivity(checks: &Checks<'_>) -> Option<(Connectivity, u64)> {
     Some((Connectivity::new(lists, owners).with_wires(ends), links as u64))
 }
 
+/// How many hops a way has at least; 0 where that is not known.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Length {
+    /// All hops.
+    pub(super) all: u32,
+    /// Those that the routing protocol finds: to or from a gateway, if one end is behind it.
+    pub(super) routed: u32,
+}
+
 /// Counts the hops of ways.
 pub(super) struct Hops<'a> {
     routing: &'a routing::Config,
@@ -315,18 +324,71 @@ pub(super) struct Hops<'a> {
     /// How many steps are left.
     steps: u64,
     links: u64,
+    /// How many nodes have a radio. The others have wires only.
+    radios: u32,
+    /// The nodes at the other ends of a node's wires.
+    wires: BTreeMap<u32, Vec<u32>>,
 }
 
 impl<'a> Hops<'a> {
     pub(super) fn new(checks: &Checks<'_>, routing: &'a routing::Config) -> Self {
-        let is_known = routing.crosses_wires() || checks.wires.is_empty();
-        let known = is_known && checks.resolved.tunnels.is_empty();
-        let (connectivity, links) = known.then(|| connectivity(checks)).flatten().unzip();
-        Self { routing, connectivity, steps: MOST_STEPS, links: links.unwrap_or(0) }
+        let known = checks.resolved.tunnels.is_empty();
+        let (connectivity, links) = known.then(|| connectivity(checks, routing.crosses_wires())).flatten().unzip();
+        let mut wires: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &(a, b) in &checks.wires {
+            wires.entry(a).or_default().push(b);
+            wires.entry(b).or_default().push(a);
+        }
+        let radios = checks.resolved.nodes.count;
+        Self { routing, connectivity, steps: MOST_STEPS, links: links.unwrap_or(0), radios, wires }
     }
 
-    /// How many hops a packet takes at least; 0 where that is not known.
-    pub(super) fn count(&mut self, from: u32, to: u32) -> u32 {
+    /// How many hops a packet takes at least.
+    pub(super) fn count(&mut self, from: u32, to: u32) -> Length {
+        let is_host = |node: u32| node >= self.radios;
+        if self.routing.crosses_wires() || !is_host(from) && !is_host(to) {
+            let hops = self.found(from, to);
+            return Length { all: hops, routed: hops };
+        }
+        let (node, host) = if is_host(to) { (from, to) } else { (to, from) };
+        if is_host(node) || !self.routing.reaches_wires() || !self.routing.named_nodes().is_empty() {
+            return Length::default();
+        }
+        self.over_gateway(node, host).unwrap_or_default()
+    }
+
+    /// The hops between a node with a radio and a host behind gateways: over the nearest gateway at least.
+    fn over_gateway(&mut self, node: u32, host: u32) -> Option<Length> {
+        let mut least: Option<Length> = None;
+        for (gateway, wired) in self.wired_hops(host).into_iter().filter(|(end, _)| *end < self.radios) {
+            self.steps = self.steps.checked_sub(self.links)?;
+            let path = self.connectivity.as_ref()?.shortest_path(NodeId(node), Address(gateway));
+            let Some(routed) = (if gateway == node { Some(0) } else { path.map(|it| it.1) }) else { continue };
+            let before = least.unwrap_or(Length { all: u32::MAX, routed: u32::MAX });
+            least = Some(Length { all: before.all.min(routed + wired), routed: before.routed.min(routed) });
+        }
+        least
+    }
+
+    /// The nodes that wires join to a host, each with the hops to it.
+    fn wired_hops(&self, host: u32) -> BTreeMap<u32, u32> {
+        let mut hops = BTreeMap::from([(host, 0)]);
+        let mut reached = vec![host];
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
+            next += 1;
+            for &to in self.wires.get(&node).into_iter().flatten() {
+                if !hops.contains_key(&to) {
+                    hops.insert(to, hops[&node] + 1);
+                    reached.push(to);
+                }
+            }
+        }
+        hops
+    }
+
+    /// The hops of the way that the protocol finds, or that its parameters prescribe.
+    fn found(&mut self, from: u32, to: u32) -> u32 {
         let (mut at, mut hops) = (from, 0);
         // A way with more hops than any time to live is a loop.
         while at != to && hops <= 256 {

@@ -7,6 +7,7 @@ mod drops_ns3;
 mod gateway;
 mod loop_freedom;
 mod loops;
+mod olsr;
 mod paper;
 mod tcp;
 
@@ -54,6 +55,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     loops::LOOPS,
     loop_freedom::LOOP_FREEDOM,
     tcp::RWP50,
+    olsr::OLSR,
     gateway::GATEWAY,
     paper::PAPER,
     paper::LOAD,

@@ -154,6 +154,22 @@ pub(super) const fn small_segments(tcp: &mut hopyard_model::transport::tcp::Para
     tcp.window = 20;
 }
 
+/// Adds the transfers of a file: on each line a kind, source, destination, start and stop.
+pub(super) fn add_flows(
+    scenario: &mut Scenario,
+    file: &Path,
+    variant: &str,
+    change: fn(&mut hopyard_model::transport::tcp::Params),
+) -> Result<()> {
+    let traffic = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    for line in traffic.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, from, to, start, _] = words[..] else { anyhow::bail!("traffic line \"{line}\"") };
+        scenario.add_tcp(from.parse()?, to.parse()?, start.parse()?, variant, change)?;
+    }
+    Ok(())
+}
+
 impl Case {
     fn scenario(&self, root: &Path) -> Result<Scenario> {
         let protocol = self.routing.to_lowercase();
@@ -174,13 +190,7 @@ impl Case {
                 scenario.rate(1, true);
                 scenario.ranges(200, 550);
                 let file = inputs.join(format!("traffic_{:02}.txt", self.seed));
-                let traffic =
-                    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-                for line in traffic.lines() {
-                    let words: Vec<&str> = line.split_whitespace().collect();
-                    let [_, from, to, start, _] = words[..] else { anyhow::bail!("traffic line \"{line}\"") };
-                    scenario.add_tcp(from.parse()?, to.parse()?, start.parse()?, self.variant, small_segments)?;
-                }
+                add_flows(&mut scenario, &file, self.variant, small_segments)?;
                 scenario.times(0.0, 360.0);
                 Ok(scenario)
             }
@@ -272,7 +282,7 @@ const LOSS: Measure =
     Measure { column: "plr_pct", title: "loss rate as ns-2 scripts count it, %", bound: Bound::Shown };
 
 /// A quantity of which nothing is required.
-pub(super) fn shown(column: &'static str, title: &'static str) -> Measure {
+pub(super) const fn shown(column: &'static str, title: &'static str) -> Measure {
     Measure { column, title, bound: Bound::Shown }
 }
 

@@ -10,8 +10,8 @@ pub use super::choices::{Gateways, Locality, RepairTimer, Rules, ToGateway};
 use super::message::{AodvMessage, Reply};
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::routing::Facts;
 pub use crate::routing::common::{Auto, LinkDetection};
+use crate::routing::{Facts, MostHops};
 
 /// What a HELLO may wait in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
@@ -305,6 +305,15 @@ impl Facts for Params {
 
     fn reaches_wires(&self) -> bool {
         self.gateways != Gateways::Off
+    }
+
+    fn search_hops(&self) -> Option<MostHops> {
+        let hops = self.net_diameter.into();
+        Some(MostHops { hops, parameter: "net_diameter", value: hops })
+    }
+
+    fn tunnels_to_gateways(&self) -> bool {
+        self.reaches_wires() && self.to_gateway == ToGateway::HalfTunnel
     }
 
     fn doubts(&self) -> Vec<(&'static str, String)> {

@@ -75,6 +75,11 @@ impl OnDemand for Params {
         state.table.up(destination).or_else(bound).map(|route| (route.next_hop, route.hops))
     }
 
+    fn tunnel_end(state: &State, destination: Address) -> Option<Address> {
+        let tunnels = state.params.to_gateway == ToGateway::HalfTunnel && state.table.up(destination).is_none();
+        state.own.internet.gateway_of(destination).filter(|_| tunnels)
+    }
+
     fn has_way(state: &State, destination: Address, cx: &Context) -> bool {
         state.table.up(destination).is_some() || state.to_gateway(destination, true, cx).is_some()
     }

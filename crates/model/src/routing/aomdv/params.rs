@@ -10,8 +10,8 @@ use super::table::{Limits, Path};
 use crate::address::Address;
 use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::routing::Facts;
 use crate::routing::common::LinkDetection;
+use crate::routing::{Facts, MostHops};
 
 /// Whose procedures are followed where they differ in more than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -264,6 +264,11 @@ impl Facts for Params {
         match self.rules {
             Rules::Marina2006 | Rules::Ns2 => true,
         }
+    }
+
+    fn search_hops(&self) -> Option<MostHops> {
+        let hops = self.net_diameter.into();
+        Some(MostHops { hops, parameter: "net_diameter", value: hops })
     }
 
     fn doubts(&self) -> Vec<(&'static str, String)> {

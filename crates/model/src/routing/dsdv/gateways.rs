@@ -77,9 +77,14 @@ impl Gateways {
         before > 0 || self.networks.get(start).is_some_and(|it| it.0 == gateway)
     }
 
+    /// Whether a destination with this address is sought behind gateways.
+    fn is_outside(&self, address: Ipv4Addr) -> bool {
+        !address.is_unspecified() && !self.own.iter().any(|prefix| prefix.contains(address))
+    }
+
     /// Notes a destination, if it is outside. Its address is `address`.
     pub fn note(&mut self, destination: Address, address: Ipv4Addr) {
-        if address.is_unspecified() || self.own.iter().any(|prefix| prefix.contains(address)) {
+        if !self.is_outside(address) {
             return;
         }
         if let Err(place) = self.outside.binary_search_by_key(&destination, |it| it.destination) {
@@ -111,7 +116,21 @@ impl Gateways {
             return None;
         }
         let place = self.outside.binary_search_by_key(&destination, |it| it.destination).ok()?;
-        let address = self.outside[place].address;
+        self.way_to(self.outside[place].address, table, infinity, except)
+    }
+
+    /// The same to an address, for which no packet may have come yet.
+    #[must_use]
+    pub fn way_to(
+        &self,
+        address: Ipv4Addr,
+        table: &Table,
+        infinity: u8,
+        except: Option<Address>,
+    ) -> Option<(Address, u8)> {
+        if !self.is_outside(address) {
+            return None;
+        }
         let ad_hoc = self.ad_hoc.iter().any(|prefix| prefix.contains(address));
         let reached = self.networks.iter().filter_map(|&(gateway, prefix)| {
             let entry = table.get(gateway).filter(|entry| entry.metric < infinity && Some(entry.next_hop) != except)?;

@@ -36,6 +36,7 @@ mod table;
 mod tests;
 
 use std::collections::VecDeque;
+use std::net::Ipv4Addr;
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -540,6 +541,10 @@ impl Routing for Dsdv {
             Some(entry) => Some((entry.next_hop, entry.metric)),
             None => self.gateways.way(destination, &self.table, infinity, None),
         }
+    }
+
+    fn lookup_named(&self, destination: Address, name: Ipv4Addr) -> Option<(Address, u8)> {
+        self.lookup(destination).or_else(|| self.gateways.way_to(name, &self.table, self.params.infinity, None))
     }
 
     fn held(&self) -> Vec<PacketId> {

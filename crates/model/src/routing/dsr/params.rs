@@ -272,6 +272,12 @@ impl Facts for Params {
         Some(MostHops { hops, parameter: "route_hops", value: hops })
     }
 
+    /// Where a search begins with the neighbours alone, this is how far it goes then.
+    fn search_hops(&self) -> Option<MostHops> {
+        let hops = self.discovery_hop_limit.into();
+        Some(MostHops { hops, parameter: "discovery_hop_limit", value: hops })
+    }
+
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         (self.rules == Rules::Ns2)
             .then_some("ns-2's DSR runs on a queue that serves TCP's acknowledgements before data")

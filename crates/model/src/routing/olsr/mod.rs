@@ -30,6 +30,8 @@ mod tests;
 mod topology;
 mod tree;
 
+use std::net::Ipv4Addr;
+
 use hopyard_engine::{Rng, Time};
 
 use super::{Networks, Routing};
@@ -176,6 +178,10 @@ impl Routing for Olsr {
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.0.lookup(destination)
+    }
+
+    fn lookup_named(&self, destination: Address, name: Ipv4Addr) -> Option<(Address, u8)> {
+        self.0.lookup_named(destination, Some(name))
     }
 
     fn held(&self) -> Vec<PacketId> {

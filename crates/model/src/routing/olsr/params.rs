@@ -198,9 +198,18 @@ impl params::Params for Params {
         if !(1..=32).contains(&self.etx_window) {
             return out("etx_window", "1 to 32", &self.etx_window);
         }
-        let faults = self.hna_networks.iter().enumerate();
-        let faults = faults.filter_map(|(place, text)| Some((place, text.parse::<Prefix>().err()?.to_string())));
-        Fault::of_elements("hna_networks", faults.collect())?;
+        let mut seen = Vec::with_capacity(self.hna_networks.len());
+        let mut faults = Vec::new();
+        for (place, text) in self.hna_networks.iter().enumerate() {
+            match text.parse::<Prefix>() {
+                Err(error) => faults.push((place, error.to_string())),
+                Ok(prefix) if seen.contains(&prefix) => {
+                    faults.push((place, format!("expected each network once, found {prefix} again")));
+                }
+                Ok(prefix) => seen.push(prefix),
+            }
+        }
+        Fault::of_elements("hna_networks", faults)?;
         let listed = matches!(self.hna, Announced::Listed | Announced::Both);
         if listed && self.hna_networks.is_empty() {
             return Err(Fault::new("hna_networks", "expected at least one network, since `hna` asks for them"));

@@ -78,7 +78,11 @@ impl State {
     /// The route that a packet would take, for measurement.
     pub fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let used = self.used.binary_search_by_key(&destination, |it| it.destination);
-        let name = used.ok().map(|place| self.used[place].name);
+        self.lookup_named(destination, used.ok().map(|place| self.used[place].name))
+    }
+
+    /// The same for an address of this name, if it is known.
+    pub fn lookup_named(&self, destination: Address, name: Option<Ipv4Addr>) -> Option<(Address, u8)> {
         let fresh = || {
             self.fresh.get_or_init(|| {
                 let mut tree = Box::default();

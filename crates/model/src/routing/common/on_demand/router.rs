@@ -212,6 +212,10 @@ impl<R: Procedures> Routing for Router<R> {
         R::Params::lookup(self.0.state(), destination)
     }
 
+    fn tunnel_end(&self, destination: Address) -> Option<Address> {
+        R::Params::tunnel_end(self.0.state(), destination)
+    }
+
     fn has_way(&self, destination: Address, cx: &Context) -> bool {
         R::Params::has_way(self.0.state(), destination, cx)
     }

@@ -59,6 +59,11 @@ pub trait OnDemand: Clone + Debug {
         state.table.up(destination).and_then(Entry::route)
     }
 
+    /// The gateway for which packets to a destination go into a tunnel.
+    fn tunnel_end(_state: &State<Self>, _destination: Address) -> Option<Address> {
+        None
+    }
+
     /// Whether there is a way for an ICMP error to a destination.
     fn has_way(state: &State<Self>, destination: Address, _cx: &Context) -> bool {
         state.table.up(destination).is_some()

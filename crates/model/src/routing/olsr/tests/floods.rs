@@ -108,7 +108,7 @@ fn s3_4_a_message_is_a_duplicate_until_dup_hold_time_has_passed() {
     node.neighbour(1, &[6]);
     let hna = Content::Hna(Arc::from([Prefix::DEFAULT]));
     let message = node.message(6, 1.0, 9, hna);
-    let known = |node: &Alone| node.it.0.gateways.to(std::net::Ipv4Addr::LOCALHOST).count();
+    let known = |node: &Alone| node.it.0.gateways.to(Ipv4Addr::LOCALHOST).count();
     node.hear(1, message.clone());
     assert_eq!(known(&node), 1);
     node.run(3.9);

@@ -71,8 +71,8 @@ impl Alone {
             wired: wired.iter().map(|text| prefix(text)).collect(),
         };
         let names = (0..30).map(|n: u8| match n {
-            0..20 => std::net::Ipv4Addr::new(10, 0, n / 10, n + 1),
-            _ => std::net::Ipv4Addr::new(192, 168, n - 20, 1),
+            0..20 => Ipv4Addr::new(10, 0, n / 10, n + 1),
+            _ => Ipv4Addr::new(192, 168, n - 20, 1),
         });
         alone.cx.owners = Owners::new(10, (0..20).map(|n| NodeId(n % 10)).collect(), names.collect());
         alone.it = Olsr::new(params, NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
