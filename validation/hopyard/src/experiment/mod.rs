@@ -8,6 +8,7 @@ mod gateway;
 mod loop_freedom;
 mod loops;
 mod paper;
+mod published;
 mod tcp;
 
 use std::path::Path;
