@@ -13,8 +13,8 @@ use hopyard_model::routing;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Experiment, published};
 use super::tcp::{drops, shown, small_segments};
+use super::{Experiment, published};
 use crate::comparison::{Bound, Measure, Table, compare};
 use crate::figures::{self, Figures, rounded};
 use crate::setup::{Scenario, chain};
