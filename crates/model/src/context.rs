@@ -144,6 +144,8 @@ pub struct Ledger {
     pub originated: u64,
     /// Of these, those of each kind.
     pub originated_by_kind: [u64; PacketKind::ALL.len()],
+    /// Packets that routing made ready and did not send. They do not exist, but ns-2 has given them a number.
+    pub numbered_only: u64,
     /// Copies made by receivers of a frame.
     pub copied: u64,
     /// Packets that reached the protocol they were for.

@@ -65,6 +65,20 @@ fn losses_as_ns2_scripts_count_them_are_of_one_window() {
 }
 
 #[test]
+fn losses_as_ns2_scripts_count_them_are_fewer_where_dsr_waits() {
+    // The destination is out of reach: each SYN waits for 30 s, and is then dropped.
+    let mut spec = network("ns2", "dsr", &chain(2, 1000.0));
+    add_tcp(&mut spec, 0, 1, "ns2", "newreno", |_| {});
+    spec.duration = Span::from_secs(100);
+    let outcome = run(&spec);
+    let flow = &outcome.flows[0];
+    assert!(flow.packets_dropped > 0 && flow.packets_arrived == 0, "{flow:?}");
+    // ns-2's DSR numbers a request at each look at a packet that waits, every 45 ms on average.
+    let numbered = flow.packets_dropped as f64 * 100.0 / flow.loss_ns2_percent;
+    assert!(numbered > 100.0 / 0.045, "{numbered} packets");
+}
+
+#[test]
 fn a_packet_that_address_resolution_gives_up_is_counted_as_that() {
     for protocol in ["static", "oracle"] {
         for profile in ["rfc", "ns2"] {

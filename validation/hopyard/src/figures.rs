@@ -76,20 +76,17 @@ impl Figures {
             .collect())
     }
 
-    /// Sums of one column by key, and how many different values `per` has: for means over runs of counts that rows
-    /// split.
-    pub fn totals(&self, keys: &[&str], value: &str, per: &str) -> Result<(BTreeMap<Key, f64>, usize)> {
+    /// Sums of one column by key, for counts that rows split.
+    pub fn totals(&self, keys: &[&str], value: &str) -> Result<BTreeMap<Key, f64>> {
         let mut columns = keys.to_vec();
-        columns.extend([value, per]);
-        let mut runs = std::collections::BTreeSet::new();
+        columns.push(value);
         let mut totals = BTreeMap::new();
         for row in self.select(&columns)? {
             let key: Key = row[..keys.len()].iter().map(|&part| part.to_owned()).collect();
             let figure: f64 = row[keys.len()].parse()?;
             *totals.entry(key).or_default() += figure;
-            runs.insert(row[keys.len() + 1].to_owned());
         }
-        Ok((totals, runs.len()))
+        Ok(totals)
     }
 }
 

@@ -12,6 +12,11 @@ impl Sample {
         Self(values)
     }
 
+    /// The same in another unit.
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self(self.0.iter().map(|value| value * factor).collect())
+    }
+
     /// How many there are.
     pub const fn len(&self) -> usize {
         self.0.len()
@@ -50,6 +55,7 @@ mod tests {
         // t(0.975; 9) = 2.262157; the standard deviation of 1..10 is 3.027650.
         assert!((sample.half_width() - 2.262_157 * 3.027_650 / 10f64.sqrt()).abs() < 1e-5);
         assert_eq!(sample.range(), (1.0, 10.0));
+        assert_eq!(sample.scaled(0.5).range(), (0.5, 5.0));
         assert_eq!(Sample::new(vec![3.0]).half_width(), 0.0);
     }
 }

@@ -137,8 +137,11 @@ impl<P: Probe> World<P> {
     /// resolution.
     pub(super) fn numbered(&self) -> u64 {
         let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
-        let routing =
-            if self.nodes.iter().any(|node| !node.numbered_by_ns2) { 0 } else { of_kind(PacketKind::Routing) };
+        let routing = if self.nodes.iter().any(|node| !node.numbered_by_ns2) {
+            0
+        } else {
+            of_kind(PacketKind::Routing) + self.cx.ledger.numbered_only
+        };
         of_kind(PacketKind::Data) + of_kind(PacketKind::Ack) + routing
     }
 

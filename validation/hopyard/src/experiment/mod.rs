@@ -9,6 +9,7 @@ mod loop_freedom;
 mod loops;
 mod olsr;
 mod paper;
+mod published;
 mod tcp;
 
 use std::path::Path;

@@ -13,8 +13,8 @@ use hopyard_model::routing;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Experiment;
 use super::tcp::{drops, shown, small_segments};
+use super::{Experiment, published};
 use crate::comparison::{Bound, Measure, Table, compare};
 use crate::figures::{self, Figures, rounded};
 use crate::setup::{Scenario, chain};
@@ -39,6 +39,9 @@ pub const LOAD: Experiment = Experiment {
 
 /// The nodes of the grid are this far apart: the whole grid senses every sender.
 const GRID_SPACING: f64 = 95.0;
+
+/// The first seeds of Reno are run with Westwood too, which is compared with the paper alone.
+const WESTWOOD_SEEDS: u32 = 5;
 
 /// One run. Keys that a table does not have are empty, and left out.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -100,13 +103,19 @@ fn cases_of(root: &Path, table: &str, columns: &[&str]) -> Result<Vec<Vec<String
 
 fn paper_cases(root: &Path) -> Result<Vec<Key>> {
     let rows = cases_of(root, "paper", &["topology", "mobility", "routing", "tcp", "seed"])?;
-    rows.into_iter()
+    let mut cases = rows
+        .into_iter()
         .map(|row| {
             let [topology, mobility, routing, tcp, seed] = <[String; 5]>::try_from(row).expect("five columns");
             let seed = seed.parse()?;
             Ok(Key { topology: Some(topology), mobility: Some(mobility), connections: None, routing, tcp, seed })
         })
-        .collect()
+        .collect::<Result<Vec<Key>>>()?;
+    // The paper has Westwood, ns-2.35 has not.
+    let reno = cases.iter().filter(|case| case.tcp == "Reno" && case.seed <= WESTWOOD_SEEDS);
+    let westwood: Vec<Key> = reno.map(|case| Key { tcp: "Westwood".into(), ..case.clone() }).collect();
+    cases.extend(westwood);
+    Ok(cases)
 }
 
 fn load_cases(root: &Path) -> Result<Vec<Key>> {
@@ -257,6 +266,7 @@ fn compare_paper(root: &Path) -> Result<Vec<Table>> {
             all.push(compare(title, "ns-2", &keys, measure, &ours, &ns2)?);
         }
     }
+    all.extend(published::tables(root)?);
     Ok(all)
 }
 

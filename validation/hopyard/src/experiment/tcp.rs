@@ -397,7 +397,7 @@ struct Reason {
 const REASONS: [Reason; 8] = [
     Reason {
         text: "next hop given up, with what was queued for it",
-        ns2: &[("RTR", "CBK")],
+        ns2: &[("RTR", "CBK"), ("RTR", "SAL")],
         ours: &["retry_limit", "broken_link", "arp_failed"],
     },
     Reason { text: "no route", ns2: &[("RTR", "NRTE")], ours: &["no_route", "discovery_failed"] },
@@ -421,11 +421,16 @@ const REASONS: [Reason; 8] = [
 /// `file` is the name of our table, and of ns-2's behind its prefix.
 pub(super) fn drops(root: &Path, file: &str, keys: &[KeyColumn]) -> Result<Table> {
     let names: Vec<&str> = keys.iter().map(|&(column, _)| column).collect();
-    let ours = Figures::read(&root.join(format!("results/{file}")))?;
-    let ns2 = Figures::read(&root.join(format!("peers/data/ns2_{file}")))?;
-    let columns = |more: &[&'static str]| [&names[..], more].concat();
-    let (ours, runs) = ours.totals(&columns(&["reason", "kind"]), "count", "seed")?;
-    let (theirs, their_runs) = ns2.totals(&columns(&["layer", "reason", "type"]), "count", "seed")?;
+    // The table of the runs: each case has its own number of them.
+    let runs_file = file.trim_end_matches(".gz").replace("_drops", "");
+    let read = |folder: &str, columns: &[&'static str]| -> Result<_> {
+        let totals = Figures::read(&root.join(format!("{folder}{file}")))?;
+        let totals = totals.totals(&[&names[..], columns].concat(), "count")?;
+        let runs = Figures::read(&root.join(format!("{folder}{runs_file}")))?.samples(&names, "seed")?;
+        Ok((totals, runs.into_iter().map(|(case, seeds)| (case, seeds.len())).collect::<BTreeMap<_, _>>()))
+    };
+    let (ours, runs) = read("results/", &["reason", "kind"])?;
+    let (theirs, their_runs) = read("peers/data/ns2_", &["layer", "reason", "type"])?;
     let mut cases: Vec<Vec<String>> = ours.keys().map(|key| key[..names.len()].to_vec()).collect();
     cases.dedup();
     let mut builder = Builder::default();
@@ -437,12 +442,14 @@ pub(super) fn drops(root: &Path, file: &str, keys: &[KeyColumn]) -> Result<Table
         map.get(&key).copied().unwrap_or(0.0)
     };
     for case in cases {
+        let count = |runs: &BTreeMap<Vec<String>, usize>| runs.get(&case).map_or(f64::NAN, |&runs| runs as f64);
+        let (runs, their_runs) = (count(&runs), count(&their_runs));
         for Reason { text, ns2: in_ns2, ours: here } in &REASONS {
             let ns2 = |kind| {
                 let parts = in_ns2.iter().map(|&(layer, reason)| sum(&theirs, &case, &[layer, reason, kind]));
-                parts.sum::<f64>() / their_runs as f64
+                parts.sum::<f64>() / their_runs
             };
-            let mine = |kind| here.iter().map(|reason| sum(&ours, &case, &[reason, kind])).sum::<f64>() / runs as f64;
+            let mine = |kind| here.iter().map(|reason| sum(&ours, &case, &[reason, kind])).sum::<f64>() / runs;
             let counts = [ns2("tcp"), mine("data"), ns2("ack"), mine("ack")];
             if counts.iter().any(|&count| count > 0.0) {
                 let mut record = case.clone();

@@ -109,13 +109,16 @@ impl Ns2 {
         true
     }
 
-    /// Asks for a route, if it is time to. False if the packet is another node's and was asked for before.
+    /// Asks for a route, if it is time to. False if the packet is another node's and was asked for before. ns-2 makes
+    /// the request before it looks at the time, so that a request that is not sent takes a number as well. Scripts
+    /// divide losses by the highest number.
     fn seek(&mut self, destination: Address, mine: bool, cx: &mut Context) -> bool {
         let mut search = self.searches.get_mut(destination).copied().unwrap_or_default();
         let began = search.last;
         if self.may_ask(&mut search, cx.now) {
             if !mine && search.outstanding > 1 {
                 *self.searches.entry(destination) = search;
+                cx.ledger.numbered_only += 1;
                 return false;
             }
             search.ring_only = self.state.params.nonpropagating;
@@ -126,6 +129,8 @@ impl Ns2 {
         {
             search.ring_only = false;
             self.send_request(destination, true, cx);
+        } else {
+            cx.ledger.numbered_only += 1;
         }
         *self.searches.entry(destination) = search;
         true

@@ -88,3 +88,17 @@ fn answers_from_the_cache_are_sent_at_once() {
     net.send_until(1, 3, 2_000);
     assert!(net.said(" 1>* 1->*").is_empty(), "a node that passes packets on knows their routes: {:?}", net.talk);
 }
+
+#[test]
+fn a_packet_that_waits_takes_a_number_at_each_look_for_a_request_that_is_not_sent() {
+    let mut net = ns2(1);
+    net.send_until(0, 9, 29_000);
+    // A look every 30 to 60 ms, 45 ms on average; eight of the requests are sent.
+    let (looks, sent) = (29_000 / 45, 8);
+    assert_eq!(times(&net, "request").len() as u64, sent);
+    assert!(net.cx.ledger.numbered_only.abs_diff(looks - sent) < 50, "{:?}", net.cx.ledger);
+    // With a route, nothing is looked at.
+    let mut net = ns2(2);
+    net.send_until(0, 1, 29_000);
+    assert!(net.cx.ledger.numbered_only < 5, "{:?}", net.cx.ledger);
+}
