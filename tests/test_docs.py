@@ -39,6 +39,7 @@ GUIDES = [
         "custom-tcp",
         "stepping",
         "networks",
+        "statistics",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -1,7 +1,7 @@
 """Statistics of runs: intervals, comparisons, warm-up, sequential stopping, verdicts of claims.
 
-They need the extra `lab` (`pip install hopyard[lab]`). `hopyard.stats` does not, and starts fast:
-`hopyard run` uses that one.
+They need the packages of the extra `lab`. `hopyard.stats` does not, and starts fast: `hopyard run`
+uses that one.
 """
 
 from hopyard.statistics.claims import Claim, Kind, Outcome, Verdict, judge, judge_all

@@ -149,7 +149,7 @@ def cohens_dz(values: ArrayLike, baseline: ArrayLike) -> float:
         return math.nan
     if not has_spread(apart):
         return _without_spread(float(apart.mean()), first)
-    return float(stats.ttest_rel(first, second).statistic) / math.sqrt(apart.size)
+    return float(apart.mean() / apart.std(ddof=1))
 
 
 def _without_spread(apart: float, values: Floats) -> float:
@@ -220,10 +220,9 @@ def equivalence_of_ratio(
     found = ratio(first, second, 1 - 2 * alpha)
     least, most = subtract(first, low * second), subtract(first, high * second)
     if has_spread(least) and has_spread(most):
-        p = max(
-            float(stats.ttest_1samp(least, 0.0, alternative="greater").pvalue),
-            float(stats.ttest_1samp(most, 0.0, alternative="less").pvalue),
-        )
+        error = [float(each.std(ddof=1)) / math.sqrt(each.size) for each in (least, most)]
+        t = min(float(least.mean()) / error[0], -float(most.mean()) / error[1])
+        p = float(stats.t.sf(t, least.size - 1))
     else:
         p = _p_without_spread(found, low, high)
     return Equivalence(found, low, high, p, alpha)
