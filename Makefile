@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench wheel-pgo validate study lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench wheel-pgo validate coverage study lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -76,6 +76,10 @@ wheel-pgo: $(VENV)/installed
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
 validate:
 	cargo run --locked --release --package hopyard-validation
+
+# How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
+coverage: $(DEV)/installed
+	$(DEV)/bin/python -m validation.coverage --jobs $$(nproc)
 
 # The studies: `make study` lists them, `make study STUDY=NAME` makes the results of one anew.
 study: $(VENV)/installed

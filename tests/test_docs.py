@@ -41,6 +41,7 @@ GUIDES = [
         "stepping",
         "networks",
         "studies",
+        "statistics",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -303,13 +303,13 @@ def _narrow(
 
 def half_width(values: Values, point: Point, measure: str) -> float:
     """Half of a point's anytime-valid interval, as a share of the mean; infinite if not known."""
-    from hopyard.statistics.sequential import confidence_sequence
+    from hopyard.statistics import sequence
 
-    _, sample = values.of(point, measure)
-    interval = confidence_sequence(sample)
-    if math.isnan(interval.mean) or interval.mean == 0:
+    found = sequence(values.of(point, measure)[1])
+    half = (found.high - found.low) / 2
+    if math.isinf(half) or math.isnan(half) or found.figure == 0:
         return math.inf
-    return interval.half_width / abs(interval.mean)
+    return half / abs(found.figure)
 
 
 def status(found: Sequence[Point], store: Reader) -> Iterator[Status]:

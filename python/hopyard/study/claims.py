@@ -1,19 +1,22 @@
 """Claims of a paper, judged by the runs of a study.
 
-A claim is judged at each of its points. It holds where the runs show it beyond chance at all of
-them; it does not hold where they show the opposite at one; otherwise it cannot be told with so many
-runs. p-values are corrected by Holm's method over all comparisons of the study.
+A claim is judged at each of its points, beside each case that it is compared with, by
+`hopyard.statistics`. It holds where the runs show it beyond chance in all of these comparisons; it
+does not hold where they show the opposite in one; otherwise it cannot be told with so many runs.
+p-values are corrected by Holm's method over all comparisons of the study.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.stats import Estimate, estimate
+from hopyard import statistics
+from hopyard.statistics import Kind, Outcome
+from hopyard.stats import estimate
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside
 
@@ -25,36 +28,33 @@ if TYPE_CHECKING:
     from hopyard.study.points import Point
     from hopyard.study.values import Values
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
-Judgement: TypeAlias = Literal["holds", "does not hold", "cannot be told"]
-#: The share of claims that would hold by chance alone, at most.
-ALPHA = 0.05
-#: How many of a claim's points its figure names one by one.
+#: How many comparisons of a claim its figure names one by one.
 TOLD = 4
+#: The verdicts in short words.
+WORDS = {
+    Outcome.HOLDS: "holds",
+    Outcome.FAILS: "does not hold",
+    Outcome.OPEN: "cannot be told",
+}
+_STYLES = {Outcome.HOLDS: "holds", Outcome.FAILS: "fails", Outcome.OPEN: "open"}
 
 
-@dataclass
-class Test:
-    """A claim at one of its points: the values of the runs, and what they show."""
+@dataclass(frozen=True)
+class Comparison:
+    """A claim at one of its points: what is asked of which samples."""
 
-    claim: Claim
+    claim: statistics.Claim
+    samples: dict[str, Floats]
+    #: The point, and the case that it is compared with.
     where: str
-    #: What is compared with 0: differences, ratios less the expected one, slopes.
-    shown: Estimate
-    #: What the figure says.
-    figure: str
-    #: That the claim does not hold where it does: for and against.
-    p_for: float
-    p_against: float
-    holm_for: float = math.nan
-    holm_against: float = math.nan
 
     @property
-    def judgement(self) -> Judgement:
-        """What the runs show at this point."""
-        if self.holm_for < ALPHA:
-            return "holds"
-        return "does not hold" if self.holm_against < ALPHA else "cannot be told"
+    def figure(self) -> str:
+        """The means."""
+        means = [str(estimate(sample)) for sample in self.samples.values()]
+        trend = self.claim.kind in (Kind.INCREASING, Kind.DECREASING)
+        text = (", " if trend else " against ").join(means)
+        return f"{self.where}: {text}" if self.where else text
 
 
 @dataclass(frozen=True)
@@ -62,64 +62,66 @@ class Verdict:
     """A claim, judged."""
 
     claim: Claim
-    verdict: Judgement
+    outcome: Outcome
+    #: What was measured; the comparisons that decide stand first.
     figure: str
     interval: str
     p: str
-    tests: list[Test]
+    #: How many comparisons there are, and in how many of them it holds.
+    comparisons: int
+    holding: int
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        return WORDS[self.outcome]
 
     @property
     def style(self) -> str:
         """The class of the verdict in a page."""
-        return {HOLDS: "holds", FAILS: "fails", OPEN: "open"}[self.verdict]
+        return _STYLES[self.outcome]
 
 
 def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdict]:
     """The verdict of each claim of a study."""
-    tests = [list(_tests(study, claim, points, values)) for claim in study.document.claim]
-    every = [test for group in tests for test in group]
-    if every:
-        _correct(every)
+    groups = [list(_comparisons(study, each, points, values)) for each in study.document.claim]
+    every = [each for group in groups for each in group]
+    found = statistics.judge_all([(each.claim, each.samples) for each in every]) if every else []
+    left = iter(found)
     return [
-        _verdict(claim, group, values)
-        for claim, group in zip(study.document.claim, tests, strict=True)
+        _verdict(claim, [(each, next(left)) for each in group])
+        for claim, group in zip(study.document.claim, groups, strict=True)
     ]
 
 
-def _correct(tests: Sequence[Test]) -> None:
-    """Holm's correction, for what speaks for the claims and for what speaks against them."""
-    from statsmodels.stats.multitest import multipletests
-
-    for name in ("for", "against"):
-        p = np.array([getattr(test, f"p_{name}") for test in tests])
-        known = ~np.isnan(p)
-        corrected = np.full(p.shape, np.nan)
-        if known.any():
-            corrected[known] = multipletests(p[known], method="holm")[1]
-        for test, value in zip(tests, corrected.tolist(), strict=True):
-            setattr(test, f"holm_{name}", value)
-
-
-def _verdict(claim: Claim, tests: list[Test], values: Values) -> Verdict:
-    if not tests:
-        return Verdict(claim, "cannot be told", "there are no runs of its points", "", "", tests)
-    found = [test.judgement for test in tests]
-    verdict: Judgement = "cannot be told"
-    if "does not hold" in found:
-        verdict = "does not hold"
-    elif all(each == "holds" for each in found):
-        verdict = "holds"
+def _verdict(claim: Claim, found: list[tuple[Comparison, statistics.Verdict]]) -> Verdict:
+    if not found:
+        return Verdict(claim, Outcome.OPEN, "there are no runs of its points", "", "", 0, 0)
+    outcomes = [verdict.outcome for _, verdict in found]
+    outcome = Outcome.OPEN
+    if Outcome.FAILS in outcomes:
+        outcome = Outcome.FAILS
+    elif all(each is Outcome.HOLDS for each in outcomes):
+        outcome = Outcome.HOLDS
     # Those that decide stand first.
-    order = sorted(tests, key=lambda test: (test.judgement == "holds", test.judgement != FAILS))
-    shown = order[:TOLD]
-    more = f"; {len(order) - len(shown)} further points" if len(order) > len(shown) else ""
-    figure = "; ".join(f"{t.where}: {t.figure}" if t.where else t.figure for t in shown) + more
-    decides = order[0]
-    p = decides.holm_against if decides.judgement == FAILS else decides.holm_for
-    low, high = decides.shown.low, decides.shown.high
-    unit = values.title(claim.measure)[1] if not claim.ratio else ""
-    interval = "" if math.isnan(low) else f"{low:.4g} to {high:.4g} {unit}".strip()
-    return Verdict(claim, verdict, figure, interval, _p(p), tests)
+    order = sorted(found, key=lambda each: _RANKS[each[1].outcome])
+    shown = [comparison.figure for comparison, _ in order[:TOLD]]
+    more = f"; and {len(order) - TOLD} further comparisons" if len(order) > TOLD else ""
+    _, decides = order[0]
+    low, high = decides.interval.low, decides.interval.high
+    interval = "" if math.isnan(low) else f"{decides.quantity}: {low:.4g} to {high:.4g}"
+    return Verdict(
+        claim,
+        outcome,
+        "; ".join(shown) + more,
+        interval,
+        _p(decides.p_adjusted),
+        len(found),
+        outcomes.count(Outcome.HOLDS),
+    )
+
+
+_RANKS = {Outcome.FAILS: 0, Outcome.OPEN: 1, Outcome.HOLDS: 2}
 
 
 def _p(value: float) -> str:
@@ -128,7 +130,9 @@ def _p(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
-def _tests(study: Study, claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Test]:
+def _comparisons(
+    study: Study, claim: Claim, points: Sequence[Point], values: Values
+) -> Iterator[Comparison]:
     experiment = study.experiment_of(claim.experiment)
     mine = [
         point
@@ -140,92 +144,62 @@ def _tests(study: Study, claim: Claim, points: Sequence[Point], values: Values) 
         yield from _trends(claim, chosen, values)
         return
     for point in chosen:
-        runs, ours = values.of(point, claim.measure)
+        ours = values.of(point, claim.measure)
         where = named({n: v for n, v in point.labels.items() if n not in claim.case})
+        name = named({n: point.labels[n] for n in claim.case}) or "mean"
         if claim.than is None:
-            yield _alone(claim, where, ours[~np.isnan(ours)])
+            for asked in _sized(claim):
+                yield Comparison(asked, {name: ours[1]}, where)
             continue
-        bases = beside(point, mine, claim.than)
-        for base in bases:
-            others, theirs = values.of(base, claim.measure)
-            _, left, right = np.intersect1d(runs, others, return_indices=True)
-            pairs = np.stack([ours[left], theirs[right]])
-            pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
-            name = named({n: base.labels[n] for n in claim.than}) if len(bases) > 1 else ""
-            place = f"{where} beside {name}".strip() if name else where
-            yield _compared(claim, place, pairs[0], pairs[1])
+        for base in beside(point, mine, claim.than):
+            theirs = values.of(base, claim.measure)
+            _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
+            other = named({n: base.labels[n] for n in claim.than})
+            samples = {name: ours[1][left], other: theirs[1][right]}
+            for asked in _compared(claim):
+                yield Comparison(asked, samples, f"{where}, {name}" if where else name)
 
 
-def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Test]:
-    """Per run, the slope of the measure over the ranks of the axis's values."""
+def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Comparison]:
+    """For each choice of the other axes, the points along an axis."""
     along = str(claim.along)
     groups: dict[str, list[Point]] = {}
     for point in points:
-        rest = named({n: v for n, v in point.labels.items() if n != along and n not in claim.case})
+        rest = named({n: v for n, v in point.labels.items() if n != along})
         groups.setdefault(rest, []).append(point)
     for where, group in groups.items():
-        samples = [values.of(point, claim.measure) for point in group]
-        common = samples[0][0]
-        for runs, _ in samples[1:]:
+        if len(group) < 2:
+            continue
+        samples = {point.labels[along]: values.of(point, claim.measure) for point in group}
+        common = next(iter(samples.values()))[0]
+        for runs, _ in samples.values():
             common = np.intersect1d(common, runs)
-        table = np.stack([found[np.isin(runs, common)] for runs, found in samples])
-        table = table[:, ~np.isnan(table).any(axis=0)]
-        ranks = np.arange(len(group)) - (len(group) - 1) / 2
-        slopes = (ranks @ table) / (ranks @ ranks) if len(group) > 1 else np.zeros(0)
-        means = ", ".join(f"{each:.4g}" for each in table.mean(axis=1)) if table.size else "no runs"
-        sign = 1.0 if claim.expect == "increasing" else -1.0
-        p_for, p_against = _one_sided(sign * slopes)
-        yield Test(claim, where, estimate(slopes), f"means {means}", p_for, p_against)
+        paired = {name: found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
+        yield Comparison(statistics.Claim(Kind(claim.expect)), paired, where)
 
 
-def _alone(claim: Claim, where: str, ours: Floats) -> Test:
-    shown = estimate(ours)
-    return Test(claim, where, shown, str(shown), *_sized(claim, ours))
-
-
-def _compared(claim: Claim, where: str, ours: Floats, theirs: Floats) -> Test:
-    first, second = estimate(ours), estimate(theirs)
-    figure = f"{first} against {second}"
-    if claim.ratio:
-        values = ours / np.where(theirs == 0, np.nan, theirs)
-        values = values[~np.isnan(values)]
-        return Test(claim, where, estimate(values), figure, *_sized(claim, values, one=1.0))
-    difference = ours - theirs
-    shown = estimate(difference)
-    if claim.expect == "similar":
-        margin = float(claim.tolerance or 0) * abs(second.mean)
-        return Test(claim, where, shown, figure, *_within(difference, -margin, margin))
-    return Test(claim, where, shown, figure, *_sized(claim, difference))
-
-
-def _sized(claim: Claim, values: Floats, one: float = 0.0) -> tuple[float, float]:
-    """What speaks for values of the size that a claim expects, and against it."""
+def _sized(claim: Claim) -> Iterator[statistics.Claim]:
+    """What is asked of the mean of one case."""
     if claim.expect == "between":
-        return _within(values, float(claim.low or 0), float(claim.high or 0))
+        low, high = float(claim.low or 0), float(claim.high or 0)
+        yield statistics.Claim(Kind.WITHIN, low=low, high=high)
+    elif claim.expect == "at least":
+        yield statistics.Claim(Kind.WITHIN, low=float(claim.value or 0))
+    else:
+        yield statistics.Claim(Kind.WITHIN, high=float(claim.value or 0))
+
+
+def _compared(claim: Claim) -> Iterator[statistics.Claim]:
+    """What is asked of a case beside another one."""
+    value = float(claim.value or 0)
     if claim.expect == "similar":
-        margin = float(claim.tolerance or 0)
-        return _within(values, one - margin, one + margin)
-    limit = one if claim.value is None else claim.value
-    p_more, p_less = _one_sided(values - limit)
-    return (p_more, p_less) if claim.expect in ("greater", "at least") else (p_less, p_more)
-
-
-def _one_sided(values: Floats) -> tuple[float, float]:
-    """That the mean is above 0, and below it: p-values of Student's t test."""
-    if values.size < 2:
-        return math.nan, math.nan
-    if np.ptp(values) <= 1e-12 * abs(values).max():
-        # Every run has the same value: there is no chance in it.
-        sign = float(values[0])
-        return (0.0 if sign > 0 else 1.0), (0.0 if sign < 0 else 1.0)
-    from scipy import stats
-
-    more = float(stats.ttest_1samp(values, 0.0, alternative="greater").pvalue)
-    return more, 1.0 - more
-
-
-def _within(values: Floats, low: float, high: float) -> tuple[float, float]:
-    """That the mean is between two limits (two one-sided tests), and that it is outside."""
-    above, below_low = _one_sided(values - low)
-    above_high, below = _one_sided(values - high)
-    return max(above, below), min(1.0, 2 * min(below_low, above_high))
+        yield statistics.Claim(Kind.EQUAL, tolerance=claim.tolerance, relative=True)
+    elif claim.expect in ("greater", "less"):
+        yield statistics.Claim(Kind(claim.expect), margin=value)
+    elif claim.expect == "at least":
+        yield statistics.Claim(Kind.RATIO_AT_LEAST, factor=value)
+    elif claim.expect == "at most":
+        yield statistics.Claim(Kind.RATIO_AT_MOST, factor=value)
+    else:
+        yield statistics.Claim(Kind.RATIO_AT_LEAST, factor=claim.low)
+        yield statistics.Claim(Kind.RATIO_AT_MOST, factor=claim.high)

@@ -600,5 +600,13 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
         yield f"{place}: {claim.expect} needs a value"
     if claim.expect == "between" and (claim.low is None or claim.high is None):
         yield f"{place}: between needs low and high"
+    sized = claim.expect in ("at least", "at most", "between")
+    if claim.than is not None and sized != claim.ratio:
+        with_it = "ratio = true" if sized else "no ratio"
+        yield f"{place}: expected {with_it} with than and {claim.expect}"
     if claim.ratio and claim.than is None:
         yield f"{place}: a ratio needs the case that it is compared with (than)"
+    if claim.ratio and min(each for each in (claim.value, claim.low, 1.0) if each is not None) <= 0:
+        yield f"{place}: a ratio is compared with numbers above 0"
+    if claim.expect in ("greater", "less") and (claim.value or 0) < 0:
+        yield f"{place}: value: expected 0 or more, found {claim.value}"

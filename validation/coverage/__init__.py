@@ -1,0 +1,1 @@
+"""Coverage of the intervals of `hopyard.statistics`, by simulation with known truth."""
