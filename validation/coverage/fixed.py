@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hopyard.statistics import Interval, difference, median, ratio, student, welch
+from hopyard.statistics import Interval, difference, jain, median, ratio, student, welch
 from hopyard.statistics.intervals import RESAMPLES, bootstrap_ends
 from hopyard.stats import CONFIDENCE
 
@@ -80,6 +80,10 @@ def _bootstraps(
     return sampler
 
 
+def _jain(random: np.random.Generator, of: Distribution, runs: int) -> Interval:
+    return jain(np.maximum(of.draw(random, (runs, FLOWS)), 0.0))
+
+
 def _indices(random: np.random.Generator, of: Distribution, size: tuple[int, int]) -> Floats:
     """Jain's index of each run, as `jain_index` has it."""
     shares = np.maximum(of.draw(random, (*size, FLOWS)), 0.0)
@@ -116,8 +120,8 @@ KINDS = {
         _each(_welch), lambda of: (MORE - 1) * of.mean, ("normal", "lognormal", "two modes"), SLOW
     ),
     "ratio of pairs, Fieller": _Kind(_each(_ratio), lambda _: MORE, _POSITIVE),
-    "Jain's index, bootstrap": _Kind(
-        _bootstraps(_indices),
+    "Jain's index": _Kind(
+        _each(_jain),
         lambda of: _mean_of_jain(of.name),
         ("lognormal", "two modes", "rare mode"),
         SLOW,

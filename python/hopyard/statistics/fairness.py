@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.statistics.intervals import Interval, bootstrap, sample
+from hopyard.statistics.intervals import Interval, sample, student
 from hopyard.stats import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -32,9 +33,14 @@ def jain_index(shares: ArrayLike) -> float:
 
 
 def jain(runs: Iterable[ArrayLike], confidence: float = CONFIDENCE) -> Interval:
-    """The mean of the runs' indices, with its bootstrap interval.
+    """The mean of the runs' indices, with Student's interval.
 
-    `runs` has the flows' shares of each run. The index lies between 1/n and 1 and is skewed near
-    both, where Student's interval goes beyond them; the bootstrap's cannot.
+    `runs` has the flows' shares of each run. The interval is cut where no index can be: below 1/n,
+    with the largest number of flows, and above 1.
     """
-    return bootstrap(np.array([jain_index(shares) for shares in runs]), confidence)
+    shares = [np.asarray(run, dtype=np.float64) for run in runs]
+    found = student(np.array([jain_index(run) for run in shares]), confidence)
+    if found.runs < 2:
+        return found
+    least = 1 / max(run.size for run in shares)
+    return replace(found, low=max(found.low, least), high=min(found.high, 1.0))
