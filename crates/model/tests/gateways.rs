@@ -83,7 +83,7 @@ fn the_path_of_a_route_to_a_host_leads_over_the_gateway() {
         add_cbr(&mut spec, 0, 7, 500, Span::from_millis(500));
         spec.flows[0].start = Time::ZERO + Span::from_secs(100);
         spec.duration = Span::from_secs(110);
-        spec.observe.recorded = Recorded { routes: RouteChanges::Flows, paths: false };
+        spec.observe.recorded = Recorded { routes: RouteChanges::Flows, ..Recorded::default() };
         let outcome = run(&spec);
         assert!(outcome.flows[0].packets_arrived > 15, "{protocol}");
         let paths: Vec<_> = outcome.route_changes.iter().map(|row| (row.path.as_deref(), row.path_ends)).collect();
