@@ -140,12 +140,9 @@ impl Overhead {
 
     #[inline]
     fn tally(&mut self, node: NodeId, kind: PacketKind, name: &'static str) -> &mut Tally {
-        // A name is mostly the same constant as before; one of the same text may stand elsewhere in memory.
-        let same = |&(other, known): &Type| other == kind && (std::ptr::eq(known, name) || known == name);
-        let place = self.types.iter().position(same).unwrap_or_else(|| {
-            self.types.push((kind, name));
-            self.types.len() - 1
-        });
+        // A name is mostly the same constant as before.
+        let same = |&(other, known): &Type| other == kind && std::ptr::eq(known, name);
+        let place = self.types.iter().position(same).unwrap_or_else(|| self.other_place(kind, name));
         if self.nodes.len() <= node.index() {
             self.nodes.resize(node.index() + 1, Vec::new());
         }
@@ -154,6 +151,15 @@ impl Overhead {
             tallies.resize(place + 1, Tally::default());
         }
         &mut tallies[place]
+    }
+
+    /// The place of a type whose name stands elsewhere in memory than that of the same text before, or that is new.
+    #[cold]
+    fn other_place(&mut self, kind: PacketKind, name: &'static str) -> usize {
+        self.types.iter().position(|&known| known == (kind, name)).unwrap_or_else(|| {
+            self.types.push((kind, name));
+            self.types.len() - 1
+        })
     }
 
     /// What a node has sent and received, by type, in the order of kinds and of names.

@@ -241,8 +241,8 @@ pub struct DropRow {
     pub count: u64,
 }
 
-/// A row for each node and type of message that its routing protocol or one of its agents sent or received. Counts belong to the
-/// whole run; a transmission counts at every hop.
+/// A row for each node and type of message that its routing protocol or one of its agents sent or received. Counts
+/// belong to the whole run; a transmission counts at every hop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverheadRow {
     /// The node's number.
