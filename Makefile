@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench wheel-pgo validate coverage study lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench wheel-pgo validate coverage study papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -85,6 +85,13 @@ coverage: $(DEV)/installed
 study: $(VENV)/installed
 	$(BIN)/python -m studies $(STUDY)
 
+# The papers: every study file with its full number of runs, and a report for each. QUICK=--quick is a first look.
+papers: $(VENV)/installed requirements/lab.txt
+	$(BIN)/$(PIP) install --requirement requirements/lab.txt
+	for study in studies/*/study.toml; do \
+	    $(BIN)/hopyard sweep $$study $(QUICK) && $(BIN)/hopyard report $$study $(QUICK) || exit 1; \
+	done
+
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
@@ -99,8 +106,8 @@ lock:
 	$*/bin/$(PIP) install --requirement requirements/run.txt
 	@touch $@
 
-$(DEV)/developer: requirements/dev.txt | $(DEV)/base
-	$(DEV)/bin/$(PIP) install --requirement requirements/dev.txt
+$(DEV)/developer: requirements/dev.txt requirements/lab.txt | $(DEV)/base
+	$(DEV)/bin/$(PIP) install --requirement requirements/lab.txt --requirement requirements/dev.txt
 	@touch $@
 
 $(VENV)/installed: $(VENV)/base $(RUST_SOURCES) $(PYTHON_SOURCES)

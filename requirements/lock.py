@@ -22,14 +22,16 @@ def pins() -> list[str]:
 
 
 def main() -> None:
-    """Writes run.txt (the package and its build) and dev.txt (what tests and linters add)."""
+    """Writes run.txt (the package and its build), lab.txt (its extra `lab`) and dev.txt (the rest)."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
     pip("install", *project["dependencies"], "--requirement", str(HERE / "build.in"))
     run = pins()
     (HERE / "run.txt").write_text(HEAD + "\n".join(run) + "\n")
-    lab = project["optional-dependencies"]["lab"]
-    pip("install", *lab, "--requirement", str(HERE / "dev.in"))
-    dev = [pin for pin in pins() if pin not in run]
+    pip("install", *project["optional-dependencies"]["lab"])
+    lab = [pin for pin in pins() if pin not in run]
+    (HERE / "lab.txt").write_text(HEAD + "\n".join(lab) + "\n")
+    pip("install", "--requirement", str(HERE / "dev.in"))
+    dev = [pin for pin in pins() if pin not in (*run, *lab)]
     (HERE / "dev.txt").write_text(HEAD + "\n".join(dev) + "\n")
 
 

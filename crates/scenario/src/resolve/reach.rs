@@ -267,8 +267,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose way is longer than the time to live of their packets, than any route of the protocol, or than
-    /// its searches go.
+    /// Reports flows whose way is longer than the time to live of their packets, than any route of the protocol, or
+    /// than its searches go.
     fn check_lengths(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
         let Ok(ip) = serde_json::from_value::<ip::Params>(Value::Object(resolved.ip.clone())) else { return };
