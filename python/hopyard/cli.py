@@ -407,6 +407,7 @@ def run(
     """
     if runs and only:
         raise click.UsageError("--runs and --run exclude each other")
+    cli_study.check_scenarios(files)
     if not files and out is None:
         raise click.UsageError("expected a scenario FILE, or a folder of results with --out")
     request = command.Request(

@@ -54,6 +54,13 @@ def _measures(_context: click.Context, _option: click.Parameter, given: Sequence
     return [name.strip() for text in given for name in text.split(",")]
 
 
+def check_scenarios(files: Sequence[Path]) -> None:
+    """Refuses a study among scenarios."""
+    for path in files:
+        if not (path.is_dir() and not (path / "study.toml").is_file()) and is_study(path):
+            raise click.UsageError(f"{path} is a study: hopyard sweep {path} makes its runs")
+
+
 def is_study(path: Path) -> bool:
     """Whether a file is a study; one that cannot be read is left to the reader of scenarios."""
     from hopyard.study.file import is_study as is_one

@@ -210,11 +210,14 @@ def sweep(
                     chosen = [_restricted(each, numbers) for each in chosen]
                 work.fill(chosen, tell, retry=retry or bool(numbers))
                 if until is not None:
-                    found = _narrow(study, work, found, until, tell)
-            folder.finish_study(complete=stop.number is None)
+                    places = [n for n, each in enumerate(found) if fits(each.labels, only or {})]
+                    found = _narrow(study, work, found, places, until, tell)
             outcome.points = found
+            lacking = 0
             for state in status(found, folder.store):
                 outcome.failed += [(state.point, run, error) for run, error in state.failed]
+                lacking += state.wanted - state.done
+            folder.finish_study(complete=not lacking)
             # Points of one scenario share their runs.
             keys = {(point.planned.key, run) for point in found for run in point.planned.runs}
             outcome.wanted = len(keys)
@@ -275,9 +278,14 @@ class _Work:
 
 
 def _narrow(
-    study: Study, work: _Work, found: list[Point], until: Until, tell: Watch | None
+    study: Study,
+    work: _Work,
+    found: list[Point],
+    places: Sequence[int],
+    until: Until,
+    tell: Watch | None,
 ) -> list[Point]:
-    """Adds runs to points until the interval of each is narrow enough."""
+    """Adds runs to the points at these places until the interval of each is narrow enough."""
     from hopyard.study.values import Values
 
     values = Values(study, work.folder.store)
@@ -285,8 +293,8 @@ def _narrow(
         values.forget()
         wide = {
             place: width
-            for place, point in enumerate(found)
-            if (width := half_width(values, point, until.measure)) > until.share
+            for place in places
+            if (width := half_width(values, found[place], until.measure)) > until.share
         }
         more = [place for place in wide if len(found[place].planned.runs) < until.most]
         work.outcome.wide = [(found[place], width) for place, width in wide.items()]
@@ -297,7 +305,7 @@ def _narrow(
             count = min(len(planned.runs) + BATCH, until.most)
             found[place] = replace(found[place], planned=planned.only(range(count)))
         work.folder.store.register([point.planned for point in found], anew=True)
-        work.fill(found, tell)
+        work.fill([found[place] for place in more], tell)
     return found
 
 
@@ -333,7 +341,10 @@ def again(study: Study, point: Point, run: int) -> str:
 @contextmanager
 def opened(path: Path) -> Iterator[Reader]:
     """A store that is read, also while a sweep is writing."""
+    from hopyard.database import NAME, StoreError
     from hopyard.reading import Reader
 
+    if not (path / NAME).exists():
+        raise StoreError(f"{path} holds no results: hopyard sweep makes the runs of a study")
     with Reader(path) as store:
         yield store

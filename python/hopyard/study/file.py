@@ -281,6 +281,8 @@ def parse(text: str, path: Path) -> Study:
         keys = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise StudyError([f"{path}: the file cannot be read as TOML: {error}"]) from None
+    if not is_study(text) and not keys.keys().isdisjoint({"nodes", "flow", "duration"}):
+        raise StudyError([f"{path} is a scenario, not a study: hopyard run {path} runs it"])
     try:
         document = Document.model_validate(keys)
     except ValidationError as error:

@@ -107,7 +107,8 @@ def points(
         more = len(problems) - len(told)
         raise StudyError([*told, *([f"and {more} further problems"] if more else [])])
     if not found:
-        raise StudyError([f"{study.path}: there is no point{' of these values' if only else ''}"])
+        wanted = "; ".join(f"{n}={' or '.join(each)}" for n, each in chosen(only or {}).items())
+        raise StudyError([f"{study.path}: there is no point {wanted}".rstrip()])
     return found
 
 

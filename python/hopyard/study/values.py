@@ -133,7 +133,11 @@ def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
     own = study.document.measure
     if not given:
         return list(study.document.measures) or [*own] or list(SHOWN)
-    others = [name for name in given if name not in own]
-    if others:
-        check(others)
+    for name in given:
+        if name not in own:
+            try:
+                check([name])
+            except ValueError as error:
+                mine = f"; the study has {', '.join(own)}" if own else ""
+                raise ValueError(f"{error}{mine}") from None
     return list(dict.fromkeys(given))
