@@ -22,7 +22,7 @@ def pins() -> list[str]:
 
 
 def main() -> None:
-    """Writes run.txt (the package and its build), lab.txt (its extra `lab`) and dev.txt (the rest)."""
+    """Writes run.txt (the package, its build), lab.txt (its extra `lab`) and dev.txt (the rest)."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
     pip("install", *project["dependencies"], "--requirement", str(HERE / "build.in"))
     run = pins()

@@ -374,6 +374,35 @@ def test_two_sweeps_at_once(folder: Path) -> None:
     assert len(_rows(folder)) == 80
 
 
+def test_a_full_disk_is_told_and_nothing_is_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hopyard.database import StoreError
+    from hopyard.store import Store
+
+    add = Store.add
+    added: list[object] = []
+
+    def full(self: Store, *arguments: object) -> None:
+        if added:
+            raise StoreError(28, "No space left on device", str(self.path))
+        added.append(arguments)
+        add(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "add", full)
+    _load(folder, STUDY.replace('duration = "1 s"', 'duration = "60 s"'))
+    result = _run("sweep", "study.toml", "--out", "store", "--runs", "60", "--jobs", "1")
+    assert result.exit_code == 3, result.output
+    assert "No space left on device" in result.output
+    assert "The runs that were added before are kept." in result.output
+    kept = len(_rows(folder))
+    assert kept > 0
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert _run("sweep", "study.toml", "--out", "store", "--runs", "60", "-q").exit_code == 0
+    assert len(_rows(folder)) == 240
+
+
 def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
     pytest.importorskip("distributed")
     _sweep(folder)

@@ -181,8 +181,15 @@ def sweep(context: click.Context, /, study: Path, **given: Any) -> None:
     found = signals.patiently(lambda: load(study))
     if given["status"] or given["dry_run"]:
         context.exit(_status(found, given))
+    from hopyard.database import StoreError
+
     with signals.handled(leave=True) as stop:
-        outcome = _sweep(found, given)
+        try:
+            outcome = _sweep(found, given)
+        except StoreError as error:
+            say(f"error: {of(error)}")
+            say("The runs that were added before are kept.")
+            context.exit(NOT_WRITTEN)
         if not given["quiet"]:
             _tell(found, outcome, given)
         if stop.number is not None:
