@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "json_schema",
     "key_parts",
+    "line_of",
     "models",
     "new_scenario",
     "parse_set",
