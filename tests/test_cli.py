@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import kills
@@ -202,15 +203,19 @@ def test_a_reader_that_has_gone_ends_every_command_alike(command: str) -> None:
 
 
 def test_too_little_memory_is_said(chain: Path) -> None:
-    def limit() -> None:
-        # There is room for Python and Hopyard, and none for the libraries of tables.
-        resource.setrlimit(resource.RLIMIT_AS, (180_000_000, 180_000_000))
-
     line = [sys.executable, "-m", "hopyard", "run", str(chain), "--set", "duration=2 s"]
-    done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
-    assert done.returncode == 3, done.stderr
-    assert "there is not enough memory" in done.stderr
-    assert "hopyard/cli.py" not in done.stderr
+    said = []
+    # There is room for Python and Hopyard, and not for all libraries; how much that is depends on
+    # the machine.
+    for room in (240_000_000, 220_000_000, 200_000_000, 180_000_000, 160_000_000):
+        limits = (resource.RLIMIT_AS, (room, room))
+        limit = partial(resource.setrlimit, *limits)
+        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
+        assert "hopyard/cli.py" not in done.stderr
+        if done.returncode == 3:
+            said.append(done.stderr)
+    assert said
+    assert all("there is not enough memory" in text for text in said)
 
 
 def test_ctrl_c_keeps_what_is_done(chain: Path, tmp_path: Path) -> None:

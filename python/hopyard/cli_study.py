@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hopyard.study.points import Point
     from hopyard.sweep import Executor, Outcome, Until
 
+#: What a study has, and a scenario has not, at the beginning of a line.
+_OF_STUDIES = re.compile(r"^\s*(\[+\s*(axes|experiment|claim)\b|(scenario|axes)\s*=)", re.MULTILINE)
 #: The exit code of a sweep that ended with intervals that are too wide.
 WIDE = 4
 #: How many failures and points are told one by one.
@@ -63,16 +66,20 @@ def check_scenarios(files: Sequence[Path]) -> None:
 
 def is_study(path: Path) -> bool:
     """Whether a file is a study; one that cannot be read is left to the reader of scenarios."""
-    from hopyard.study.file import is_study as is_one
-
     if path.is_dir():
         return (path / "study.toml").is_file()
     if not path.is_file() or path.suffix != ".toml":
         return False
     try:
-        return is_one(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
+    # Reading studies needs libraries that scenarios do not: `hopyard run` starts without them.
+    if not _OF_STUDIES.search(text):
+        return False
+    from hopyard.study.file import is_study as is_one
+
+    return is_one(text)
 
 
 def checked(path: Path, settings: Mapping[Any, Any]) -> bool:

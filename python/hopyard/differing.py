@@ -63,7 +63,10 @@ class Comparison:
 def compare(first: Results, second: Results, measures: Sequence[str]) -> Comparison:
     """Compares the cases that two results share: those of one name, settings and seed."""
     from scipy import stats
-    from statsmodels.stats.multitest import multipletests
+
+    from hopyard.statistics import holm
+    from hopyard.statistics.comparisons import p_without_spread
+    from hopyard.statistics.intervals import has_spread
 
     # One scenario under two names is one scenario.
     alone = all(len({case.scenario for case in each.cases}) == 1 for each in (first, second))
@@ -84,11 +87,13 @@ def compare(first: Results, second: Results, measures: Sequence[str]) -> Compari
     for _, _, one, two in found:
         known = ~np.isnan(one) & ~np.isnan(two)
         apart = two[known] - one[known]
-        if apart.size < 2 or np.ptp(apart) == 0:
-            p_values.append(1.0 if apart.size < 2 or not apart.any() else 0.0)
+        if apart.size < 2 or not apart.any():
+            p_values.append(1.0)
+        elif not has_spread(apart):
+            p_values.append(p_without_spread(apart.size))
         else:
             p_values.append(float(stats.ttest_1samp(apart, 0.0).pvalue))
-    corrected = multipletests(p_values, method="holm")[1].tolist() if p_values else []
+    corrected = holm(p_values) if p_values else []
     moved = [
         Moved(
             case,

@@ -297,7 +297,8 @@ def _mean(
         interval = Interval(figure, figure, figure, runs, confidence)
         slack = ROUNDING * abs(figure)
         inside = low - slack <= figure <= high + slack
-        return _Finding(quantity, interval, inside, p_without_spread(runs))
+        p = p_without_spread(runs) if runs >= method.fewest else 1.0
+        return _Finding(quantity, interval, inside, p)
     error = float(values.std(ddof=1)) / math.sqrt(runs)
     half_width = method.critical(runs, confidence) * error
     interval = Interval(figure, figure - half_width, figure + half_width, runs, confidence)

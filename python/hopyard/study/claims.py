@@ -3,7 +3,9 @@
 A claim is judged at each of its points, beside each case that it is compared with, by
 `hopyard.statistics`. It holds where the runs show it beyond chance in all of these comparisons; it
 does not hold where they show the opposite in one; otherwise it cannot be told with so many runs.
-p-values are corrected by Holm's method over all comparisons of the study.
+
+To show that all comparisons hold, each may use the whole probability of error (Berger 1982); to
+show that one of them does not, they share it. Holm's method corrects for the claims of the study.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopyard import statistics
+from hopyard.axis import numbers
 from hopyard.statistics import Kind, Outcome
-from hopyard.stats import estimate
+from hopyard.stats import CONFIDENCE, estimate
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside
 
@@ -85,26 +88,49 @@ class Verdict:
 def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdict]:
     """The verdict of each claim of a study."""
     groups = [list(_comparisons(study, each, points, values)) for each in study.document.claim]
-    every = [each for group in groups for each in group]
-    found = statistics.judge_all([(each.claim, each.samples) for each in every]) if every else []
-    left = iter(found)
+    single = [[(each, _judge(each)) for each in group] for group in groups]
+    leaning = [_leaning([verdict for _, verdict in group]) for group in single]
+    adjusted = statistics.holm([p for _, p in leaning]) if leaning else []
     return [
-        _verdict(claim, [(each, next(left)) for each in group])
-        for claim, group in zip(study.document.claim, groups, strict=True)
+        _verdict(claim, group, outcome if p <= 1 - CONFIDENCE else Outcome.OPEN, p)
+        for claim, group, (outcome, _), p in zip(
+            study.document.claim, single, leaning, adjusted, strict=True
+        )
     ]
 
 
-def _verdict(claim: Claim, found: list[tuple[Comparison, statistics.Verdict]]) -> Verdict:
+def _judge(comparison: Comparison) -> statistics.Verdict | None:
+    """The verdict of one comparison; none where the samples have no such figure."""
+    try:
+        return statistics.judge(comparison.claim, comparison.samples)
+    except ValueError:
+        # A ratio of values below zero says nothing.
+        return None
+
+
+def _leaning(found: Sequence[statistics.Verdict | None]) -> tuple[Outcome, float]:
+    """To which outcome the comparisons of a claim point, and how surely so."""
+    if not found or any(each is None or each.leaning is Outcome.OPEN for each in found):
+        return Outcome.OPEN, 1.0
+    known = [each for each in found if each is not None]
+    against = [each.p for each in known if each.leaning is Outcome.FAILS]
+    if against:
+        return Outcome.FAILS, min(1.0, len(known) * min(against))
+    return Outcome.HOLDS, max(each.p for each in known)
+
+
+def _verdict(
+    claim: Claim,
+    judged: list[tuple[Comparison, statistics.Verdict | None]],
+    outcome: Outcome,
+    p: float,
+) -> Verdict:
+    found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
     if not found:
         return Verdict(claim, Outcome.OPEN, "there are no runs of its points", "", "", 0, 0)
     outcomes = [verdict.outcome for _, verdict in found]
-    outcome = Outcome.OPEN
-    if Outcome.FAILS in outcomes:
-        outcome = Outcome.FAILS
-    elif all(each is Outcome.HOLDS for each in outcomes):
-        outcome = Outcome.HOLDS
     # Those that decide stand first.
-    order = sorted(found, key=lambda each: _RANKS[each[1].outcome])
+    order = sorted(found, key=lambda each: _rank(each[1]))
     shown = [comparison.figure for comparison, _ in order[:TOLD]]
     more = f"; and {len(order) - TOLD} further comparisons" if len(order) > TOLD else ""
     _, decides = order[0]
@@ -115,13 +141,16 @@ def _verdict(claim: Claim, found: list[tuple[Comparison, statistics.Verdict]]) -
         outcome,
         "; ".join(shown) + more,
         interval,
-        _p(decides.p_adjusted),
+        _p(p),
         len(found),
         outcomes.count(Outcome.HOLDS),
     )
 
 
-_RANKS = {Outcome.FAILS: 0, Outcome.OPEN: 1, Outcome.HOLDS: 2}
+def _rank(verdict: statistics.Verdict) -> tuple[int, float]:
+    """What speaks against a claim first, and the surest of it; then the least sure for it."""
+    against = verdict.leaning is Outcome.FAILS
+    return (0, verdict.p) if against else (1, -verdict.p)
 
 
 def _p(value: float) -> str:
@@ -174,8 +203,10 @@ def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[C
         common = next(iter(samples.values()))[0]
         for runs, _ in samples.values():
             common = np.intersect1d(common, runs)
+        known = numbers(list(samples))
+        axis = None if known is None else tuple(known[0])
         paired = {name: found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
-        yield Comparison(statistics.Claim(Kind(claim.expect)), paired, where)
+        yield Comparison(statistics.Claim(Kind(claim.expect), axis=axis), paired, where)
 
 
 def _sized(claim: Claim) -> Iterator[statistics.Claim]:
