@@ -209,6 +209,16 @@ skip = [{ file = "short", nodes = "100 m" }]
         ('measure = "goodput"', 'measure = "goodputt"', ["did you mean 'goodput'?"]),
         ('axes = { hops = ["2"] }', 'axes = { hops = ["5"] }', ["has no value '5'"]),
         ('"chain.toml"', '"chains.toml"', ["scenario chains.toml: No such file"]),
+        (
+            "[quick]",
+            '[axes.again]\nkey = "flow.tcp"\nvalues = ["vegas", "reno"]\n[quick]',
+            ["axes.again: flow.tcp is changed by the axis sender already"],
+        ),
+        (
+            'duration = "1 s" }',
+            '"flow.tcp" = "reno" }',
+            ["quick.set: flow.tcp is that of the axis sender"],
+        ),
         ('"newreno"', '"newrino"', ["the point hops=2, sender=NewReno is no valid", "newreno"]),
     ],
 )
@@ -272,8 +282,12 @@ def test_runs_of_a_point_alone(folder: Path) -> None:
     assert outcome.made == 1
     rows = _rows(folder)
     assert [(row["hops"], row["sender"], row["run"]) for row in rows] == [("3", "Vegas", "1")]
-    with pytest.raises(StudyError, match="there is no point hops=9"):
-        _sweep(folder, only={"hops": "9"})
+    with pytest.raises(StudyError, match="the axis hops has no value '9'"):
+        _sweep(folder, only={"hops": ["2", "9"]})
+    with pytest.raises(StudyError, match="no axis is called 'hop'; did you mean 'hops'"):
+        _sweep(folder, only={"hop": "2"})
+    with pytest.raises(ValueError, match="numbers of runs from 0 to 2, found 7"):
+        _sweep(folder, numbers=[7])
 
 
 def test_results_are_those_of_hopyard_run(folder: Path) -> None:
@@ -512,6 +526,37 @@ def test_wrong_published_values(folder: Path) -> None:
     result = _run("report", "study.toml")
     assert result.exit_code == 2
     assert "published.csv:2: value: expected a number, found 'much'" in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "hop,measure,value\n2,goodput,1\n",
+            "column hop: no axis is called so; did you mean 'hops'",
+        ),
+        ("hops,measure,value\n2,goodputt,1\n", "no measure is called 'goodputt'"),
+        ("hops,measure,value\n7,goodput,1\n", "the axis hops has no value '7'"),
+        ("hops,measure,value\n2,goodput,1\n2,goodput,2\n", "there is a row of this measure"),
+        ("hops,measure\n2,goodput\n", "there is no column value"),
+    ],
+)
+def test_published_values_that_fit_no_point(folder: Path, text: str, expected: str) -> None:
+    (folder / "published.csv").write_text(text)
+    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    result = _run("check", "study.toml")
+    assert result.exit_code == 2
+    assert expected in result.output
+
+
+def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    text = (STUDY + MORE).replace("[[3, 2], [4, 3]]", "[[4, 3], [3, 2]]")
+    _sweep(folder, text.replace('labels = ["2", "3"]', 'labels = ["3", "2"]'), runs=8)
+    study = _load(folder)
+    with Reader(folder / "store") as store:
+        verdicts = judged(study, points(study, runs=8), Values(study, store))
+    assert verdicts[2].verdict == "holds"
 
 
 def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:

@@ -246,6 +246,8 @@ def _executor(given: dict[str, Any]) -> Executor:
 
 
 def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
+    import shlex
+
     from hopyard.progress import clock
     from hopyard.sweep import again, default
 
@@ -256,8 +258,11 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
         f"there, {outcome.made} made now in {clock(outcome.elapsed_s)} "
         f"({outcome.cpu_s:,.1f} s of processor time). In {where}."
     )
+    more = "" if given["out"] is None else f" --out {shlex.quote(str(given['out']))}"
+    more += " --quick" if given["quick"] else ""
+    more += "" if given["seed"] is None else f" --seed {given['seed']}"
     for point, run, error in outcome.failed[:TOLD]:
-        say(f"failed: {point}, run {run}: {error}\n  again: {again(study, point, run)}")
+        say(f"failed: {point}, run {run}: {error}\n  again: {again(study, point, run, more)}")
     if len(outcome.failed) > TOLD:
         say(f"and {len(outcome.failed) - TOLD} further runs failed; --status lists all")
     for point, width in outcome.wide[:TOLD]:
@@ -470,7 +475,8 @@ def audit(
     chosen = chosen_measures(found, measures)
     mine = points(found, quick=quick)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
-        made = look(found, _stored(mine, store), store, Values(found, store), chosen)
+        wanted = {point.planned.key: len(point.planned.runs) for point in mine}
+        made = look(found, _stored(mine, store), store, Values(found, store), chosen, wanted)
     wide = max(len(each.topic) for each in made.findings)
     for each in made.findings:
         tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")

@@ -18,7 +18,7 @@ from hopyard.plan import MOST_RUNS, threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
 from hopyard.running import LOOK
-from hopyard.study.file import StudyError
+from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
 
 if TYPE_CHECKING:
@@ -188,8 +188,17 @@ def sweep(
 
     found = points(study, quick=quick, runs=runs, seed=seed)
     began = time.monotonic()
-    if only and not any(fits(point.labels, only) for point in found):
-        raise StudyError([f"{study.path}: there is no point {_named(only)}"])
+    if only:
+        check_chosen(study, only)
+        if not any(fits(point.labels, only) for point in found):
+            raise StudyError([f"{study.path}: there is no point {_named(only)}"])
+    most = max(len(point.planned.runs) for point in found)
+    if numbers and until is not None:
+        raise ValueError("single runs are made without --until: expected one of them")
+    if numbers and max(numbers) >= most:
+        raise ValueError(f"expected numbers of runs from 0 to {most - 1}, found {max(numbers)}")
+    if until is not None and until.most < most:
+        raise ValueError(f"expected --most {most} or more, the runs of a point, found {until.most}")
     if sum(len(point.planned.runs) for point in found) > MOST_RUNS:
         raise ValueError(f"expected at most {MOST_RUNS:,} runs in one sweep")
     with signals.handled(leave=False) as stop:
@@ -329,13 +338,13 @@ def status(found: Sequence[Point], store: Reader) -> Iterator[Status]:
         yield Status(point, len(wanted), len(wanted.intersection(done)), mine)
 
 
-def again(study: Study, point: Point, run: int) -> str:
-    """The command that makes a run alone."""
+def again(study: Study, point: Point, run: int, more: str = "") -> str:
+    """The command that makes a run alone, with further options."""
     import shlex
 
     chosen = ",".join(f"{name}={label}" for name, label in point.labels.items())
     only = f" --only {shlex.quote(chosen)}" if chosen else ""
-    return f"hopyard sweep {shlex.quote(str(study.path))}{only} --run {run}"
+    return f"hopyard sweep {shlex.quote(str(study.path))}{only} --run {run}{more}"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from hopyard.scenario import Scenario
 from hopyard.stats import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hopyard.arrays import Floats
     from hopyard.reading import Reader
@@ -75,12 +75,17 @@ class Audit:
 
 
 def audit(
-    study: Study, points: Sequence[Point], store: Reader, values: Values, measures: Sequence[str]
+    study: Study,
+    points: Sequence[Point],
+    store: Reader,
+    values: Values,
+    measures: Sequence[str],
+    wanted: Mapping[tuple[str, int], int],
 ) -> Audit:
-    """Looks at a study and at what its store has."""
+    """Looks at a study and at what its store has; `wanted` are the runs of each configuration."""
     found = Audit()
     _versions(found, store)
-    counts = _runs(found, points, store)
+    counts = _runs(found, points, store, wanted)
     _intervals(found, points, values, measures)
     documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in points]
     _warm_up(found, documents)
@@ -106,7 +111,12 @@ def _versions(found: Audit, store: Reader) -> None:
         found.add("version", "good", f"all runs are of {names}; scenarios and inputs are stored")
 
 
-def _runs(found: Audit, points: Sequence[Point], store: Reader) -> list[int]:
+def _runs(
+    found: Audit,
+    points: Sequence[Point],
+    store: Reader,
+    wanted: Mapping[tuple[str, int], int],
+) -> list[int]:
     counts = [len(store.ended(*point.planned.key)[0]) for point in points]
     failed = sum(len(store.ended(*point.planned.key)[1]) for point in points)
     least = min(counts)
@@ -123,7 +133,8 @@ def _runs(found: Audit, points: Sequence[Point], store: Reader) -> list[int]:
         f"seed {', '.join(map(str, seeds))}; each run has streams of its own, and runs of one "
         "number meet the same movement and channel at all points",
     )
-    missing = sum(max(len(p.planned.runs) - c, 0) for p, c in zip(points, counts, strict=True))
+    lacking = [wanted[p.planned.key] - c for p, c in zip(points, counts, strict=True)]
+    missing = sum(max(each, 0) for each in lacking)
     if failed or missing:
         found.add("completeness", "poor", f"{missing} runs are missing, {failed} of them failed")
     else:

@@ -7,6 +7,7 @@ its line.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -347,6 +348,8 @@ def _references(study: Study) -> Iterator[str]:
             if axis not in document.axes:
                 yield f"{place}: axes: no axis is called {axis!r}; {_near(axis, document.axes)}"
                 return
+    for name in study.experiments:
+        yield from _keys_once(study, name)
     for name, experiment in study.experiments.items():
         place = study.place("experiment", name)
         for number, where in enumerate(experiment.skip):
@@ -417,6 +420,44 @@ def _axes(study: Study) -> Iterator[str]:
             yield f"{place}: expected {len(values_of(axis))} labels, found {len(axis.labels)}"
         for label in dict.fromkeys(each for each in labels if labels.count(each) > 1):
             yield f"{place}: the value {label} is given twice"
+
+
+def _keys_once(study: Study, experiment: str) -> Iterator[str]:
+    """Refuses a key that two axes of an experiment change, or `quick` beside an axis."""
+    owner: dict[str, str] = {}
+    for name, axis in study.axes_of(experiment).items():
+        for key in keys_of(axis):
+            if owner.setdefault(key, name) != name:
+                place = study.place("axes", name)
+                yield f"{place}: axes.{name}: {key} is changed by the axis {owner[key]} already"
+    for key in study.document.quick.set:
+        if key in owner:
+            place = study.place("quick", "set")
+            yield f"{place}: quick.set: {key} is that of the axis {owner[key]}"
+
+
+def keys_of(axis: Axis) -> list[str]:
+    """The keys that an axis changes."""
+    if axis.cases is not None:
+        keys = [key for case in axis.cases.values() for key in case if key != "scenario"]
+        return list(dict.fromkeys(keys))
+    return axis.keys or [str(axis.key)]
+
+
+def check_chosen(study: Study, where: Mapping[str, Scalar | list[Scalar]]) -> None:
+    """Checks the axes and values of `--only`.
+
+    Raises:
+        StudyError: when the study has no such axis or value.
+    """
+    problems = []
+    for name, values in chosen(where).items():
+        if name not in study.document.axes:
+            problems.append(f"no axis is called {name!r}; {_near(name, study.document.axes)}")
+        else:
+            problems += _labels(study.document.axes[name], name, values, str(study.path))
+    if problems:
+        raise StudyError(problems)
 
 
 def values_of(axis: Axis) -> list[Any]:
@@ -606,6 +647,11 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
     if claim.than is not None and sized != claim.ratio:
         with_it = "ratio = true" if sized else "no ratio"
         yield f"{place}: expected {with_it} with than and {claim.expect}"
+    if claim.low is not None and claim.high is not None and not claim.low < claim.high:
+        yield f"{place}: expected low < high, found {claim.low} and {claim.high}"
+    given = (claim.value, claim.low, claim.high, claim.tolerance)
+    if any(each is not None and not math.isfinite(each) for each in given):
+        yield f"{place}: expected finite numbers"
     if claim.ratio and claim.than is None:
         yield f"{place}: a ratio needs the case that it is compared with (than)"
     if claim.ratio and min(each for each in (claim.value, claim.low, 1.0) if each is not None) <= 0:

@@ -8,9 +8,11 @@ value of it, and is compared with nothing.
 from __future__ import annotations
 
 import csv
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from hopyard.study.file import StudyError
+from hopyard.measures import MEASURES
+from hopyard.study.file import StudyError, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,17 +36,34 @@ class Published:
         except OSError as error:
             raise StudyError([f"{study.place('published')}: {path}: {error.strerror}"]) from None
         problems = [f"{path}: there is no column {name}" for name in NEEDED if name not in names]
-        self._axes = [name for name in study.document.axes if name in names]
+        axes = study.document.axes
+        self._axes = [name for name in axes if name in names]
+        for name in names:
+            near = get_close_matches(name, axes, n=1, cutoff=0.8)
+            if name not in axes and near and near[0] not in names:
+                problems.append(
+                    f"{path}: column {name}: no axis is called so; did you mean {near[0]!r}?"
+                )
+        known = [*study.document.measure, *MEASURES]
         self._found: dict[tuple[str, tuple[str, ...]], float] = {}
-        for line, row in enumerate(rows, 2):
-            if problems:
-                break
+        for line, row in enumerate([] if problems else rows, 2):
             try:
                 value = float(row["value"])
             except (TypeError, ValueError):
                 problems.append(f"{path}:{line}: value: expected a number, found {row['value']!r}")
                 continue
-            self._found[self._key(row["measure"], row)] = value
+            place = f"{path}:{line}"
+            if row["measure"] not in known:
+                problems.append(f"{place}: no measure is called {row['measure']!r}")
+            problems += [
+                f"{place}: the axis {name} has no value {row[name]!r}"
+                for name in self._axes
+                if row[name] and row[name] not in labels_of(axes[name])
+            ]
+            key = self._key(row["measure"], row)
+            if key in self._found:
+                problems.append(f"{place}: there is a row of this measure and point already")
+            self._found[key] = value
         if problems:
             raise StudyError(problems)
 
