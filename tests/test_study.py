@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import random
 import signal
 import subprocess
@@ -571,12 +570,24 @@ def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
     assert not enough.wide
 
 
+def test_a_package_that_is_not_installed_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _sweep(folder)
+    for name in [name for name in sys.modules if name.startswith(("scipy", "hopyard.statistics"))]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("audit", "claims", "report"):
+        monkeypatch.delitem(sys.modules, f"hopyard.study.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    result = _run("audit", "study.toml", "--out", "store")
+    assert result.exit_code == 2
+    assert "pip install 'hopyard[lab]'" in result.output
+
+
 def test_no_terminal_is_needed(folder: Path) -> None:
-    environment = os.environ | {"HOPYARD": "x"}
     done = subprocess.run(
         [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--quick"],
         cwd=folder,
-        env=environment,
         capture_output=True,
         text=True,
         check=False,

@@ -97,6 +97,9 @@ class Group(click.Group):
             except ValueError as error:
                 say(f"error: {error}")
                 ctx.exit(BAD_INPUT)
+            except ModuleNotFoundError as error:
+                say(f"error: {error}; studies need more packages: pip install 'hopyard[lab]'")
+                ctx.exit(BAD_INPUT)
             except (MemoryError, ImportError) as error:
                 # A library that cannot be loaded, which is so where memory is short.
                 reason = f" ({error})" if str(error) else ""

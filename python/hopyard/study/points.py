@@ -177,7 +177,7 @@ def _choices(
         labels = {name: label for name, label, _ in combination}
         if scenario is not None:
             scenario = _filled(scenario, labels)
-        yield labels, [(key, _written(key, each)) for key, each in changed.items()], scenario
+        yield labels, [(key, _text(key, each)) for key, each in changed.items()], scenario
 
 
 def _filled(scenario: str, labels: Mapping[str, str]) -> str:
@@ -196,8 +196,3 @@ def settings_of(axis: Axis, value: Any) -> dict[str, Any]:
     # Values given as "2..10" are texts of the command line's.
     given = Given(value) if isinstance(axis.values, str) else value
     return {str(axis.key): given}
-
-
-def _written(key: str, value: Any) -> str:
-    # A bare word such as `last`, or text with a unit, stays as it is.
-    return _text(key, value)

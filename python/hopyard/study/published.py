@@ -70,7 +70,7 @@ class Published:
     def _key(self, measure: str, labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
         return measure, tuple(labels.get(name) or "" for name in self._axes)
 
-    def value(self, measure: str, labels: Mapping[str, str], _table: str = "") -> float | None:
+    def value(self, measure: str, labels: Mapping[str, str]) -> float | None:
         """The published value of a measure at a point, if there is one."""
         return self._found.get(self._key(measure, labels))
 

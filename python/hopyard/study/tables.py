@@ -162,7 +162,7 @@ def _cell(
             difference = paired(sample, values.of(base, measure))
     said = None
     if published is not None and table.published:
-        said = published.value(measure, point.labels, table.name)
+        said = published.value(measure, point.labels)
     return Cell(estimate(sample[1]), difference, said)
 
 
