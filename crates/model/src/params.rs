@@ -5,6 +5,9 @@
 //! are plain fields without `Option` (a feature that is not used has a value such as `"off"`), so that the list shows
 //! every one of them.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -145,6 +148,40 @@ impl std::fmt::Debug for ModelInfo {
     }
 }
 
+/// The parameters of a model, which all objects with equal ones may share: the nodes of a large network mostly do.
+/// A change makes a copy of its own if others share them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shared<P>(Arc<P>);
+
+impl<P: Params> Shared<P> {
+    /// The defaults under a profile.
+    #[must_use]
+    pub fn of_profile(profile: &str) -> Self {
+        P::of_profile(profile).into()
+    }
+}
+
+impl<P> From<P> for Shared<P> {
+    fn from(params: P) -> Self {
+        Self(Arc::new(params))
+    }
+}
+
+impl<P> Deref for Shared<P> {
+    type Target = P;
+
+    #[inline]
+    fn deref(&self) -> &P {
+        &self.0
+    }
+}
+
+impl<P: Clone> DerefMut for Shared<P> {
+    fn deref_mut(&mut self) -> &mut P {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
 /// Makes the registry of a kind of models, with one line for each model.
 ///
 /// `name => module::Variant, "summary"` makes the model known to scenarios, the command line's list, the JSON schema,
@@ -158,10 +195,11 @@ macro_rules! registry {
     (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:
         $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         /// Which model of this kind to use, with its parameters.
-        #[allow(clippy::large_enum_variant, reason = "a scenario holds a handful of these, whatever their size")]
+        ///
+        /// The parameters are shared, for the nodes of a large network mostly have equal ones.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Config {
-            $(#[doc = $summary] $variant($module::Params),)+
+            $(#[doc = $summary] $variant($crate::params::Shared<$module::Params>),)+
             $(/// A model from outside this crate.
             $custom($type),)?
         }
@@ -177,7 +215,7 @@ macro_rules! registry {
             /// When no model of this room has the name.
             pub fn of_profile(name: &str, profile: &str) -> Result<Self, $crate::params::ParamsError> {
                 match name {
-                    $($name => Ok(Self::$variant($crate::params::Params::of_profile(profile))),)+
+                    $($name => Ok(Self::$variant($crate::params::Shared::of_profile(profile))),)+
                     _ => Err($crate::params::ParamsError::UnknownModel { room: $room, name: name.to_owned() }),
                 }
             }
@@ -197,7 +235,7 @@ macro_rules! registry {
             /// When no model has the name, or the values are not its parameters.
             pub fn read(name: &str, value: &serde_json::Value) -> Result<Self, $crate::params::ParamsError> {
                 match name {
-                    $($name => Ok(Self::$variant($crate::params::read(value)?)),)+
+                    $($name => Ok(Self::$variant($crate::params::read::<$module::Params>(value)?.into())),)+
                     _ => Err($crate::params::ParamsError::UnknownModel { room: $room, name: name.to_owned() }),
                 }
             }

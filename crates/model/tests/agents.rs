@@ -51,7 +51,7 @@ fn a_node_that_leaves_is_forgotten_within_the_hold_time() {
     let point =
         |seconds, x| waypoints::Waypoint::ground(Span::from_secs(seconds), Distance::new(x), Distance::new(0.0));
     let track = vec![point(20, 0.0), point(21, 9000.0)];
-    spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() });
+    spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
     let mut world = World::new(&spec).expect("a world");
     world.advance(Time::ZERO + Span::from_secs(20), &Watch::default());
     assert_eq!(lists(&world, 1).0, [0, 2, 4]);
@@ -92,7 +92,7 @@ fn frames_for_others_are_overheard_under_every_mac() {
             spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
             let params = neighbours::Params { overhear, ..neighbours::Params::of_profile("rfc") };
             for listener in [2, 3] {
-                spec.nodes[listener].agents = vec![agent::Config::Neighbours(params.clone())];
+                spec.nodes[listener].agents = vec![agent::Config::Neighbours(params.clone().into())];
             }
             add_cbr(&mut spec, 0, 1, 200, Span::from_millis(100));
             spec.flows[0].stop = Time::ZERO + Span::from_secs(10);

@@ -108,7 +108,7 @@ fn a_packet_whose_time_to_live_is_used_up_is_counted_as_that() {
         let mut spec = network("rfc", "static", &chain(4, 200.0));
         let params = static_routes::Params { routes: Vec::new(), others: Others::Chain };
         for node in &mut spec.nodes {
-            node.routing = routing::Config::StaticRoutes(params.clone());
+            node.routing = routing::Config::StaticRoutes(params.clone().into());
         }
         spec.ip.ttl = ttl;
         add_cbr(&mut spec, 0, 3, 512, Span::from_millis(100));

@@ -36,7 +36,7 @@ fn wire(change: impl FnOnce(&mut wired::Params)) -> Spec {
 /// WELCOME with a different sampling of round-trip times than its default.
 fn sampled(spec: &mut Spec, sampling: welcome::Sampling) {
     if let Transport::Tcp { config, .. } = &mut spec.flows[0].transport {
-        config.congestion = Config::Welcome(welcome::Params { sampling, ..welcome::Params::of_profile("ns2") });
+        config.congestion = Config::Welcome(welcome::Params { sampling, ..welcome::Params::of_profile("ns2") }.into());
     }
 }
 
@@ -55,10 +55,9 @@ fn broken_chain() -> Spec {
             hopyard_engine::units::Speed::new(5000.0),
         )
     };
-    spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: Vec::new(),
-        orders: vec![order(5, 2000.0), order(10, 0.0)],
-    });
+    spec.nodes[2].mobility = mobility::Config::Waypoints(
+        waypoints::Params { track: Vec::new(), orders: vec![order(5, 2000.0), order(10, 0.0)] }.into(),
+    );
     spec.duration = Span::from_secs(20);
     add_welcome(&mut spec, 4);
     spec
@@ -138,7 +137,7 @@ fn a_late_acknowledgement_is_no_loss() {
     if let Transport::Tcp { acking, config } = &mut spec.flows[0].transport {
         let mut delayed = acking::delayed::Params::of_profile("rfc");
         delayed.interval = Span::from_millis(500);
-        *acking = acking::Config::Delayed(delayed);
+        *acking = acking::Config::Delayed(delayed.into());
         config.tcp.max_rto = Span::from_millis(300);
         config.tcp.initial_rto = Span::from_millis(250);
     }

@@ -190,10 +190,9 @@ fn shadowing_is_drawn_anew_and_from_the_seed() {
     let arrived = |seed, sigma| {
         let mut spec = common::network("rfc", "static", &[(0.0, 0.0), (240.0, 0.0)]);
         spec.seed = seed;
-        spec.channels[0].propagation = propagation::Config::LogDistance(log_distance::Params {
-            sigma: Ratio::from_db(sigma),
-            ..log_distance::Params::of_profile("rfc")
-        });
+        spec.channels[0].propagation = propagation::Config::LogDistance(
+            log_distance::Params { sigma: Ratio::from_db(sigma), ..log_distance::Params::of_profile("rfc") }.into(),
+        );
         add_cbr(&mut spec, 0, 1, 100, Span::from_millis(10));
         spec.duration = Span::from_secs(5);
         let outcome = run(&spec);

@@ -139,7 +139,7 @@ fn each_node_uses_the_nearest_of_two_gateways() {
 fn leaves(spec: &mut Spec, node: usize, at: u64, x: f64) {
     let orders =
         vec![waypoints::Order::level(Span::from_secs(at), Distance::new(x), Distance::new(0.0), Speed::new(1000.0))];
-    spec.nodes[node].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders });
+    spec.nodes[node].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders }.into());
 }
 
 #[test]

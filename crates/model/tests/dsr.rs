@@ -30,7 +30,7 @@ fn chain_of_six(variant: &str, moves: bool, seed: u64) -> Outcome {
             let order = |seconds, y| Order::level(Span::from_secs(seconds), x, Distance::new(y), Speed::new(10.0));
             let orders = vec![order(leaves, 400.0), order(250, 0.0)];
             spec.nodes[usize::from(node)].mobility =
-                mobility::Config::Waypoints(waypoints::Params { track: vec![], orders });
+                mobility::Config::Waypoints(waypoints::Params { track: vec![], orders }.into());
         }
     }
     spec.seed = seed;

@@ -155,7 +155,7 @@ fn when_a_gateway_is_lost_another_one_is_used_over_olsr() {
             .into(),
         orders: Vec::new(),
     };
-    spec.nodes[1].mobility = hopyard_model::mobility::Config::Waypoints(away);
+    spec.nodes[1].mobility = hopyard_model::mobility::Config::Waypoints(away.into());
     add_cbr(&mut spec, 0, 4, 100, Span::from_millis(100));
     spec.flows[0].start = Time::ZERO + Span::from_secs(30);
     spec.duration = Span::from_secs(90);

@@ -175,35 +175,56 @@ fn movement() {
         .map(|model| {
             let mut spec = network("rfc", "oracle", &chain(3, 200.0));
             let config = match mobility::Config::of_profile(model.name, "rfc").expect("a mobility model") {
-                mobility::Config::Waypoints(_) => mobility::Config::Waypoints(waypoints::Params {
-                    track: vec![
-                        waypoints::Waypoint::ground(Span::from_secs(2), metres(400.0), metres(0.0)),
-                        waypoints::Waypoint::ground(Span::from_secs(6), metres(400.0), metres(800.0)),
-                        waypoints::Waypoint::ground(Span::from_secs(8), metres(400.0), metres(0.0)),
-                    ],
-                    orders: Vec::new(),
-                }),
-                mobility::Config::RandomWaypoint(params) => mobility::Config::RandomWaypoint(random_waypoint::Params {
-                    width: metres(400.0),
-                    height: metres(500.0),
-                    speed_min: Speed::new(20.0),
-                    speed_max: Speed::new(60.0),
-                    ..params
-                }),
+                mobility::Config::Waypoints(_) => mobility::Config::Waypoints(
+                    waypoints::Params {
+                        track: vec![
+                            waypoints::Waypoint::ground(Span::from_secs(2), metres(400.0), metres(0.0)),
+                            waypoints::Waypoint::ground(Span::from_secs(6), metres(400.0), metres(800.0)),
+                            waypoints::Waypoint::ground(Span::from_secs(8), metres(400.0), metres(0.0)),
+                        ],
+                        orders: Vec::new(),
+                    }
+                    .into(),
+                ),
+                mobility::Config::RandomWaypoint(params) => mobility::Config::RandomWaypoint(
+                    random_waypoint::Params {
+                        width: metres(400.0),
+                        height: metres(500.0),
+                        speed_min: Speed::new(20.0),
+                        speed_max: Speed::new(60.0),
+                        ..(*params).clone()
+                    }
+                    .into(),
+                ),
                 mobility::Config::Group(params) => {
                     // The leader has no radio.
                     let mut leader = spec.nodes[2].clone();
                     leader.radios.clear();
                     leader.start = Position::ground(0.0, 50.0);
-                    leader.mobility = mobility::Config::Waypoints(waypoints::Params {
-                        track: Vec::new(),
-                        orders: vec![
-                            waypoints::Order::level(Span::from_secs(3), metres(0.0), metres(450.0), Speed::new(100.0)),
-                            waypoints::Order::level(Span::from_secs(7), metres(0.0), metres(50.0), Speed::new(200.0)),
-                        ],
-                    });
+                    leader.mobility = mobility::Config::Waypoints(
+                        waypoints::Params {
+                            track: Vec::new(),
+                            orders: vec![
+                                waypoints::Order::level(
+                                    Span::from_secs(3),
+                                    metres(0.0),
+                                    metres(450.0),
+                                    Speed::new(100.0),
+                                ),
+                                waypoints::Order::level(
+                                    Span::from_secs(7),
+                                    metres(0.0),
+                                    metres(50.0),
+                                    Speed::new(200.0),
+                                ),
+                            ],
+                        }
+                        .into(),
+                    );
                     spec.nodes.push(leader);
-                    mobility::Config::Group(group::Params { leader: group::Leader::Node(3), ..params })
+                    mobility::Config::Group(
+                        group::Params { leader: group::Leader::Node(3), ..(*params).clone() }.into(),
+                    )
                 }
                 other => other,
             };
@@ -229,26 +250,29 @@ fn routes() {
             if let routing::Config::StaticRoutes(_) = spec.nodes[0].routing {
                 let chain = static_routes::Params { routes: Vec::new(), others: Others::Chain };
                 for node in &mut spec.nodes {
-                    node.routing = routing::Config::StaticRoutes(chain.clone());
+                    node.routing = routing::Config::StaticRoutes(chain.clone().into());
                 }
             }
-            spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params {
-                track: Vec::new(),
-                orders: vec![
-                    waypoints::Order::level(
-                        Span::from_secs(48),
-                        Distance::new(200.0),
-                        Distance::new(1000.0),
-                        Speed::new(100.0),
-                    ),
-                    waypoints::Order::level(
-                        Span::from_secs(60),
-                        Distance::new(200.0),
-                        Distance::new(60.0),
-                        Speed::new(200.0),
-                    ),
-                ],
-            });
+            spec.nodes[1].mobility = mobility::Config::Waypoints(
+                waypoints::Params {
+                    track: Vec::new(),
+                    orders: vec![
+                        waypoints::Order::level(
+                            Span::from_secs(48),
+                            Distance::new(200.0),
+                            Distance::new(1000.0),
+                            Speed::new(100.0),
+                        ),
+                        waypoints::Order::level(
+                            Span::from_secs(60),
+                            Distance::new(200.0),
+                            Distance::new(60.0),
+                            Speed::new(200.0),
+                        ),
+                    ],
+                }
+                .into(),
+            );
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
             for flow in &mut spec.flows {

@@ -85,7 +85,7 @@ proptest! {
                 z: Coordinate::new(f64::from(from.2 + second * step.2)),
             });
             spec.nodes[7].mobility =
-                mobility::Config::Waypoints(Params { track: track.collect(), orders: Vec::new() });
+                mobility::Config::Waypoints(Params { track: track.collect(), orders: Vec::new() }.into());
             add_tcp(&mut spec, 0, 11, "ns2", "newreno", |_| {});
             add_cbr(&mut spec, 7, 3, 256, Span::from_millis(50));
             spec.duration = Span::from_secs(6);
@@ -128,7 +128,7 @@ fn a_node_that_climbs_loses_its_link_and_finds_it_again() {
     let mut spec = network("rfc", "static", &[(0.0, 0.0), (200.0, 0.0)]);
     with_ranges(&mut spec, 250.0, 300.0);
     let orders = vec![order(3, 300.0), order(6, 0.0)];
-    spec.nodes[1].mobility = mobility::Config::Waypoints(Params { track: Vec::new(), orders });
+    spec.nodes[1].mobility = mobility::Config::Waypoints(Params { track: Vec::new(), orders }.into());
     spec.link.queue_length = 1;
     add_cbr(&mut spec, 0, 1, 256, Span::from_millis(20));
     spec.duration = Span::from_secs(10);

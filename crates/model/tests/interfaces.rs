@@ -111,7 +111,8 @@ fn s6_14_an_error_leaves_only_by_radios_with_users_of_the_route() {
     let mut spec = joined();
     let order =
         waypoints::Order::level(Span::from_secs(3), Distance::new(5000.0), Distance::new(0.0), Speed::new(400.0));
-    spec.nodes[4].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] });
+    spec.nodes[4].mobility =
+        mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] }.into());
     add_cbr(&mut spec, 0, 4, 500, Span::from_millis(100));
     let errors: Vec<_> = talk(&spec).into_iter().filter(|it| it.1 == "RERR").collect();
     let pairs: BTreeSet<_> = errors.iter().map(|it| (it.2, it.4)).collect();

@@ -241,7 +241,8 @@ fn two_gateways(change: impl Fn(&mut Params)) -> Spec {
     let mut spec = with_hosts(&places, 1, &[(1, 4), (3, 4)], change);
     let order =
         waypoints::Order::level(Span::from_secs(3), Distance::new(400.0), Distance::new(150.0), Speed::new(40.0));
-    spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] });
+    spec.nodes[0].mobility =
+        mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] }.into());
     spec.duration = Span::from_secs(20);
     spec
 }
@@ -264,10 +265,9 @@ fn gateway_failure_the_hosts_of_a_lost_gateway_are_looked_for_again() {
     let mut spec = two_gateways(|_| {});
     let order =
         |at, x| waypoints::Order::level(Span::from_secs(at), Distance::new(x), Distance::new(150.0), Speed::new(400.0));
-    spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: Vec::new(),
-        orders: vec![order(3, 3000.0), order(10, 0.0)],
-    });
+    spec.nodes[0].mobility = mobility::Config::Waypoints(
+        waypoints::Params { track: Vec::new(), orders: vec![order(3, 3000.0), order(10, 0.0)] }.into(),
+    );
     add_cbr(&mut spec, 0, 4, 500, Span::from_millis(50));
     let (outcome, seen) = watched(&spec);
     let gone = |from: f64, to: f64| seen.delivered.iter().filter(|(at, _)| (from..to).contains(&at.seconds())).count();
@@ -319,21 +319,25 @@ fn errors_about_tunnelled_segments_reach_their_sender() {
     let mut spec = one_gateway(|_| {});
     let order =
         waypoints::Order::level(Span::from_secs(3), Distance::new(5000.0), Distance::new(0.0), Speed::new(400.0));
-    spec.nodes[3].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] });
+    spec.nodes[3].mobility =
+        mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] }.into());
     add_tcp(&mut spec, 0, 4, "rfc", "elfn", |_| {});
     let (outcome, _) = watched(&spec);
     assert!(outcome.flows[0].notices > 0);
     // And to a host: segments to node 0 that node 2 cannot pass on, told in a tunnel back to the gateway.
     let mut spec = one_gateway(|_| {});
-    spec.nodes[0].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: Vec::new(),
-        orders: vec![waypoints::Order::level(
-            Span::from_secs(3),
-            Distance::new(-5000.0),
-            Distance::new(0.0),
-            Speed::new(400.0),
-        )],
-    });
+    spec.nodes[0].mobility = mobility::Config::Waypoints(
+        waypoints::Params {
+            track: Vec::new(),
+            orders: vec![waypoints::Order::level(
+                Span::from_secs(3),
+                Distance::new(-5000.0),
+                Distance::new(0.0),
+                Speed::new(400.0),
+            )],
+        }
+        .into(),
+    );
     add_tcp(&mut spec, 4, 0, "rfc", "elfn", |_| {});
     let (outcome, _) = watched(&spec);
     assert!(outcome.flows[0].notices > 0);

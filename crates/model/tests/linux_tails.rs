@@ -72,7 +72,7 @@ fn run_with(case: &Case<'_>, change: impl FnOnce(&mut tcp::Params)) -> (Vec<i64>
         count_bytes: true,
         ..newreno::Params::of_profile("rfc")
     };
-    let config = tcp::Config { tcp: params, congestion: congestion::Config::NewReno(control) };
+    let config = tcp::Config { tcp: params, congestion: congestion::Config::NewReno(control.into()) };
     let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
     let links = [
         Link { rate: Rate::from_bps(2_000_000), delay: Span::from_millis(10) },

@@ -62,7 +62,7 @@ fn over_dsr_only_a_salvaged_datagram_comes_back_to_a_node() {
 fn a_path_follows_the_route_that_its_source_writes() {
     let routes =
         source_routes::Params { paths: vec![vec![0, 1, 2], vec![1, 0, 2]], ..source_routes::Params::of_profile("rfc") };
-    let routing = routing::Config::SourceRoutes(routes);
+    let routing = routing::Config::SourceRoutes(routes.into());
     let mut spec = Spec::network("rfc");
     let places = [(0.0, 0.0), (100.0, 0.0), (50.0, 80.0)];
     spec.nodes =

@@ -85,7 +85,7 @@ fn cubic_comes_back_to_the_window_of_the_loss_after_k() {
         windows[1..].iter().find(|(_, cwnd)| *cwnd >= window).expect("the window grows so far").0
     };
     let without = cubic::Params { hystart: hystart::Choice::Off, ..cubic::Params::of_profile("rfc") };
-    let (start, windows) = run(congestion::Config::Cubic(without));
+    let (start, windows) = run(congestion::Config::Cubic(without.into()));
     let (w_max, floor) = (windows[0].1, windows[1].1);
     assert!((floor / w_max - 0.7).abs() < 0.01, "{floor} is left of {w_max}");
     // RFC 9438 §4.2: the function is 0.1 % below its maximum at K - cbrt(0.001 W_max / C).
@@ -109,7 +109,7 @@ fn cubic_comes_back_to_the_window_of_the_loss_after_k() {
 fn hystart_ends_slow_start_before_the_queue_overflows() {
     let run = |choice| {
         let params = cubic::Params { hystart: choice, ..cubic::Params::of_profile("rfc") };
-        let mut path = path(congestion::Config::Cubic(params), LONG_LINKS, &[]);
+        let mut path = path(congestion::Config::Cubic(params.into()), LONG_LINKS, &[]);
         path.queue_limit = 800;
         // Until the end of slow start.
         let mut step = 0;
@@ -185,7 +185,7 @@ fn bbr_draws_its_first_phase_from_the_senders_stream() {
     let events = |seed: u64| {
         let config = tcp::Config {
             tcp: tcp::Params::of_profile("rfc"),
-            congestion: congestion::Config::Bbr(bbr::Params::of_profile("rfc")),
+            congestion: congestion::Config::Bbr(bbr::Params::of_profile("rfc").into()),
         };
         let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
         let mut path = Path::new(&config, &acking, LONG_LINKS, &[], Streams::new(seed, 0).stream("tcp"));

@@ -25,15 +25,18 @@ fn breaking(routing: &str, variant: &str) -> Spec {
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
         let point = |at: Span, y: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(y));
         let blink = Span::from_millis(10);
-        spec.nodes[number].mobility = mobility::Config::Waypoints(waypoints::Params {
-            track: vec![
-                point(Span::from_secs(BREAKS), 0.0),
-                point(Span::from_secs(BREAKS) + blink, 2000.0),
-                point(Span::from_secs(HEALS) - blink, 2000.0),
-                point(Span::from_secs(HEALS), 0.0),
-            ],
-            orders: Vec::new(),
-        });
+        spec.nodes[number].mobility = mobility::Config::Waypoints(
+            waypoints::Params {
+                track: vec![
+                    point(Span::from_secs(BREAKS), 0.0),
+                    point(Span::from_secs(BREAKS) + blink, 2000.0),
+                    point(Span::from_secs(HEALS) - blink, 2000.0),
+                    point(Span::from_secs(HEALS), 0.0),
+                ],
+                orders: Vec::new(),
+            }
+            .into(),
+        );
     }
     add_tcp(&mut spec, 0, 5, "rfc", variant, |_| {});
     spec.flows[0].start = Time::ZERO + Span::from_secs(20);

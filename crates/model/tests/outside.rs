@@ -330,7 +330,7 @@ fn the_mac_reports_what_it_gives_up() {
         waypoints::Waypoint::ground(Span::from_millis(milliseconds), Distance::new(200.0), Distance::new(y))
     };
     let track = vec![point(1000, 0.0), point(1010, 5000.0)];
-    spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() });
+    spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
     spec.duration = Span::from_secs(30);
     let mut world = world(&spec);
     for (to, time) in [(1, 0), (1, 2000), (2, 3000)] {

@@ -177,10 +177,9 @@ fn a_break_moves_packets_to_another_path() {
     let mut spec = network("rfc", "oracle", &[(0.0, 0.0), (200.0, 0.0), (200.0, 60.0), (400.0, 0.0)]);
     let point =
         |at: u64, y: f64| waypoints::Waypoint::ground(Span::from_secs(at), Distance::new(200.0), Distance::new(y));
-    spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: vec![point(5, 0.0), point(6, 2_000.0)],
-        orders: Vec::new(),
-    });
+    spec.nodes[1].mobility = mobility::Config::Waypoints(
+        waypoints::Params { track: vec![point(5, 0.0), point(6, 2_000.0)], orders: Vec::new() }.into(),
+    );
     add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
     stagger(&mut spec);
     spec.duration = Span::from_secs(10);

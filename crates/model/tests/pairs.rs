@@ -41,10 +41,13 @@ fn outage(variant: &str) -> Spec {
     for (number, &(x, _)) in places.iter().enumerate().skip(3) {
         let point =
             |millis, y| waypoints::Waypoint::ground(Span::from_millis(millis), Distance::new(x), Distance::new(y));
-        spec.nodes[number].mobility = mobility::Config::Waypoints(waypoints::Params {
-            track: vec![point(10_000, 0.0), point(10_010, 2000.0), point(17_990, 2000.0), point(18_000, 0.0)],
-            orders: Vec::new(),
-        });
+        spec.nodes[number].mobility = mobility::Config::Waypoints(
+            waypoints::Params {
+                track: vec![point(10_000, 0.0), point(10_010, 2000.0), point(17_990, 2000.0), point(18_000, 0.0)],
+                orders: Vec::new(),
+            }
+            .into(),
+        );
     }
     add_tcp(&mut spec, 0, 4, "rfc", variant, |_| {});
     spec.flows[0].start = Time::ZERO + Span::from_secs(1);

@@ -62,7 +62,7 @@ fn scattered(rng: &mut Rng, mac: &str, reception: Reception) -> Spec {
         // Frames of 21 to 88 µs: some slots are shorter than the delays, so that signals overlap.
         params.slot = Span::from_micros(90 + rng.below(80));
         params.check().expect("possible parameters");
-        spec.channels[0].mac = mac::Config::Tdma(params);
+        spec.channels[0].mac = mac::Config::Tdma(params.into());
     } else {
         with_dcf(&mut spec, |dcf| {
             (dcf.rate, dcf.basic_rate, dcf.preamble) = (mbps(11.0), mbps(11.0), dcf::Preamble::Short);

@@ -53,7 +53,7 @@ fn row(paths: &[&[u32]]) -> Spec {
     with_ranges(&mut spec, 250.0, 550.0);
     let params = source_routes::Params { paths: paths.iter().map(|it| it.to_vec()).collect(), others: Others::Drop };
     for node in &mut spec.nodes {
-        node.routing = routing::Config::SourceRoutes(params.clone());
+        node.routing = routing::Config::SourceRoutes(params.clone().into());
     }
     spec.link.arp.resolution = link::arp::Resolution::Off;
     add_cbr(&mut spec, 0, 3, 512, Span::from_millis(100));

@@ -16,7 +16,7 @@ fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Para
     let mut params = tdma::Params::of_profile(profile);
     change(&mut params);
     params.check().expect("possible parameters");
-    spec.channels[0].mac = mac::Config::Tdma(params);
+    spec.channels[0].mac = mac::Config::Tdma(params.into());
 }
 
 fn dropped(outcome: &Outcome, reason: DropReason) -> u64 {
@@ -100,7 +100,7 @@ fn a_slot_with_two_owners_within_reach_loses_their_packets() {
         // A receiver out of reach: nobody acknowledges, so nobody sends again.
         spec.nodes[1].start.x = 900.0;
         let routes = static_routes::Params { others: Others::Direct, ..static_routes::Params::of_profile("rfc") };
-        spec.nodes[0].routing = routing::Config::StaticRoutes(routes);
+        spec.nodes[0].routing = routing::Config::StaticRoutes(routes.into());
         let outcome = run(&spec);
         assert!(outcome.flows[0].packets_arrived == 0);
         dropped(&outcome, DropReason::NotReceived) + dropped(&outcome, DropReason::ArpFailed)

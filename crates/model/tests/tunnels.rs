@@ -153,7 +153,7 @@ fn a_packet_that_a_tunnel_makes_too_long_is_dropped() {
 fn by_source_route(mut spec: Spec, paths: &[&[u32]]) -> Spec {
     let params = source_routes::Params { paths: paths.iter().map(|it| it.to_vec()).collect(), others: Others::Drop };
     for node in &mut spec.nodes {
-        node.routing = routing::Config::SourceRoutes(params.clone());
+        node.routing = routing::Config::SourceRoutes(params.clone().into());
     }
     spec
 }

@@ -78,7 +78,7 @@ fn short_segments_have_the_number_of_their_first_byte() {
     add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| (tcp.connect, tcp.nagle) = (Connect::ThreeWay, false));
     let mut cbr = traffic::cbr::Params::of_profile("rfc");
     (cbr.packet_size, cbr.interval) = (Bytes::new(900), Span::from_millis(50));
-    spec.flows[0].traffic = traffic::Config::Cbr(cbr);
+    spec.flows[0].traffic = traffic::Config::Cbr(cbr.into());
     let (outcome, mut seen) = watched(&spec);
     seen.lost.sort_unstable();
     // Segment 3 is the bytes from 4380 on, segment 10 those from 14600 on. The first number is that of the SYN.

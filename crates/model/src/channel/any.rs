@@ -30,9 +30,9 @@ macro_rules! any_channel {
                     $(
                         $(mac::Config::$variant(params)
                             if <mac::$module::$variant<mac::$module::$procedure>>::follows(params) =>
-                            Self::$kind(Box::new(Channel::new(id, plan, params, stations, streams))),)*
+                            Self::$kind(Box::new(Channel::new(id, plan, &**params, stations, streams))),)*
                         mac::Config::$variant(params) =>
-                            Self::$variant(Box::new(Channel::new(id, plan, params, stations, streams))),
+                            Self::$variant(Box::new(Channel::new(id, plan, &**params, stations, streams))),
                     )+
                 }
             }

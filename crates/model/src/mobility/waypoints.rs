@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn legs(value: &serde_json::Value) -> Vec<Leg> {
-        let config = Config::Waypoints(params::read(value).expect("parameters"));
+        let config = Config::Waypoints(params::read::<Params>(value).expect("parameters").into());
         let specs = [Spec { model: &config, start: Position::ground(7.0, 9.0), movements: None }];
         let mut node = Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(0)).expect("a node");
         std::iter::from_fn(move || Some(node.next_leg()))

@@ -30,7 +30,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
         let away = vec![point(leaves, 0.0), point(leaves + Span::from_millis(10), 5000.0)];
         NodeSpec {
             mobility: if number == 3 {
-                mobility::Config::Waypoints(waypoints::Params { track: away, orders: Vec::new() })
+                mobility::Config::Waypoints(waypoints::Params { track: away, orders: Vec::new() }.into())
             } else {
                 mobility::Config::of_profile("stationary", profile).expect("a mobility model")
             },
@@ -60,7 +60,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
             traffic::Config::of_profile("ftp", profile).expect("traffic"),
             Transport::Tcp { config: Box::new(tcp::Config { tcp, congestion }), acking },
         ),
-        flow(traffic::Config::Cbr(cbr), Transport::Udp),
+        flow(traffic::Config::Cbr(cbr.into()), Transport::Udp),
     ];
     spec
 }

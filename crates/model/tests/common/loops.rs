@@ -36,7 +36,7 @@ pub fn network(protocol: &str, profile: &str, number: u64) -> Spec {
     };
     let routing = routing::Config::of_profile(protocol, profile).expect("a routing protocol");
     let node = NodeSpec {
-        mobility: mobility::Config::RandomWaypoint(movement),
+        mobility: mobility::Config::RandomWaypoint(movement.into()),
         ..NodeSpec::stationary(Position::default(), routing)
     };
     let mut spec = Spec { seed: number, duration: DURATION, ..Spec::network(profile) };
@@ -74,10 +74,13 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
     // 4200 m at 2000 m/s.
     let leaves = Span::from_millis(leaves_ms);
     let point = |at: Span, x: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(0.0));
-    spec.nodes[3].mobility = mobility::Config::Waypoints(waypoints::Params {
-        track: vec![point(leaves, 600.0), point(leaves + Span::from_millis(2_100), 4_800.0)],
-        orders: Vec::new(),
-    });
+    spec.nodes[3].mobility = mobility::Config::Waypoints(
+        waypoints::Params {
+            track: vec![point(leaves, 600.0), point(leaves + Span::from_millis(2_100), 4_800.0)],
+            orders: Vec::new(),
+        }
+        .into(),
+    );
     let mut cbr = traffic::cbr::Params::of_profile("ns2");
     (cbr.packet_size, cbr.interval, cbr.jitter) = (Bytes::new(512), Span::from_millis(interval_ms), 0.0);
     spec.flows.push(datagrams(0, 3, Time::ZERO + Span::from_secs(1), cbr));
@@ -90,7 +93,7 @@ fn datagrams(from: u32, to: u32, start: Time, cbr: traffic::cbr::Params) -> Flow
         to: NodeId(to),
         start,
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(cbr),
+        traffic: traffic::Config::Cbr(cbr.into()),
         transport: Transport::Udp,
     }
 }

@@ -49,7 +49,7 @@ pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
         to: NodeId(to),
         start: Time::ZERO,
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(params),
+        traffic: traffic::Config::Cbr(params.into()),
         transport: Transport::Udp,
     });
 }

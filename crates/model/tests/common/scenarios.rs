@@ -121,7 +121,7 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
         ..random_waypoint::Params::of_profile(profile)
     };
     for node in &mut spec.nodes {
-        node.mobility = mobility::Config::RandomWaypoint(movement.clone());
+        node.mobility = mobility::Config::RandomWaypoint(movement.clone().into());
     }
     for (number, variant) in ["tahoe", "reno", "newreno", "sack", "vegas"].into_iter().enumerate() {
         add_tcp(&mut spec, number as u32, number as u32 + 10, profile, variant, |tcp| {
@@ -148,10 +148,10 @@ pub fn groups() -> Spec {
     for (number, node) in spec.nodes.iter_mut().enumerate() {
         let leader = number / 5 * 5;
         node.mobility = if number == leader {
-            mobility::Config::RandomWaypoint(movement.clone())
+            mobility::Config::RandomWaypoint(movement.clone().into())
         } else {
             let leader = group::Leader::Node(leader as u32);
-            mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") })
+            mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") }.into())
         };
     }
     for (from, to) in [(1, 4), (7, 9), (12, 33)] {
@@ -179,14 +179,15 @@ pub fn heights() -> Spec {
             ..waypoints::Order::level(Span::from_secs(at), Distance::new(300.0), Distance::new(200.0), Speed::new(25.0))
         };
         match number {
-            0 => node.mobility = mobility::Config::RandomWaypoint(movement.clone()),
+            0 => node.mobility = mobility::Config::RandomWaypoint(movement.clone().into()),
             1..8 => {
                 let leader = group::Leader::Node(0);
-                node.mobility = mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") });
+                node.mobility =
+                    mobility::Config::Group(group::Params { leader, ..group::Params::of_profile("rfc") }.into());
             }
             8..16 => {
                 let orders = vec![order(1, 120.0), order(4, -30.0)];
-                node.mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders });
+                node.mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders }.into());
             }
             _ => {}
         }
@@ -227,10 +228,9 @@ pub fn bit_errors() -> Spec {
 /// Datagrams and TCP over links whose strength changes from frame to frame.
 pub fn shadowing() -> Spec {
     let mut spec = network("rfc", "oracle", &chain(8, 120.0));
-    spec.channels[0].propagation = propagation::Config::LogDistance(log_distance::Params {
-        sigma: Ratio::from_db(6.0),
-        ..log_distance::Params::of_profile("rfc")
-    });
+    spec.channels[0].propagation = propagation::Config::LogDistance(
+        log_distance::Params { sigma: Ratio::from_db(6.0), ..log_distance::Params::of_profile("rfc") }.into(),
+    );
     add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
     add_cbr(&mut spec, 7, 3, 512, Span::from_millis(20));
     spec.duration = Span::from_secs(10);
@@ -264,7 +264,8 @@ pub fn gateways() -> Spec {
     }
     let order =
         waypoints::Order::level(Span::from_secs(3), Distance::new(400.0), Distance::new(150.0), Speed::new(100.0));
-    spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] });
+    spec.nodes[2].mobility =
+        mobility::Config::Waypoints(waypoints::Params { track: Vec::new(), orders: vec![order] }.into());
     add_tcp(&mut spec, 2, 0, "rfc", "newreno", |_| {});
     add_tcp(&mut spec, 0, 4, "rfc", "sack", |_| {});
     add_cbr(&mut spec, 4, 1, 256, Span::from_millis(50));

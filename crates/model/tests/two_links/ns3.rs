@@ -79,7 +79,7 @@ pub fn rivals(tcp: &str) -> Vec<Rival> {
     let pipe = sack::Params { halve: Halve::Pipe, grow_only_when_limited: false, ..sack::Params::of_profile("rfc") };
     match tcp {
         "NewReno" => vec![
-            rival("sack, halve = \"pipe\"", true, congestion::Config::Sack(pipe)),
+            rival("sack, halve = \"pipe\"", true, congestion::Config::Sack(pipe.into())),
             rival("sack", false, named("sack", "rfc")),
         ],
         "Cubic" => {

@@ -38,7 +38,7 @@ fn still() -> Config {
 
 fn random() -> Config {
     let pause_max = Span::from_secs(4);
-    Config::RandomWaypoint(random_waypoint::Params { pause_max, ..random_waypoint::Params::of_profile("rfc") })
+    Config::RandomWaypoint(random_waypoint::Params { pause_max, ..random_waypoint::Params::of_profile("rfc") }.into())
 }
 
 fn fixed(x: f64, y: f64, z: f64) -> Offset {
@@ -47,7 +47,7 @@ fn fixed(x: f64, y: f64, z: f64) -> Offset {
 
 fn member(leader: u32, offset: Option<(f64, f64)>) -> Config {
     let offset = offset.map_or(Offset::Positions, |(x, y)| fixed(x, y, 0.0));
-    Config::Group(Params { leader: Leader::Node(leader), offset })
+    Config::Group(Params { leader: Leader::Node(leader), offset }.into())
 }
 
 fn at(x: f64, y: f64) -> Position {
@@ -78,9 +78,12 @@ fn a_member_has_the_legs_of_a_leader_of_any_model() {
     });
     let script = waypoints::Params { track: track.into(), orders: Vec::new() };
     let from_file = movement_file::Params { path: "scene".to_owned(), ..movement_file::Params::of_profile("rfc") };
-    for (leader, count) in
-        [(still(), 1), (random(), 60), (Config::Waypoints(script), 4), (Config::MovementFile(from_file), 3)]
-    {
+    for (leader, count) in [
+        (still(), 1),
+        (random(), 60),
+        (Config::Waypoints(script.into()), 4),
+        (Config::MovementFile(from_file.into()), 3),
+    ] {
         let name = leader.name();
         let nodes = vec![(leader, at(100.0, 200.0)), (member(0, Some((-30.0, 4.5))), STILL), (member(0, None), STILL)];
         let run = Run(nodes, Some(file.clone()));
@@ -113,7 +116,7 @@ fn offsets_of_a_chain_of_leaders_add_up() {
 fn a_member_keeps_its_height_above_a_leader_that_climbs() {
     let order = json!({ "at": "1 s", "x": "60 m", "y": "0 m", "z": "80 m", "speed": "10 m/s" });
     let climbs = Config::read("waypoints", &json!({ "track": [], "orders": [order] })).expect("parameters");
-    let above = Config::Group(Params { leader: Leader::Node(0), offset: fixed(0.0, 0.0, 25.0) });
+    let above = Config::Group(Params { leader: Leader::Node(0), offset: fixed(0.0, 0.0, 25.0) }.into());
     let below = Position { x: 0.0, y: 5.0, z: -4.0 };
     let run = Run(vec![(climbs, STILL), (above, STILL), (member(0, None), below)], None);
     let leader = run.legs(0);
@@ -155,7 +158,7 @@ fn nodes_that_draw_their_own_paths_drift_apart() {
 
 #[test]
 fn groups_that_cannot_be_built_are_refused() {
-    let leaderless = Config::Group(Params { leader: Leader::None, offset: Offset::Positions });
+    let leaderless = Config::Group(Params { leader: Leader::None, offset: Offset::Positions }.into());
     let refused = |nodes: Vec<Config>| {
         let run = Run(nodes.into_iter().map(|config| (config, STILL)).collect(), None);
         run.build(0).expect_err("no movement").to_string()
@@ -217,7 +220,7 @@ proptest! {
     ) {
         let leader = random_waypoint::Params { speed_max: Speed::new(1.0 + speed), ..random_waypoint::Params::of_profile("rfc") };
         let members = offsets.iter().map(|offset| (member(0, Some(*offset)), STILL));
-        let run = Run([(Config::RandomWaypoint(leader), STILL)].into_iter().chain(members).collect(), None);
+        let run = Run([(Config::RandomWaypoint(leader.into()), STILL)].into_iter().chain(members).collect(), None);
         let leader = run.legs(0);
         for (number, &(x, y)) in (1..).zip(&offsets) {
             let legs = run.legs(number);

@@ -50,6 +50,7 @@ pub use super::common::LinkDetection;
 use super::common::on_demand::Router;
 use super::{Routing, forward_routing};
 use crate::address::NodeId;
+use crate::params::Shared;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 use ns2::Ns2;
 pub use params::{Auto, Gateways, Locality, Params, RepairTimer, Rules, ToGateway};
@@ -68,7 +69,7 @@ macro_rules! procedures {
         impl Aodv {
             /// AODV at `node`.
             #[must_use]
-            pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+            pub fn new(params: &Shared<Params>, node: NodeId, _nodes: usize, rng: Rng) -> Self {
                 match params.rules { $(Rules::$variant => Self::$variant(Router::new(params, node, rng)),)+ }
             }
 

@@ -17,6 +17,7 @@ use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Shared;
 use crate::routing::common::Searches;
 use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures, tick_from};
 
@@ -51,7 +52,7 @@ pub struct Ns2 {
 impl Procedures for Ns2 {
     type Params = Params;
 
-    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self {
             // ns-2 starts at two and keeps its own number even.
             state: State::new(params, node, rng, 2),

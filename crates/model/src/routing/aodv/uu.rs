@@ -23,6 +23,7 @@ use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Shared;
 use crate::routing::common::on_demand::Procedures;
 
 /// The procedures of AODV-UU.
@@ -32,7 +33,7 @@ pub struct Uu(Rfc3561);
 impl Procedures for Uu {
     type Params = Params;
 
-    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self(Rfc3561::new(params, node, rng))
     }
 

@@ -11,6 +11,7 @@ use super::table::{Entry, Learned};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Shared;
 use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures};
 use crate::routing::common::{Limiter, Searches, newer};
 
@@ -43,7 +44,7 @@ pub struct Marina2006 {
 impl Procedures for Marina2006 {
     type Params = Params;
 
-    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self {
             state: State::new(params, node, rng, 0),
             last_heard: None,

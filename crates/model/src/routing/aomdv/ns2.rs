@@ -14,6 +14,7 @@ use super::table::Learned;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Shared;
 use crate::routing::common::on_demand::{Entry, Procedures, tick_from};
 use crate::routing::common::{Searches, newer};
 
@@ -38,7 +39,7 @@ pub struct Ns2 {
 impl Procedures for Ns2 {
     type Params = Params;
 
-    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         // ns-2 starts at two and keeps a node's own number even. The number of a lost route is odd.
         Self { state: State::new(params, node, rng, 2), searches: Searches::default(), next_search: Time::NEVER }
     }

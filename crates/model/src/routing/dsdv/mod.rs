@@ -44,6 +44,7 @@ use super::{Facts as _, Networks, Routing};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Body, PacketId, RoutingMessage};
+use crate::params::Shared;
 pub use message::{Advertisement, Update};
 pub use params::{Gateways, Params, Rules};
 use table::{Entry, Table};
@@ -64,7 +65,7 @@ pub struct Dsdv {
     address: Address,
     /// All its addresses on radios.
     own: Vec<Address>,
-    params: Params,
+    params: Shared<Params>,
     rng: Rng,
     /// The node's own sequence number, always even.
     sequence: u32,
@@ -85,7 +86,7 @@ pub struct Dsdv {
 impl Dsdv {
     /// DSDV at `node`.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, _nodes: usize, rng: Rng) -> Self {
         Self {
             node,
             address: node.into(),

@@ -43,6 +43,7 @@ use super::{AfterOptions, Networks, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::Context;
 use crate::packet::PacketId;
+use crate::params::Shared;
 use ns2::Ns2;
 pub use params::{Acknowledgement, CacheKind, LinkLifetime, Params, Rules};
 use rfc::Rfc4728;
@@ -60,7 +61,7 @@ macro_rules! procedures {
         impl Dsr {
             /// DSR at `node`.
             #[must_use]
-            pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+            pub fn new(params: &Shared<Params>, node: NodeId, _nodes: usize, rng: Rng) -> Self {
                 match params.rules { $(Rules::$variant => Self::$variant($variant::new(params, node, rng)),)+ }
             }
         }

@@ -7,6 +7,7 @@ use super::params::Params;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, RouteChange};
 use crate::packet::{Body, DsrOption, FlowId, IP_HEADER, Packet, PacketId, RouteError, SourceRoute};
+use crate::params::Shared;
 use crate::routing::Networks;
 use crate::routing::common::{Duplicates, SendBuffer};
 
@@ -82,14 +83,14 @@ pub struct State {
     /// The routes that were announced, by destination: the hops after this node, at least one.
     announced: Vec<(Address, Vec<Address>)>,
     /// Marks of the source routes that were read, each until it is read again.
-    recent: [(u64, Time); RECENT],
-    pub params: Params,
+    recent: Box<[(u64, Time); RECENT]>,
+    pub params: Shared<Params>,
 }
 
 impl State {
     /// The state of a node that knows nothing yet.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         let address = node.into();
         Self {
             deadline: Time::NEVER,
@@ -106,7 +107,7 @@ impl State {
             shortened: Vec::new(),
             blacklist: Vec::new(),
             announced: Vec::new(),
-            recent: [(0, Time::ZERO); RECENT],
+            recent: Box::new([(0, Time::ZERO); RECENT]),
             params: params.clone(),
         }
     }
@@ -216,7 +217,7 @@ impl State {
     /// lost.
     pub fn forget_link(&mut self, from: Address, to: Address, cx: &mut Context) {
         self.cache.remove_link(from, to);
-        self.recent = [(0, Time::ZERO); RECENT];
+        *self.recent = [(0, Time::ZERO); RECENT];
         let (cache, node) = (&self.cache, self.node);
         self.announced.retain(|(destination, path)| {
             let destination = *destination;

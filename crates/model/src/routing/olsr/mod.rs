@@ -38,6 +38,7 @@ use super::{Networks, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
+use crate::params::Shared;
 use duplicates::Seen;
 pub use message::{Content, Hello, LinkType, Listed, NeighbourType, OlsrMessage, OlsrPacket, Tc};
 pub use params::{Announced, EarlyTc, Metric, Params};
@@ -50,7 +51,7 @@ pub struct Olsr(State);
 impl Olsr {
     /// OLSR at `node`.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, _nodes: usize, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, _nodes: usize, rng: Rng) -> Self {
         Self(State::new(params, node, rng))
     }
 

@@ -14,6 +14,7 @@ use super::topology::{Change, Gateways, Interfaces, Topology};
 use super::tree::{Graph, Tree};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
+use crate::params::Shared;
 use crate::routing::Networks;
 
 /// A change of a route in use is announced at the next packet, but not later than this.
@@ -55,7 +56,7 @@ pub struct State {
     pub ad_hoc: Arc<[Prefix]>,
     /// The networks to which wires lead.
     pub wired: Vec<Prefix>,
-    pub params: Params,
+    pub params: Shared<Params>,
     pub rng: Rng,
     /// By the address of the neighbour's interface.
     pub links: Vec<Link>,
@@ -150,7 +151,7 @@ fn differences(old: &[Address], new: &[Address], mut gone: impl FnMut(Address), 
 impl State {
     /// A node that knows nothing, with one radio until it is told of others.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         let main = Address::from(node);
         Self {
             node,

@@ -126,15 +126,15 @@ fn links_come_and_go(config: &Config, seed: u64, calm: u64, sound: bool) {
 }
 
 fn aodv(profile: &str, local_repair: bool) -> Config {
-    let params = crate::params::Params::of_profile(profile);
-    Config::Aodv(aodv::Params { local_repair, ..params })
+    let params: aodv::Params = crate::params::Params::of_profile(profile);
+    Config::Aodv(aodv::Params { local_repair, ..params }.into())
 }
 
 fn aomdv(profile: &str, nodes: bool, in_turn: bool) -> Config {
     let params: aomdv::Params = crate::params::Params::of_profile(profile);
     let disjoint = if nodes { aomdv::Disjoint::Nodes } else { aomdv::Disjoint::Links };
     let path_use = if in_turn { aomdv::Use::InTurn } else { aomdv::Use::First };
-    Config::Aomdv(aomdv::Params { disjoint, path_use, ..params })
+    Config::Aomdv(aomdv::Params { disjoint, path_use, ..params }.into())
 }
 
 proptest! {
@@ -157,15 +157,15 @@ proptest! {
     fn dsr_makes_no_loops(seed in any::<u64>(), link in any::<bool>()) {
         // A packet that is salvaged twice may meet a node again, as its source route has only the last part of its way
         // (docs/limits.md).
-        let params = crate::params::Params::of_profile(RFC);
+        let params: dsr::Params = crate::params::Params::of_profile(RFC);
         let cache = if link { dsr::CacheKind::Link } else { dsr::CacheKind::Path };
-        links_come_and_go(&Config::Dsr(dsr::Params { cache, max_salvage_count: 1, ..params }), seed, 20, false);
+        links_come_and_go(&Config::Dsr(dsr::Params { cache, max_salvage_count: 1, ..params }.into()), seed, 20, false);
     }
 
     #[test]
     fn ns2s_dsr_accounts_for_every_packet(seed in any::<u64>()) {
-        let params = crate::params::Params::of_profile(NS2);
-        links_come_and_go(&Config::Dsr(dsr::Params { max_salvage_count: 0, ..params }), seed, 60, false);
+        let params: dsr::Params = crate::params::Params::of_profile(NS2);
+        links_come_and_go(&Config::Dsr(dsr::Params { max_salvage_count: 0, ..params }.into()), seed, 60, false);
     }
 
     #[test]
@@ -180,15 +180,15 @@ proptest! {
 
     #[test]
     fn dsdv_makes_no_loops(seed in any::<u64>()) {
-        let params = crate::params::Params::of_profile(RFC);
-        links_come_and_go(&Config::Dsdv(params), seed, 60, true);
+        let config = Config::of_profile("dsdv", RFC).expect("a model");
+        links_come_and_go(&config, seed, 60, true);
     }
 
     #[test]
     fn ns2s_dsdv_makes_no_loops(seed in any::<u64>()) {
         // Ten times as long as most networks need: see the test of minutes below.
-        let params = crate::params::Params::of_profile(NS2);
-        links_come_and_go(&Config::Dsdv(params), seed, 1000, true);
+        let config = Config::of_profile("dsdv", NS2).expect("a model");
+        links_come_and_go(&config, seed, 1000, true);
     }
 }
 
@@ -201,7 +201,7 @@ proptest! {
         let params: olsr::Params = crate::params::Params::of_profile(RFC);
         let metric = if etx { olsr::Metric::Etx } else { olsr::Metric::Hops };
         let params = olsr::Params { link_layer_notification: notification, metric, ..params };
-        links_come_and_go(&Config::Olsr(params), seed, 45, true);
+        links_come_and_go(&Config::Olsr(params.into()), seed, 45, true);
     }
 }
 
@@ -222,7 +222,7 @@ fn a_conversation_depends_on_the_seed_alone() {
 /// seconds, and node 5 has one after 270 seconds.
 #[test]
 fn ns2s_dsdv_may_need_minutes_to_settle() {
-    let config = Config::Dsdv(crate::params::Params::of_profile(NS2));
+    let config = Config::of_profile("dsdv", NS2).expect("a model");
     let seed = 7_648_685_568_598_401_037;
     let settles = |calm| std::panic::catch_unwind(|| links_come_and_go(&config, seed, calm, true)).is_ok();
     assert!(!settles(200) && settles(300));

@@ -37,7 +37,7 @@ impl Rfc3561 {
     }
 
     /// The TTL of the next ring, or that of a flood if the ring would be too large.
-    const fn ring(&self, ttl: u8) -> u8 {
+    fn ring(&self, ttl: u8) -> u8 {
         if ttl > self.state.params.ttl_threshold || ttl > self.state.params.net_diameter {
             self.state.params.net_diameter
         } else {

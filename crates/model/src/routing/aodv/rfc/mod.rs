@@ -15,6 +15,7 @@ use super::table::RouteState;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Shared;
 use crate::routing::common::on_demand::Procedures;
 use crate::routing::common::{Limiter, Searches, newer};
 
@@ -66,7 +67,7 @@ struct Outcry {
 impl Procedures for Rfc3561 {
     type Params = Params;
 
-    fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self {
             state: State::new(params, node, rng, 0),
             last_heard: None,

@@ -159,7 +159,7 @@ fn more_destinations_than_an_error_can_hold_are_refused() {
 fn a_hello_lives_as_long_as_silence_is_allowed() {
     for (profile, expected) in [(RFC, "HELLO for 2 s"), (NS2, "HELLO for 4 s")] {
         let params = Params { link_detection: LinkDetection::Hello, ..Params::of_profile(profile) };
-        let mut net = Network::new(&Config::Aodv(params), 3, 7, |message| match message.get() {
+        let mut net = Network::new(&Config::Aodv(params.into()), 3, 7, |message| match message.get() {
             Some(AodvMessage::Hello { lifetime, .. }) => format!("HELLO for {lifetime}"),
             _ => "other".to_owned(),
         });

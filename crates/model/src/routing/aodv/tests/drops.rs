@@ -30,7 +30,7 @@ fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
 fn a_packet_that_comes_back_to_its_source_is_a_loop() {
     for profile in [RFC, NS2] {
         let mut cx = Context::default();
-        let config = Config::Aodv(Params::of_profile(profile));
+        let config = Config::Aodv(Params::of_profile(profile).into());
         let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
         let packet = datagram(&mut cx, Address(0), Address(1));
         cx.packets[packet].hops = 2;

@@ -17,7 +17,7 @@ fn with_gateways(nodes: u32, params: &Params, gateways: &[u32]) -> Network {
         wired: if gateways.contains(&node) { vec![prefix("192.168.0.0/24")] } else { Vec::new() },
     };
     let all: Vec<_> = (0..nodes).map(|node| (node, networks(node))).collect();
-    let mut net = Network::attached(&Config::Aodv(params.clone()), nodes as usize, 7, describe, &all);
+    let mut net = Network::attached(&Config::Aodv(params.clone().into()), nodes as usize, 7, describe, &all);
     let name = |number: u8| if number < 9 { [10, 0, 0, number + 1] } else { [192, 168, 0, number] };
     net.gateways = gateways.to_vec();
     net.cx.owners = Owners::new(20, Vec::new(), (0..20).map(|number| Ipv4Addr::from(name(number))).collect());

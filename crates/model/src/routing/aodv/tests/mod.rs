@@ -52,7 +52,7 @@ fn describe(message: &RoutingMessage) -> String {
 
 /// So many routers, without links.
 fn network(nodes: usize, params: &Params) -> Network {
-    Network::new(&Config::Aodv(params.clone()), nodes, 7, describe)
+    Network::new(&Config::Aodv(params.clone().into()), nodes, 7, describe)
 }
 
 /// A chain 0-1-2-… of routers.

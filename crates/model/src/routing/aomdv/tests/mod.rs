@@ -54,7 +54,7 @@ fn quiet_of(profile: &str) -> Params {
 
 /// So many routers, without links.
 fn network(nodes: usize, params: &Params) -> Network {
-    Network::new(&Config::Aomdv(params.clone()), nodes, 7, describe)
+    Network::new(&Config::Aomdv(params.clone().into()), nodes, 7, describe)
 }
 
 /// So many routers with these links.

@@ -97,7 +97,7 @@ fn a_segment_pays_for_its_ip_header_twice_but_once_only() {
     for (profile, size, ttl) in [(RFC, 552, 64), (NS2, 572, 30)] {
         let params = Params { link_detection: LinkDetection::LinkLayer, ..Params::of_profile(profile) };
         let rng = hopyard_engine::Streams::new(1, 0).node(0, "routing");
-        let mut router = Config::Aomdv(params).build(crate::address::NodeId(0), 2, rng);
+        let mut router = Config::Aomdv(params.into()).build(crate::address::NodeId(0), 2, rng);
         let mut cx = Context::default();
         router.start(&mut cx);
         let segment = datagram(&mut cx, Address(0), Address(9));

@@ -6,6 +6,7 @@ use super::{OnDemand, Radios, State};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
+use crate::params::Shared;
 use crate::routing::{Networks, Routing};
 
 /// A set of procedures over the common state: what a node does with packets, messages, broken links and time.
@@ -14,7 +15,7 @@ pub trait Procedures: Sized {
     type Params: OnDemand;
 
     /// A node that knows nothing yet.
-    fn new(params: &Self::Params, node: NodeId, rng: Rng) -> Self;
+    fn new(params: &Shared<Self::Params>, node: NodeId, rng: Rng) -> Self;
 
     /// The common state.
     fn state(&self) -> &State<Self::Params>;
@@ -82,7 +83,7 @@ pub struct Router<R>(R);
 impl<R: Procedures> Router<R> {
     /// A router at `node`.
     #[must_use]
-    pub fn new(params: &R::Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Shared<R::Params>, node: NodeId, rng: Rng) -> Self {
         Self(R::new(params, node, rng))
     }
 

@@ -8,6 +8,7 @@ use super::{Entry, Radios, Table};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Message, PacketId, Quote, RoutingMessage};
+use crate::params::Shared;
 use crate::routing::Networks;
 use crate::routing::common::SendBuffer;
 
@@ -144,13 +145,13 @@ pub struct State<P: OnDemand> {
     /// The parameters that all protocols of this kind have.
     pub common: Common,
     /// The protocol's parameters.
-    pub params: P,
+    pub params: Shared<P>,
 }
 
 impl<P: OnDemand> State<P> {
     /// The state of a node that knows nothing yet; its sequence number is `sequence`.
     #[must_use]
-    pub fn new(params: &P, node: NodeId, rng: Rng, sequence: u32) -> Self {
+    pub fn new(params: &Shared<P>, node: NodeId, rng: Rng, sequence: u32) -> Self {
         let common = params.common();
         Self {
             deadline: Time::NEVER,

@@ -23,7 +23,7 @@ fn networks(node: u32, wired: &[&str]) -> Networks {
 fn with_gateways(nodes: u32, params: &Params, gateways: &[(u32, &[&str])]) -> Network {
     let behind = |node| gateways.iter().find(|it| it.0 == node).map_or(&[][..], |it| it.1);
     let all: Vec<_> = (0..nodes).map(|node| (node, networks(node, behind(node)))).collect();
-    let mut net = Network::attached(&Config::Dsdv(params.clone()), nodes as usize, 11, describe, &all);
+    let mut net = Network::attached(&Config::Dsdv(params.clone().into()), nodes as usize, 11, describe, &all);
     let name = |number: u8| if number < 9 { [10, 0, 0, number + 1] } else { [192, 168, 0, number] };
     net.cx.owners = Owners::new(20, Vec::new(), (0..20).map(|number| Ipv4Addr::from(name(number))).collect());
     net.chain(&(0..nodes).collect::<Vec<_>>());
@@ -113,7 +113,7 @@ fn the_loss_of_the_last_gateway_is_announced() {
 fn a_node_tells_each_of_its_addresses() {
     let mut two = networks(1, &[]);
     two.radios.push((Address(5), prefix("172.16.0.0/16")));
-    let mut net = Network::attached(&Config::Dsdv(exact(RFC)), 2, 11, describe, &[(1, two)]);
+    let mut net = Network::attached(&Config::Dsdv(exact(RFC).into()), 2, 11, describe, &[(1, two)]);
     net.join(0, 1);
     net.run_until(2_000);
     assert_eq!(net.talk[1], "0 1>* full 1:0/4 5:0/4 ttl 1 52 B");

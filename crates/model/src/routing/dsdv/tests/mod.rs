@@ -27,7 +27,7 @@ fn describe(message: &RoutingMessage) -> String {
 }
 
 fn network(nodes: usize, params: &Params) -> Network {
-    Network::new(&Config::Dsdv(params.clone()), nodes, 11, describe)
+    Network::new(&Config::Dsdv(params.clone().into()), nodes, 11, describe)
 }
 
 /// A profile's defaults without anything left to chance.
@@ -82,7 +82,7 @@ fn three_nodes_learn_of_each_other() {
 #[test]
 fn the_profiles_are_told_apart_by_when_a_chain_of_six_is_known() {
     let known = |profile, seed| {
-        let config = Config::Dsdv(Params::of_profile(profile));
+        let config = Config::Dsdv(Params::of_profile(profile).into());
         let mut net = Network::new(&config, 6, seed, describe);
         net.chain(&[0, 1, 2, 3, 4, 5]);
         (1..200).find(|&second| {
@@ -288,7 +288,7 @@ fn five_packets_wait_for_each_destination() {
 #[test]
 fn under_ns2_tcp_pays_for_its_ip_header_twice() {
     for (profile, size, ttl) in [(RFC, 552, 64), (NS2, 572, 32)] {
-        let config = Config::Dsdv(exact(profile));
+        let config = Config::Dsdv(exact(profile).into());
         let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
         let mut cx = Context::default();
         router.start(&mut cx);
@@ -322,7 +322,7 @@ fn a_packet_that_comes_back_to_its_source_is_a_loop() {
     let mut cx = Context::default();
     let packet = datagram(&mut cx, Address(0), Address(1));
     cx.packets[packet].hops = 2;
-    let config = Config::Dsdv(exact(RFC));
+    let config = Config::Dsdv(exact(RFC).into());
     let mut router = config.build(NodeId(0), 2, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
     router.route(packet, &mut cx);
     assert_eq!(cx.drops.get(NodeId(0), crate::packet::PacketKind::Data, DropReason::RoutingLoop), 1);

@@ -14,6 +14,7 @@ use super::state::{State, Way};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, DsrOption, IP_HEADER, Packet, PacketId, RouteError, SourceRoute};
+use crate::params::Shared;
 use crate::routing::common::Searches;
 use crate::routing::{AfterOptions, Networks, Routing};
 use flows::{Along, Flows};
@@ -51,20 +52,20 @@ pub struct Ns2 {
     /// When the send buffer is looked at.
     next_check: Time,
     /// The routes of gratuitous replies, each with a time: that of the reply before, as in ns-2.
-    held: [(Time, Vec<Address>); HELD_ROUTES],
+    held: Box<[(Time, Vec<Address>); HELD_ROUTES]>,
     victim: usize,
 }
 
 impl Ns2 {
     /// A node that knows nothing yet.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self {
             state: State::new(params, node, rng),
             searches: Searches::default(),
             flows: Flows::new(node.into()),
             next_check: Time::NEVER,
-            held: std::array::from_fn(|_| (Time::ZERO, Vec::new())),
+            held: Box::new(std::array::from_fn(|_| (Time::ZERO, Vec::new()))),
             victim: 0,
         }
     }

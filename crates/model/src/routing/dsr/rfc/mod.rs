@@ -12,6 +12,7 @@ use super::state::{State, Way, is_simple};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, DsrOption, Packet, PacketId, RouteError, SourceRoute};
+use crate::params::Shared;
 use crate::routing::{AfterOptions, Networks, Routing};
 use requests::RequestTable;
 
@@ -45,7 +46,7 @@ pub struct Rfc4728 {
 impl Rfc4728 {
     /// A node that knows nothing yet.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Shared<Params>, node: NodeId, rng: Rng) -> Self {
         Self {
             state: State::new(params, node, rng),
             requests: RequestTable::new(params.request_table_size.into(), params.request_table_ids.into()),

@@ -20,7 +20,7 @@ use crate::routing::{Config, Networks};
 fn network(nodes: usize, change: impl FnOnce(&mut Params)) -> Network {
     let mut params = Params::of_profile(RFC);
     change(&mut params);
-    Network::new(&Config::Dsr(params), nodes, 7, |message| message.kind().to_owned())
+    Network::new(&Config::Dsr(params.into()), nodes, 7, |message| message.kind().to_owned())
 }
 
 /// A chain 0-1-2-… of nodes.

@@ -28,7 +28,7 @@ fn defaults() -> Params {
 
 /// Nodes without links, seed 1.
 fn network(params: &Params, nodes: usize) -> Network {
-    Network::new(&Config::Olsr(params.clone()), nodes, 1, |message| message.kind().to_owned())
+    Network::new(&Config::Olsr(params.clone().into()), nodes, 1, |message| message.kind().to_owned())
 }
 
 /// A time in seconds.
@@ -52,7 +52,7 @@ type Lists<'a> = &'a [(u32, LinkType, NeighbourType)];
 
 impl Alone {
     fn new(params: &Params) -> Self {
-        let mut it = Olsr::new(params, NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
+        let mut it = Olsr::new(&params.clone().into(), NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
         let mut cx = Context::default();
         it.start(&mut cx);
         Self { it, cx, sent: Vec::new(), changes: Vec::new(), numbers: 0 }
@@ -75,7 +75,7 @@ impl Alone {
             _ => Ipv4Addr::new(192, 168, n - 20, 1),
         });
         alone.cx.owners = Owners::new(10, (0..20).map(|n| NodeId(n % 10)).collect(), names.collect());
-        alone.it = Olsr::new(params, NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
+        alone.it = Olsr::new(&params.clone().into(), NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
         alone.it.on_networks(&networks);
         alone.it.start(&mut alone.cx);
         alone
