@@ -63,7 +63,7 @@ def python(hopyard: Path, builtin: Cost) -> Cost:
             (place / "aimd.py").write_text((ROOT / "docs/custom-tcp/aimd.py").read_text())
             (place / "segments.toml").write_text(SCENARIO.read_text())
             words = [str(hopyard), "run", str(place / "segments.toml"), "--set", f"flow.tcp={name}"]
-            _, costs[name], _ = run([*words, "--out", folder, "--format", "csv"])
+            _, costs[name], _ = run([*words, "--out", str(place / "results"), "--format", "csv"])
             head, row = (place / "flows.csv").read_text().splitlines()
             segments = int(
                 dict(zip(head.split(","), row.split(","), strict=True))['"packets_sent"']
