@@ -64,7 +64,7 @@ def python(hopyard: Path, builtin: Cost) -> Cost:
             (place / "segments.toml").write_text(SCENARIO.read_text())
             words = [str(hopyard), "run", str(place / "segments.toml"), "--set", f"flow.tcp={name}"]
             _, costs[name], _ = run([*words, "--out", str(place / "results"), "--format", "csv"])
-            head, row = (place / "flows.csv").read_text().splitlines()
+            head, row = (place / "results" / "flows.csv").read_text().splitlines()
             segments = int(
                 dict(zip(head.split(","), row.split(","), strict=True))['"packets_sent"']
             )

@@ -87,7 +87,7 @@ impl Scenario {
             to: NodeId(to),
             start: at(start),
             stop: Time::NEVER,
-            traffic: traffic::Config::Cbr(params),
+            traffic: traffic::Config::Cbr(params.into()),
             transport: Transport::Udp,
         });
     }

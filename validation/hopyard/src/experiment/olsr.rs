@@ -113,7 +113,7 @@ impl Case {
             "rest" => Scenario::stationary("rfc", "olsr", &places(&movement)?)?,
             _ => Scenario::moving("rfc", "olsr", &movement)?,
         };
-        let config = routing::Config::Olsr(routing::olsr::Params::of_profile(self.parameters));
+        let config = routing::Config::Olsr(routing::olsr::Params::of_profile(self.parameters).into());
         scenario.spec.nodes.iter_mut().for_each(|node| node.routing = config.clone());
         scenario.rate(1, true);
         scenario.ranges(RANGE, 550);
