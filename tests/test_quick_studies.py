@@ -1,0 +1,37 @@
+"""The quick version of every study, still shorter: its runs, its tables, its figures, its claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hopyard.study import load
+from hopyard.study.figures import Source
+from hopyard.study.points import points
+from hopyard.study.published import read
+from hopyard.study.report import make
+from hopyard.study.values import Values
+from hopyard.sweep import opened, sweep
+
+ROOT = Path(__file__).parent.parent
+STUDIES = sorted(path.parent.name for path in (ROOT / "studies").glob("*/study.toml"))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_quick_study(name: str, tmp_path: Path) -> None:
+    folder = ROOT / "studies" / name
+    study = load(folder)
+    outcome = sweep(study, quick=True, runs=1, out=tmp_path / "store")
+    assert outcome.made == outcome.wanted > 0
+    assert not outcome.failed
+    found = points(study, quick=True)
+    with opened(tmp_path / "store") as store:
+        source = Source(study, found, Values(study, store), store, read(study))
+        made = make(source, tmp_path / "report", command="", quick=True)
+    page = made.page.read_text()
+    assert all(claim.id in page for claim in study.document.claim)
+    assert len(made.verdicts) == len(study.document.claim)
+    for table in study.document.table:
+        assert (tmp_path / "report" / f"{table.name}.csv").read_text().count("\n") > 1
+    for figure in study.document.figure:
+        assert (tmp_path / "report" / f"{figure.name}.png").stat().st_size > 5000
