@@ -1,4 +1,4 @@
-"""The quick version of every study, still shorter: its runs, its tables, its figures, its claims."""
+"""The quick version of every study, one run of each point: its tables, its figures, its claims."""
 
 from __future__ import annotations
 
