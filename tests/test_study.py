@@ -664,6 +664,32 @@ def test_the_event_at_which_two_runs_part(folder: Path) -> None:
         assert one.digest == two.digest
 
 
+def test_two_versions_of_hopyard(folder: Path) -> None:
+    (folder / "other.toml").write_text(CHAIN + 'start = "1.5 s"\n')
+    (folder / "first.toml").write_text(CHAIN + 'start = "1 s"\n')
+    same = _run("diff", "first.toml", "--with", sys.executable)
+    assert same.exit_code == 0, same.output
+    assert "run 0 is the same in both" in same.output
+    result = _run("diff", "first.toml", "other.toml", "--with", sys.executable, "--run", "2")
+    assert result.exit_code == 1
+    assert "run 2 parts at 1.000000000 s" in result.output
+    assert "flows 0: packets_sent is 1 in the first, and 0 in the second" in result.output
+    bare = folder / "python"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    for python, told in (("none", "No such file"), ("./python", "has no Hopyard: ")):
+        wrong = _run("diff", "first.toml", "--with", python)
+        assert wrong.exit_code == 2
+        assert told in wrong.output
+    # An older version may not read the scenario.
+    (folder / "newer.toml").write_text(CHAIN + 'future = "1 s"\n')
+    wrong = _run("diff", "first.toml", "newer.toml", "--with", sys.executable)
+    assert wrong.exit_code == 2
+    assert "future" in wrong.output
+    assert _run("diff", "first.toml").exit_code == 2
+    assert _run("diff", ".", ".", "--with", sys.executable).exit_code == 2
+
+
 def test_what_diff_cannot_compare() -> None:
     (Path("empty")).mkdir()
     assert _run("diff", "chain.toml", "empty").exit_code == 2

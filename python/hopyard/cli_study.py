@@ -486,32 +486,49 @@ def audit(
 
 @click.command()
 @click.argument("first", type=click.Path(path_type=Path, exists=True))
-@click.argument("second", type=click.Path(path_type=Path, exists=True))
+@click.argument("second", required=False, type=click.Path(path_type=Path, exists=True))
 @_MEASURE
 @click.option(
     "--run",
     type=click.IntRange(min=0, max=2**32 - 1),
-    help="Compare this run of two scenario files, and say where they part; 0 otherwise.",
+    help="Compare this run of two scenarios, and say where they part; 0 otherwise.",
+)
+@click.option(
+    "--with",
+    "python",
+    type=click.Path(path_type=Path),
+    metavar="PYTHON",
+    help="Run the second scenario, FIRST if there is no other, under the version of Hopyard that "
+    "this interpreter has.",
 )
 @click.pass_context
 def diff(
-    context: click.Context, first: Path, second: Path, measures: Sequence[str], run: int | None
+    context: click.Context,
+    first: Path,
+    second: Path | None,
+    measures: Sequence[str],
+    run: int | None,
+    python: Path | None,
 ) -> None:
-    """Compare two folders of results, or a run of two scenario files.
+    """Compare two folders of results, or a run of two scenarios, or of two versions.
 
     Of folders it says which measures of which cases have moved, by how much, and whether beyond
     chance; of scenarios, at which event the two runs part, and what differs after it. The exit code
     is 1 where something differs.
     """
+    if second is None and python is None:
+        raise click.UsageError("expected a second folder or scenario file, or --with PYTHON")
+    second = second or first
     if first.is_dir() != second.is_dir():
         raise click.UsageError("expected two folders of results, or two scenario files")
     if first.is_dir():
-        if run is not None:
-            raise click.UsageError("--run is for two scenario files")
+        if run is not None or python is not None:
+            wrong = "--run" if python is None else "--with"
+            raise click.UsageError(f"{wrong} is for scenario files")
         context.exit(_diff_folders(first, second, measures))
     if measures:
         raise click.UsageError("--measure is for two folders of results")
-    context.exit(_diff_runs(first, second, run or 0))
+    context.exit(_diff_runs(first, second, run or 0, python))
 
 
 def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
@@ -545,15 +562,26 @@ def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
     return FAILED if moved or found.only_first or found.only_second else 0
 
 
-def _diff_runs(first: Path, second: Path, run: int) -> int:
+def _diff_runs(first: Path, second: Path, run: int, python: Path | None) -> int:
     from hopyard.differing import part
     from hopyard.scenario import Scenario
+    from hopyard.sides import Here, OtherVersionError, There, this_version
 
-    parting = part(Scenario.load(first), Scenario.load(second), run)
+    try:
+        if python is None:
+            parting = part(Here(Scenario.load(first)), Here(Scenario.load(second)), run)
+        else:
+            other = There(second, python)
+            tell(f"first: {this_version()}; second: {other.version()}")
+            parting = part(Here(Scenario.load(first)), other, run)
+    except OtherVersionError as error:
+        raise click.UsageError(str(error)) from None
     if parting.at_ns is None:
         tell(f"run {run} is the same in both")
         return 0
     tell(f"run {run} parts at {parting.at_ns / 1e9:.9f} s")
     for table, row, column, ours, theirs in parting.what:
         tell(f"  {table} {row}: {column} is {ours} in the first, and {theirs} in the second")
+    if not parting.what:
+        tell("  no column of flows, nodes and queues differs there yet")
     return FAILED

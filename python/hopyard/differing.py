@@ -16,14 +16,13 @@ from hopyard.stats import Estimate, paired_difference
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow as pa
-
     from hopyard.results import Case, Results
-    from hopyard.scenario import Scenario
-    from hopyard.stepping import Simulation
+    from hopyard.sides import Running, Side
 
 #: Parts into which a span is divided to look for the event at which two runs part.
 PARTS = 1000
+#: The tables in which the event at which two runs part is looked for.
+TABLES = ("flows", "nodes", "queues")
 #: A difference is beyond chance below this.
 ALPHA = 0.05
 
@@ -139,57 +138,37 @@ class Parting:
     what: list[tuple[str, str, str, object, object]]
 
 
-def part(first: Scenario, second: Scenario, run: int) -> Parting:
-    """The first event at which two scenarios part in a run, and what each has done there."""
-    import hopyard
-
-    low, high = 0, 0
-    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
-        # Alike at the start, which a scenario with other events at time 0 is not.
-        high = int(min(one.end, two.end) * 1e9)
-    if not _differ(first, second, run, high):
-        return Parting(None, [])
+def part(first: Side, second: Side, run: int) -> Parting:
+    """The first event at which two sides part in a run, and what each has done there."""
+    with first.start(run) as one, second.start(run) as two:
+        high = min(one.end_ns, two.end_ns)
+        if one.advance(high) == two.advance(high):
+            return Parting(None, [])
+    low = 0
     while high - low > 1:
         low, high = _narrowed(first, second, run, low, high)
-    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
-        one.advance(until_ns=high)
-        two.advance(until_ns=high)
+    with first.start(run) as one, second.start(run) as two:
+        one.advance(high)
+        two.advance(high)
         return Parting(high, list(_different(one, two)))
 
 
-def _differ(first: Scenario, second: Scenario, run: int, at: int) -> bool:
-    import hopyard
-
-    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
-        one.advance(until_ns=at)
-        two.advance(until_ns=at)
-        return one.digest != two.digest
-
-
-def _narrowed(first: Scenario, second: Scenario, run: int, low: int, high: int) -> tuple[int, int]:
+def _narrowed(first: Side, second: Side, run: int, low: int, high: int) -> tuple[int, int]:
     """A part of a span: alike at its beginning, and different at its end."""
-    import hopyard
-
     step = max((high - low) // PARTS, 1)
-    with hopyard.start(first, run=run) as one, hopyard.start(second, run=run) as two:
+    with first.start(run) as one, second.start(run) as two:
         before = low
         for at in [*range(low + step, high, step), high]:
-            one.advance(until_ns=at)
-            two.advance(until_ns=at)
-            if one.digest != two.digest:
+            if one.advance(at) != two.advance(at):
                 return before, at
             before = at
     return high - 1, high
 
 
-def _different(one: Simulation, two: Simulation) -> Iterator[tuple[str, str, str, object, object]]:
+def _different(one: Running, two: Running) -> Iterator[tuple[str, str, str, object, object]]:
     """What differs between two networks: tables of flows, nodes, queues and drops."""
-    for name in ("flows", "nodes", "queues"):
-        ours: pa.Table = getattr(one, name)
-        theirs: pa.Table = getattr(two, name)
-        for place, (left, right) in enumerate(
-            zip(ours.to_pylist(), theirs.to_pylist(), strict=False)
-        ):
+    for name in TABLES:
+        for place, (left, right) in enumerate(zip(one.table(name), two.table(name), strict=False)):
             row = str(left.get("flow", left.get("node", place)))
             for column, value in left.items():
                 if column in right and right[column] != value:
