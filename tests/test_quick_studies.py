@@ -31,6 +31,9 @@ def test_a_quick_study(name: str, tmp_path: Path) -> None:
     page = made.page.read_text()
     assert all(claim.id in page for claim in study.document.claim)
     assert len(made.verdicts) == len(study.document.claim)
+    if study.document.claim:
+        rows = (tmp_path / "report" / "claims.csv").read_text().splitlines()
+        assert len(rows) == 1 + len(study.document.claim)
     for table in study.document.table:
         assert (tmp_path / "report" / f"{table.name}.csv").read_text().count("\n") > 1
     for figure in study.document.figure:

@@ -45,6 +45,10 @@ class Published:
                     f"{path}: column {name}: no axis is called so; did you mean {near[0]!r}?"
                 )
         known = [*study.document.measure, *MEASURES]
+        #: The names of all columns.
+        self.columns = names
+        #: Each row as the file has it, with its value.
+        self.rows: list[tuple[dict[str, str], float]] = []
         self._found: dict[tuple[str, tuple[str, ...]], float] = {}
         for line, row in enumerate([] if problems else rows, 2):
             try:
@@ -64,6 +68,7 @@ class Published:
             if key in self._found:
                 problems.append(f"{place}: there is a row of this measure and point already")
             self._found[key] = value
+            self.rows.append(({name: row[name] or "" for name in names}, value))
         if problems:
             raise StudyError(problems)
 
@@ -73,6 +78,11 @@ class Published:
     def value(self, measure: str, labels: Mapping[str, str]) -> float | None:
         """The published value of a measure at a point, if there is one."""
         return self._found.get(self._key(measure, labels))
+
+    def is_of(self, row: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+        """Whether a row is about the point with these labels."""
+        measure = row["measure"]
+        return self._key(measure, row) == self._key(measure, labels)
 
     def __len__(self) -> int:
         return len(self._found)

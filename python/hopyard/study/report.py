@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
-from hopyard.study import figures, tables
+from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
             }
         )
     verdicts = judged(study, source.points, source.values)
+    written += ledgers.write(out, source, verdicts)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hopyard.study"),
         autoescape=True,

@@ -1,0 +1,108 @@
+"""The ledgers of a study: each claim with its verdict, each published value beside ours."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopyard.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from hopyard.study.claims import Verdict
+    from hopyard.study.figures import Source
+
+#: A mean is as published if it is within this share of the published value, or if that is in the
+#: range of the runs: a paper's value is mostly that of one run.
+CLOSE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A published value, and our runs of the same point."""
+
+    row: dict[str, str]
+    published: float
+    ours: Estimate
+    #: The smallest and the largest value of our runs.
+    least: float
+    most: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the published value is in the range of our runs, or within 5 % of their mean."""
+        near = abs(self.ours.mean - self.published) <= CLOSE * abs(self.published)
+        return near or self.least <= self.published <= self.most
+
+
+def compared(source: Source) -> list[Compared]:
+    """Each published value of which there are runs."""
+    if source.published is None:
+        return []
+    found = []
+    for row, value in source.published.rows:
+        for point in source.points:
+            if not source.published.is_of(row, point.labels):
+                continue
+            sample = source.values.of(point, row["measure"])[1]
+            ours = estimate(sample)
+            if ours.runs:
+                known = sample[~np.isnan(sample)]
+                found.append(Compared(row, value, ours, float(known.min()), float(known.max())))
+            break
+    return found
+
+
+def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
+    """Writes `claims.csv`, and `published.csv` if the study has published values."""
+    rows = (
+        [
+            each.claim.id,
+            each.verdict,
+            each.claim.text,
+            each.claim.source,
+            each.figure,
+            each.interval,
+            each.p,
+            each.holding,
+            each.comparisons,
+        ]
+        for each in verdicts
+    )
+    head = ["id", "verdict", "claim", "source", "figure", "interval", "p", "holding", "comparisons"]
+    written = [_csv(out / "claims.csv", head, rows)] if verdicts else []
+    if source.published is not None:
+        names = source.published.columns
+        ours = ["ours", "half_width", "least", "most", "runs", "agrees"]
+        written.append(
+            _csv(
+                out / "published.csv",
+                [*names, *ours],
+                (
+                    [
+                        *(each.row[name] for name in names),
+                        f"{each.ours.mean:.6g}",
+                        f"{each.ours.half_width:.6g}",
+                        f"{each.least:.6g}",
+                        f"{each.most:.6g}",
+                        each.ours.runs,
+                        "yes" if each.agrees else "no",
+                    ]
+                    for each in compared(source)
+                ),
+            )
+        )
+    return written
+
+
+def _csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+    return path
