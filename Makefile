@@ -85,11 +85,14 @@ coverage: $(DEV)/installed
 study: $(VENV)/installed
 	$(BIN)/python -m studies $(STUDY)
 
-# The papers: every study file with its full number of runs, and a report for each. QUICK=--quick is a first look.
+# The papers: every study file with its full number of runs, and a report for each; its page and tables go into the folder of the
+# study. QUICK=--quick is a first look.
 papers: $(VENV)/installed requirements/lab.txt
 	$(BIN)/$(PIP) install --requirement requirements/lab.txt
 	for study in studies/*/study.toml; do \
-	    $(BIN)/hopyard sweep $$study $(QUICK) && $(BIN)/hopyard report $$study $(QUICK) || exit 1; \
+	    folder=$$(dirname $$study); made=results/$$(basename $$folder)/report; \
+	    $(BIN)/hopyard sweep $$folder $(QUICK) && $(BIN)/hopyard report $$folder $(QUICK) || exit 1; \
+	    test -n "$(QUICK)" || { mkdir -p $$folder/results && cp $$made/report.html $$made/*.csv $$folder/results; } || exit 1; \
 	done
 
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.

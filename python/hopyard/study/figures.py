@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from hopyard.study.values import Values
 
 _STROKES = ("-", "--", ":", "-.")
-_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo", "+++")
+# Hatches of lines: each dot of a hatch would be a curve in an SVG file.
+_HATCHES = ("", "///", "---", "xxx", "\\\\\\", "|||", "+++")
 #: What published values are called in a legend.
 PUBLISHED = "published"
 
@@ -73,10 +74,17 @@ def draw(figure: Figure, source: Source) -> Plot:
                 axis.yaxis.set_major_formatter("{x:g}")
             elif figure.kind != "time":
                 axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
+        if len(axes) > 1:
+            # Panels are compared: they have one scale.
+            low, high = zip(*(axis.get_ylim() for axis in axes), strict=True)
+            for axis in axes:
+                axis.set_ylim(min(low), max(high))
         found: dict[str, Any] = {}
         for axis in axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 found.setdefault(label, handle)
+        if PUBLISHED in found:
+            found[PUBLISHED] = found.pop(PUBLISHED)
         if len(found) > 1:
             title = None
             if figure.lines is not None:
@@ -277,7 +285,11 @@ def _over_time(
                 )
     axis.set_xlabel("time (s)")
     unit = known.get("unit")
-    axis.set_ylabel(f"{name} ({unit})" if unit else name)
+    axis.set_ylabel(f"{name} ({unit})" if unit and unit != name else name)
+    values = np.concatenate([line.get_ydata() for line in axis.get_lines()] or [np.zeros(0)])
+    if np.all(values[~np.isnan(values)] % 1 == 0):
+        # Hops and other counts: no tick between two numbers.
+        axis.yaxis.get_major_locator().set_params(integer=True)
 
 
 _PANELS: dict[str, Any] = {
