@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
     from hopyard.errors import CaptureError, Problem, ScenarioError, SimulationError
+    from hopyard.frames import load_results
     from hopyard.results import Results
     from hopyard.running import Interrupted, run
     from hopyard.scenario import Scenario, load
@@ -36,6 +37,7 @@ __all__ = [
     "SimulationError",
     "__version__",
     "load",
+    "load_results",
     "run",
     "start",
 ]
@@ -56,6 +58,7 @@ _HOMES = {
     "SimulationError": "errors",
     "__version__": "_core",
     "load": "scenario",
+    "load_results": "frames",
     "run": "running",
     "start": "stepping",
 }

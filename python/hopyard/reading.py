@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+#: What a store knows of how a run was made, with the type of each.
+MADE = {
+    "digest": str,
+    "version": str,
+    "build": str,
+    "ended": str,
+    "wall_s": float,
+    "cpu_s": float,
+}
 #: The folder of the files of large tables.
 SERIES = "series"
 LOCK = ".lock"
@@ -179,6 +188,17 @@ class Reader(Database):
         )
         done = [run for run, state, _ in found if state == "done"]
         return done, [(run, error or "") for run, state, error in found if state == "failed"]
+
+    def made(self, config: str, seed: int) -> dict[int, tuple[object, ...]]:
+        """How the finished runs of a configuration and seed were made: the values of `MADE`."""
+        where = "WHERE config = ? AND seed = ? AND state = 'done' ORDER BY run"
+        found: dict[int, tuple[object, ...]] = {}
+        for row in self._rows("runs", ", ".join(("run", *MADE)), where, (config, seed)):
+            found[row.whole("run", MOST_RUN - 1)] = tuple(
+                row.seconds(name) if kind is float else row.text_or_none(name)
+                for name, kind in MADE.items()
+            )
+        return found
 
     def series_of(self, config: str, seed: int) -> dict[int, Path]:
         """The files of the series of the finished runs of a configuration and seed."""

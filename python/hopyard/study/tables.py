@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -77,27 +78,96 @@ def _free(label: str, columns: dict[str, list[object]]) -> str:
     return label if label not in columns else f"{label} (measured)"
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands before the runs of a point: texts of its own, and the labels of its axes."""
+
+    own: dict[str, str]
+    labels: Mapping[str, str]
+    config: str
+    seed: int
+    #: The numbers of its runs; all that have finished if not given.
+    runs: Sequence[int] | None = None
+
+
 def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -> pa.Table:
     """A row for each run: the labels of its point, its number, and each measure."""
+    heads = [
+        Head({"experiment": each.experiment}, each.labels, *each.planned.key, each.planned.runs)
+        for each in points
+    ]
+    return rows_of_runs(heads, values, {name: values.label(name) for name in measures})
+
+
+def rows_of_runs(
+    heads: Sequence[Head], values: Values, measures: Mapping[str, str], *, made: bool = False
+) -> pa.Table:
+    """A row for each finished run of these points.
+
+    Labels that are all numbers make a column of numbers. `measures` says what the columns of
+    measures are called. With `made`, the digest follows, and what made the run in what time.
+    """
     import pyarrow as pa
 
-    axes = list(dict.fromkeys(name for point in points for name in point.labels))
-    columns: dict[str, list[object]] = {name: [] for name in ("experiment", *axes, "run")}
-    labels = {name: _free(values.label(name), columns) for name in measures}
-    columns |= {label: [] for label in labels.values()}
-    columns |= {name: [] for name in ("config", "seed")}
-    for point in points:
-        samples = [values.of(point, name) for name in measures]
-        for place, run in enumerate(samples[0][0].tolist()):
-            columns["experiment"].append(point.experiment)
-            for name in axes:
-                columns[name].append(point.labels.get(name, ""))
-            columns["run"].append(run)
-            for name, (_, found) in zip(measures, samples, strict=True):
-                columns[labels[name]].append(float(found[place]))
-            columns["config"].append(point.planned.config)
-            columns["seed"].append(point.planned.seed)
+    from hopyard.reading import MADE
+
+    types = {str: pa.string(), float: pa.float64()}
+    further = MADE if made else {}
+    counts: list[int] = []
+    runs: list[int] = []
+    known: dict[str, list[object]] = {name: [] for name in further}
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    for head in heads:
+        key = head.config, head.seed
+        samples = {name: values.every(*key, name, head.runs) for name in measures}
+        numbers = next(iter(samples.values()))[0].tolist()
+        counts.append(len(numbers))
+        runs += numbers
+        for name, (_, sample) in samples.items():
+            found[name] += sample.tolist()
+        if further:
+            mine = values.made(*key)
+            for place, name in enumerate(further):
+                known[name] += [mine[run][place] for run in numbers]
+
+    def spread(each: Sequence[object]) -> list[object]:
+        return [value for value, count in zip(each, counts, strict=True) for _ in range(count)]
+
+    own = list(dict.fromkeys(name for head in heads for name in head.own))
+    axes = list(dict.fromkeys(name for head in heads for name in head.labels))
+    after = ["run", *further, "config"]
+    columns: dict[str, pa.Array] = {}
+    for name in own:
+        columns[name] = pa.array(spread([head.own.get(name) for head in heads]), pa.string())
+    for name in axes:
+        label = name if name not in (*own, *after) else f"{name} (axis)"
+        columns[label] = _typed(spread([head.labels.get(name) for head in heads]), heads, name)
+    columns["run"] = pa.array(runs, pa.int64())
+    for name, label in measures.items():
+        free = label if label not in (*columns, *after) else f"{label} (measured)"
+        columns[free] = pa.array(found[name], pa.float64())
+    for name, kind in further.items():
+        columns[name] = pa.array(known[name], types[kind])
+    columns["config"] = pa.array(spread([head.config for head in heads]), pa.string())
+    # A comparison of seeds has them as a setting already.
+    columns["seed"] = pa.array(spread([head.seed for head in heads]), pa.int64())
     return pa.table(columns)
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")
+
+
+def _typed(labels: list[object], heads: Sequence[Head], name: str) -> pa.Array:
+    """The labels of an axis as numbers, where all that the points have are numbers."""
+    import pyarrow as pa
+
+    texts = {head.labels[name] for head in heads if name in head.labels}
+    if not all(_NUMBER.fullmatch(text) for text in texts):
+        return pa.array(labels, pa.string())
+    whole = all(text.lstrip("-").isdigit() and len(text) < 19 for text in texts)
+    number = int if whole else float
+    kind = pa.int64() if whole else pa.float64()
+    return pa.array([None if each is None else number(str(each)) for each in labels], kind)
 
 
 def grid(

@@ -14,7 +14,7 @@ from hopyard.arrays import floats, integers
 from hopyard.measures import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -37,23 +37,34 @@ _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
 
 
 class Values:
-    """The measures of a study's points in a store."""
+    """The measures of a study's points in a store; without a study, those of Hopyard."""
 
-    def __init__(self, study: Study, store: Reader) -> None:
-        self._study = study
+    def __init__(self, study: Study | None, store: Reader) -> None:
+        self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
         self._store = store
         self._known: dict[tuple[str, int, str], Sample] = {}
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
-        config, seed = point.planned.key
+        # Runs beyond those that are asked for now may be there from former calls.
+        return self.every(*point.planned.key, measure, point.planned.runs)
+
+    def every(
+        self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None
+    ) -> Sample:
+        """One value for each finished run of a configuration and seed, of these numbers."""
         key = config, seed, measure
         if key not in self._known:
             self._known[key] = self._read(config, seed, measure)
         runs, values = self._known[key]
-        # Runs beyond those that are asked for now may be there from former calls.
-        mine = np.isin(runs, np.asarray(point.planned.runs))
+        if numbers is None:
+            return runs, values
+        mine = np.isin(runs, np.asarray(numbers))
         return runs[mine], values[mine]
+
+    def made(self, config: str, seed: int) -> dict[int, tuple[object, ...]]:
+        """How the finished runs of a configuration and seed were made."""
+        return self._store.made(config, seed)
 
     def forget(self) -> None:
         """Forgets what was read: runs have been added."""
@@ -62,7 +73,7 @@ class Values:
     def _read(self, config: str, seed: int, measure: str) -> Sample:
         done, _ = self._store.ended(config, seed)
         runs = np.asarray(done, dtype=np.int64)
-        own = self._study.document.measure.get(measure)
+        own = self._own.get(measure)
         if own is None:
             built = MEASURES[measure]
             rows = self._store.rows_of(built.table, config, seed)
@@ -97,7 +108,7 @@ class Values:
 
     def title(self, measure: str) -> tuple[str, str]:
         """What a measure is called, and its unit."""
-        own = self._study.document.measure.get(measure)
+        own = self._own.get(measure)
         if own is None:
             return MEASURES[measure].title, MEASURES[measure].unit
         return own.title or measure, own.unit
