@@ -275,7 +275,8 @@ def main() -> None:
         results.append(best(cores))
         known[scenario, results[-1].simulated_s] = results[-1]
         if "run" not in skip and options.hopyard.exists() and scenario not in MADE:
-            results.append(command(scenario, options.hopyard, results[-1]))
+            runs = range(options.repeat)
+            results.append(best([command(scenario, options.hopyard, best(cores)) for _ in runs]))
         if peers:
             found = best(peers)
             frames = ns2_frames(scenario)

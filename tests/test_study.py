@@ -510,6 +510,8 @@ def test_a_report(folder: Path) -> None:
     names = {path.name for path in where.iterdir()}
     assert names == {
         "report.html",
+        "claims.csv",
+        "published.csv",
         "goodput.csv",
         *(f"{name}.{kind}" for name in ("lines", "boxes") for kind in ("png", "pdf")),
     }

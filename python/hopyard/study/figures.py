@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from hopyard import axis as axes_of_numbers
 from hopyard import canvas, catalogue
@@ -289,7 +290,7 @@ def _over_time(
     values = np.concatenate([line.get_ydata() for line in axis.get_lines()] or [np.zeros(0)])
     if np.all(values[~np.isnan(values)] % 1 == 0):
         # Hops and other counts: no tick between two numbers.
-        axis.yaxis.get_major_locator().set_params(integer=True)
+        axis.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 _PANELS: dict[str, Any] = {
