@@ -86,7 +86,7 @@ study: $(VENV)/installed
 	$(BIN)/python -m studies $(STUDY)
 
 # The papers: every study file with its full number of runs, and a report for each; its page and tables go into the folder of the
-# study. QUICK=--quick is a first look.
+# study; then the page on top, studies/papers/RESULTS.md. QUICK=--quick is a first look.
 papers: $(VENV)/installed requirements/lab.txt
 	$(BIN)/$(PIP) install --requirement requirements/lab.txt
 	for study in studies/*/study.toml; do \
@@ -94,6 +94,7 @@ papers: $(VENV)/installed requirements/lab.txt
 	    $(BIN)/hopyard sweep $$folder $(QUICK) && $(BIN)/hopyard report $$folder $(QUICK) || exit 1; \
 	    test -n "$(QUICK)" || { mkdir -p $$folder/results && cp $$made/report.html $$made/*.csv $$folder/results; } || exit 1; \
 	done
+	test -n "$(QUICK)" || $(BIN)/python -m studies.papers
 
 # Chooses the newest versions that pyproject.toml and requirements/*.in allow, and pins them.
 lock:
