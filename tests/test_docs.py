@@ -42,6 +42,8 @@ GUIDES = [
         "networks",
         "studies",
         "statistics",
+        "tutorial",
+        "from-ns2",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -254,7 +254,8 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     where = given["out"] or default(study, quick=given["quick"])
     points = len(outcome.points)
     tell(
-        f"{points} point{'s' if points > 1 else ''}, {outcome.wanted} runs: {outcome.before} were "
+        f"{points} point{'s' if points > 1 else ''}, {outcome.wanted} "
+        f"run{'s' if outcome.wanted > 1 else ''}: {outcome.before} were "
         f"there, {outcome.made} made now in {clock(outcome.elapsed_s)} "
         f"({outcome.cpu_s:,.1f} s of processor time). In {where}."
     )
@@ -445,7 +446,7 @@ def report(
             say(f"error: {of(error)}")
             context.exit(NOT_WRITTEN)
     for name, count in counted(made.verdicts).items():
-        tell(f"{count} claims: {name}")
+        tell(f"{count} claim{'s' if count > 1 else ''}: {name}")
     tell(f"{made.page}: {len(made.tables)} tables, {len(made.figures)} files of figures")
 
 
