@@ -227,3 +227,11 @@ fn ns2s_dsdv_may_need_minutes_to_settle() {
     let settles = |calm| std::panic::catch_unwind(|| links_come_and_go(&config, seed, calm, true)).is_ok();
     assert!(!settles(200) && settles(300));
 }
+
+/// A network of 100,000 nodes has as many routers, and each is as large as the largest protocol's: parameters are
+/// shared, and what is large and rarely read is boxed.
+#[test]
+fn no_protocol_makes_every_node_large() {
+    assert!(size_of::<super::Model>() <= 704, "{} bytes", size_of::<super::Model>());
+    assert!(size_of::<crate::world::NodeSpec>() <= 128, "{} bytes", size_of::<crate::world::NodeSpec>());
+}
