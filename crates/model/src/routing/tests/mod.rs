@@ -232,6 +232,6 @@ fn ns2s_dsdv_may_need_minutes_to_settle() {
 /// shared, and what is large and rarely read is boxed.
 #[test]
 fn no_protocol_makes_every_node_large() {
-    assert!(size_of::<super::Model>() <= 704, "{} bytes", size_of::<super::Model>());
+    assert!(size_of::<Model>() <= 704, "{} bytes", size_of::<Model>());
     assert!(size_of::<crate::world::NodeSpec>() <= 128, "{} bytes", size_of::<crate::world::NodeSpec>());
 }
