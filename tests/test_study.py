@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -614,6 +615,15 @@ def test_an_audit_names_what_is_missing(folder: Path) -> None:
     result = _run("audit", "study.toml", "--out", "store")
     assert result.exit_code == 0, result.output
     assert "ok    replications" in result.output
+
+
+def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
+    pytest.importorskip("scipy")
+    script = '[[movement]]\nnodes = [1]\nwaypoints.track = [{ at = "1 s", x = "9 m", y = "0 m" }]\n'
+    (folder / "chain.toml").write_text(CHAIN + script)
+    _sweep(folder)
+    text = _run("audit", "study.toml", "--out", "store").output
+    assert re.findall(r"movement +(\S+)\n", text) == ["stationary", "waypoints"]
 
 
 def test_the_network_of_an_audit() -> None:

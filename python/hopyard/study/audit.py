@@ -276,7 +276,13 @@ def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
 
 
 def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
-    for model in sorted({str((each.get("mobility") or {}).get("model")) for each in documents}):
+    # `[[movement]]` has the models of single nodes.
+    tables = [
+        table
+        for each in documents
+        for table in (each.get("mobility") or {}, *(each.get("movement") or ()))
+    ]
+    for model in sorted({str(each["model"]) for each in tables if "model" in each}):
         if model == "movement_file":
             found.add(
                 "movement",
@@ -285,9 +291,9 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
             )
         elif model == "random_waypoint":
             starts = {
-                (each["mobility"].get("random_waypoint") or {}).get("start")
-                for each in documents
-                if each.get("mobility", {}).get("model") == model
+                (each.get("random_waypoint") or {}).get("start")
+                for each in tables
+                if each.get("model") == model
             }
             steady = starts == {"steady_state"}
             text = (
