@@ -111,3 +111,9 @@ fn routing_broadcasts_reach_wires_where_the_protocol_runs() {
         assert_eq!(broadcast_of(model.name), expected, "{}", model.name);
     }
 }
+
+/// A scenario of 100,000 nodes describes each of them; nodes with equal models share their parameters.
+#[test]
+fn the_description_of_a_node_is_small() {
+    assert!(size_of::<NodeSpec>() <= 128, "{} bytes", size_of::<NodeSpec>());
+}
