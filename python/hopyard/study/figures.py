@@ -16,7 +16,8 @@ from hopyard import canvas, catalogue
 from hopyard.arrays import floats, integers
 from hopyard.canvas import MARKERS, STYLE, Plot, mpl
 from hopyard.stats import estimate
-from hopyard.study.points import fits
+from hopyard.study.points import fits, named
+from hopyard.study.tables import beside, quotient_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 _STROKES = ("-", "--", ":", "-.")
 # Hatches of lines: each dot of a hatch would be a curve in an SVG file.
 _HATCHES = ("", "///", "---", "xxx", "\\\\\\", "|||", "+++")
-#: What published values are called in a legend.
-PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,8 @@ def draw(figure: Figure, source: Source) -> Plot:
     lines = _different(mine, figure.lines)
     with mpl.rc_context(STYLE):
         rows = canvas.rows_of(len(panels))
-        made, axes = canvas.grid(len(panels), [3.6] * rows, legend=1.8)
+        height = 1.6 + 0.34 * len(lines) if figure.kind == "heat" else 3.6
+        made, axes = canvas.grid(len(panels), [height] * rows, legend=1.8)
         hues = dict(zip(lines, canvas.colours(len(lines)), strict=True))
         for axis, panel in zip(axes, panels, strict=True):
             here = [p for p in mine if figure.panels is None or p.labels[figure.panels] == panel]
@@ -73,9 +73,9 @@ def draw(figure: Figure, source: Source) -> Plot:
             if figure.log_y:
                 axis.set_yscale("log")
                 axis.yaxis.set_major_formatter("{x:g}")
-            elif figure.kind != "time":
+            elif figure.kind not in ("time", "heat"):
                 axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
-        if len(axes) > 1:
+        if len(axes) > 1 and figure.kind != "heat":
             # Panels are compared: they have one scale.
             low, high = zip(*(axis.get_ylim() for axis in axes), strict=True)
             for axis in axes:
@@ -84,8 +84,9 @@ def draw(figure: Figure, source: Source) -> Plot:
         for axis in axes:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 found.setdefault(label, handle)
-        if PUBLISHED in found:
-            found[PUBLISHED] = found.pop(PUBLISHED)
+        said = source.study.document.published_title
+        if said in found:
+            found[said] = found.pop(said)
         if len(found) > 1:
             title = None
             if figure.lines is not None:
@@ -108,6 +109,9 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
         return f"Run {figure.run}, seed {points[0].planned.seed}." if points else ""
     counts = sorted({len(source.values.of(p, str(figure.measure))[0]) for p in points})
     runs = "-".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
+    if figure.kind == "heat":
+        case = named(figure.against or {})
+        return f"Means{f', as a part of those of {case}' if case else ''}; {runs} runs a point."
     what = (
         "Boxes: quartiles, whiskers 1.5 times their distance"
         if figure.kind == "boxes"
@@ -183,7 +187,7 @@ def _lines(
                     markerfacecolor="white",
                     markersize=7,
                     linestyle="none",
-                    label=None if said else PUBLISHED,
+                    label=None if said else source.study.document.published_title,
                 )
                 said = True
     axis.set_ylabel(source.values.label(measure))
@@ -223,7 +227,7 @@ def _bars(
                         [theirs, theirs],
                         color="black",
                         linewidth=2.2,
-                        label=None if said else PUBLISHED,
+                        label=None if said else source.study.document.published_title,
                     )
                     said = True
     axis.set_ylabel(source.values.label(measure))
@@ -293,9 +297,69 @@ def _over_time(
         axis.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
+def _heat(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    """A field for each pair of values of `x` and `lines`, with its number."""
+    measure, x, y = str(figure.measure), str(figure.x), str(figure.lines)
+    across = _different(points, x)
+    field = np.full((len(hues), len(across)), np.nan)
+    for point in points:
+        mine = source.values.of(point, measure)
+        place = list(hues).index(point.labels[y]), across.index(point.labels[x])
+        if figure.against is None:
+            field[place] = estimate(mine[1]).mean
+            continue
+        # A point of the other case itself is compared with itself.
+        base = next(iter(beside(point, points, figure.against)), point)
+        field[place] = quotient_of(mine, source.values.of(base, measure)).figure
+    label = source.values.title(measure)[0] if figure.against else source.values.label(measure)
+    known = field[~np.isnan(field)]
+    top = float(known.max()) if known.size else 1.0
+    image = axis.imshow(field, cmap="cividis", vmin=0, vmax=top or 1.0, aspect="auto")
+    for (down, right), value in np.ndenumerate(field):
+        if not np.isnan(value):
+            text = f"{value:.2f}" if figure.against else f"{value:.3g}"
+            colour = "white" if value < 0.55 * top else "black"
+            axis.text(right, down, text, ha="center", va="center", color=colour, fontsize=7.5)
+    axis.set_xticks(range(len(across)), [str(each) for each in across], rotation=40, ha="right")
+    axis.set_yticks(range(len(hues)), [str(each) for each in hues])
+    axis.grid(visible=False)
+    bar = axis.get_figure().colorbar(image, ax=axis)  # type: ignore[union-attr]
+    bar.set_label(f"{label}, ratio" if figure.against else label)
+
+
+def _scatter(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    """A mark for each point: one measure against another, with both intervals."""
+    up, right = str(figure.measure), str(figure.beside)
+    for number, (line, colour) in enumerate(hues.items()):
+        mine = _chosen(points, figure.lines, line)
+        x = [estimate(source.values.of(point, right)[1]) for point in mine]
+        y = [estimate(source.values.of(point, up)[1]) for point in mine]
+        axis.errorbar(
+            [each.mean for each in x],
+            [each.mean for each in y],
+            np.nan_to_num([each.half_width for each in y]),
+            np.nan_to_num([each.half_width for each in x]),
+            label=line,
+            linestyle="none",
+            marker=MARKERS[number % len(MARKERS)],
+            color=colour,
+            markersize=4.5,
+            elinewidth=0.7,
+        )
+    axis.set_xlim(left=min(0, axis.get_xlim()[0]))
+    axis.set_xlabel(source.values.label(right))
+    axis.set_ylabel(source.values.label(up))
+
+
 _PANELS: dict[str, Any] = {
     "lines": _lines,
     "bars": _bars,
     "boxes": _boxes,
     "time": _over_time,
+    "heat": _heat,
+    "scatter": _scatter,
 }

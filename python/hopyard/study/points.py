@@ -46,7 +46,7 @@ class Point:
         return named(self.labels) or self.experiment
 
 
-def named(labels: Mapping[str, str]) -> str:
+def named(labels: Mapping[str, object]) -> str:
     """Labels of axes in words: `hops=3, tcp=vegas`."""
     return ", ".join(f"{name}={label}" for name, label in labels.items())
 

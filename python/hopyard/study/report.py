@@ -6,6 +6,7 @@ The page is made by Jinja from a template, its tables by great-tables, its figur
 from __future__ import annotations
 
 import io
+import math
 import platform
 import re
 from dataclasses import dataclass
@@ -150,7 +151,7 @@ def _html(grid: Grid, source: Source) -> str:
     rows = [
         {
             **{f"a{place}": label for place, label in enumerate(labels)},
-            **{f"c{place}": _shown(cell) for place, cell in enumerate(cells)},
+            **{f"c{place}": _shown(cell, grid) for place, cell in enumerate(cells)},
         }
         for labels, cells in grid.rows
     ]
@@ -162,7 +163,7 @@ def _html(grid: Grid, source: Source) -> str:
     return str(table.as_raw_html())
 
 
-def _shown(cell: Cell | None) -> str:
+def _shown(cell: Cell | None, grid: Grid) -> str:
     if cell is None:
         return ""
     mean, half = cell.value.parts()
@@ -170,8 +171,13 @@ def _shown(cell: Cell | None) -> str:
     if cell.difference is not None:
         change, width = cell.difference.parts()
         text += f"<br>difference {change}" + (f" ± {width}" if width else "")
+    if cell.ratio is not None and not math.isnan(cell.ratio.figure):
+        low, high = cell.ratio.low, cell.ratio.high
+        # One run has no interval.
+        ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+        text += f"<br>{cell.ratio.figure:.2f} times{ends}"
     if cell.published is not None:
-        text += f"<br>published {cell.published:g}"
+        text += f"<br>{grid.said} {cell.published:g}"
         if cell.departure is not None:
             share = f"{100 * cell.departure:+.0f} %"
             text += f" (**{share}**)" if abs(cell.departure) >= MARKED else f" ({share})"
@@ -184,9 +190,12 @@ def _csv(grid: Grid, out: Path) -> Path:
 
     path = out / f"{grid.name}.csv"
     heads = list(grid.head)
+    divided = any(cell and cell.ratio for _, cells in grid.rows for cell in cells)
     for labels, measure in grid.columns:
         name = " / ".join((*labels, measure))
         heads += [name, f"{name} ±", f"{name} runs", f"{name} published", f"{name} difference"]
+        if divided:
+            heads += [f"{name} ratio", f"{name} ratio low", f"{name} ratio high"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads)
@@ -194,7 +203,7 @@ def _csv(grid: Grid, out: Path) -> Path:
             row: list[object] = list(labels)
             for cell in cells:
                 if cell is None:
-                    row += [""] * 5
+                    row += [""] * (8 if divided else 5)
                     continue
                 row += [
                     f"{cell.value.mean:.6g}",
@@ -203,6 +212,9 @@ def _csv(grid: Grid, out: Path) -> Path:
                     "" if cell.published is None else f"{cell.published:g}",
                     "" if cell.difference is None else f"{cell.difference.mean:.6g}",
                 ]
+                if divided:
+                    ends = cell.ratio and (cell.ratio.figure, cell.ratio.low, cell.ratio.high)
+                    row += [f"{each:.6g}" for each in ends] if ends else [""] * 3
             writer.writerow(row)
     return path
 

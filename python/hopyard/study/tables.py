@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hopyard.stats import Estimate, estimate, paired_difference
-from hopyard.study.points import fits
+from hopyard.study.points import fits, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
+    from hopyard.statistics import Interval
     from hopyard.study.file import Scalar, Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
@@ -27,6 +28,8 @@ class Cell:
     value: Estimate
     difference: Estimate | None = None
     published: float | None = None
+    #: The mean as a part of that of another case.
+    ratio: Interval | None = None
 
     @property
     def departure(self) -> float | None:
@@ -46,6 +49,10 @@ class Grid:
     head: list[str]
     #: For each column of cells the labels of its axes, and the measure.
     columns: list[tuple[tuple[str, ...], str]]
+    #: What the other case is called with which cells are compared; empty if with none.
+    against: str = ""
+    #: What published values are called.
+    said: str = "published"
     rows: list[tuple[tuple[str, ...], list[Cell | None]]] = field(default_factory=list)
 
 
@@ -191,7 +198,7 @@ def grid(
     rows, columns = list(table.rows), list(table.columns)
     for name in study.axes_of(experiment):
         several = len({point.labels[name] for point in mine}) > 1
-        if several and name not in (*rows, *columns):
+        if several and name not in (*rows, *columns, *table.mean_over):
             rows.append(name)
     across = list(dict.fromkeys(tuple(point.labels[name] for name in columns) for point in mine))
     made = Grid(
@@ -200,18 +207,20 @@ def grid(
         table.text,
         [study.document.axes[name].title or name for name in rows],
         [(labels, measure) for labels in across for measure in table.measures],
+        named(table.against or {}),
+        study.document.published_title,
     )
     down = list(dict.fromkeys(tuple(point.labels[name] for name in rows) for point in mine))
-    by_place = {
-        (tuple(p.labels[name] for name in rows), tuple(p.labels[name] for name in columns)): p
-        for p in mine
-    }
+    by_place: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Point]] = {}
+    for point in mine:
+        place = tuple(tuple(point.labels[name] for name in side) for side in (rows, columns))
+        by_place.setdefault((place[0], place[1]), []).append(point)
     for labels in down:
         cells: list[Cell | None] = []
         for over, measure in made.columns:
-            point = by_place.get((labels, over))
+            here = by_place.get((labels, over))
             cells.append(
-                None if point is None else _cell(table, point, mine, values, measure, published)
+                None if here is None else _cell(table, here, mine, values, measure, published)
             )
         made.rows.append((labels, cells))
     return made
@@ -219,21 +228,39 @@ def grid(
 
 def _cell(
     table: Table,
-    point: Point,
+    here: Sequence[Point],
     others: Sequence[Point],
     values: Values,
     measure: str,
     published: Published | None,
 ) -> Cell:
-    sample = values.of(point, measure)
-    difference = None
+    sample = mean_of(here, values, measure)
+    difference = quotient = None
     if table.against is not None:
-        for base in beside(point, others, table.against)[:1]:
-            difference = paired(sample, values.of(base, measure))
+        # The case itself is one of those that it is compared with: it has no figure there.
+        bases = [base for point in here for base in beside(point, others, table.against)[:1]]
+        if len(bases) == len(here):
+            base = mean_of(bases, values, measure)
+            if table.ratio:
+                quotient = quotient_of(sample, base)
+            else:
+                difference = paired(sample, base)
     said = None
-    if published is not None and table.published:
-        said = published.value(measure, point.labels)
-    return Cell(estimate(sample[1]), difference, said)
+    if published is not None and table.published and len(here) == 1:
+        said = published.value(measure, here[0].labels)
+    return Cell(estimate(sample[1]), difference, said, quotient)
+
+
+def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
+    """The mean over several points, run by run, of the runs that all of them have."""
+    import numpy as np
+
+    runs, total = values.of(points[0], measure)
+    for point in points[1:]:
+        more, further = values.of(point, measure)
+        runs, ours, theirs = np.intersect1d(runs, more, return_indices=True)
+        total = total[ours] + further[theirs]
+    return runs, total / len(points)
 
 
 def beside(
@@ -256,3 +283,16 @@ def paired(first: Sample, second: Sample) -> Estimate:
 
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
     return paired_difference(first[1][ours], second[1][theirs])
+
+
+def quotient_of(first: Sample, second: Sample) -> Interval:
+    """The ratio of the means of two samples over the runs that both have."""
+    import numpy as np
+
+    from hopyard.statistics import Interval, ratio
+
+    _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
+    values, baseline = first[1][ours], second[1][theirs]
+    if np.any(values < 0) or np.any(baseline < 0):
+        return Interval(np.nan, np.nan, np.nan, 0)
+    return ratio(values, baseline)

@@ -12,6 +12,8 @@ import numpy as np
 from hopyard import _core
 from hopyard.arrays import floats, integers
 from hopyard.measures import MEASURES
+from hopyard.study.file import chosen as labels
+from hopyard.study.file import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
+#: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),
     "mean": lambda values: float(np.mean(values)),
@@ -80,9 +83,18 @@ class Values:
             group = np.searchsorted(runs, integers(rows, "run"))
             return runs, built.of_runs(rows, group, len(runs))
         if own.series is not None:
-            return runs, self._of_series(own, config, seed, runs)
+            return runs, self._finished(own, self._of_series(own, config, seed, runs), config, seed)
         rows = self._store.rows_of(own.table, config, seed)
-        return runs, own.scale * _reduced(own, str(own.column), rows, runs)
+        return runs, self._finished(own, _reduced(own, str(own.column), rows, runs), config, seed)
+
+    def _finished(self, own: Quantity, found: Floats, config: str, seed: int) -> Floats:
+        """Values as a measure of the study's own shows them."""
+        if own.of is not None:
+            _, by = self.every(config, seed, own.of)
+            found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
+        if own.missing is not None:
+            found = np.where(np.isnan(found), own.missing, found)
+        return own.scale * found
 
     def _of_series(self, own: Quantity, config: str, seed: int, runs: Integers) -> Floats:
         from hopyard.tables import read_filed
@@ -100,10 +112,15 @@ class Values:
             chosen &= (times >= since) & (times < until)
             if own.flow is not None:
                 chosen &= integers(rows, "flow") == own.flow
-            values = floats(rows, "value")[chosen]
+            values, times = floats(rows, "value")[chosen], times[chosen]
+            if own.reduce == "first":
+                above = times[values > 0]
+                if above.size:
+                    found[place] = above[0] - (since if own.since else 0.0)
+                continue
             values = values[~np.isnan(values)]
             if values.size:
-                found[place] = own.scale * _REDUCTIONS[own.reduce](values)
+                found[place] = _REDUCTIONS[own.reduce](values)
         return found
 
     def title(self, measure: str) -> tuple[str, str]:
@@ -121,10 +138,16 @@ class Values:
 
 def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floats:
     group = np.searchsorted(runs, integers(rows, "run"))
-    values = floats(rows, column)
+    counted = own.reduce == "count"
+    values = np.ones(rows.num_rows) if counted else floats(rows, column)
     chosen = ~np.isnan(values)
     if own.flow is not None:
-        chosen &= integers(rows, own.table[:-1]) == own.flow
+        chosen &= integers(rows, "node" if own.table == "nodes" else "flow") == own.flow
+    for name, allowed in labels(own.where).items():
+        texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
+        chosen &= np.isin(texts, allowed)
+    if counted:
+        return np.bincount(group[chosen], minlength=len(runs)).astype(float)
     found = np.full(len(runs), np.nan)
     for place in range(len(runs)):
         mine = values[chosen & (group == place)]
