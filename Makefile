@@ -81,7 +81,7 @@ validate:
 coverage: $(DEV)/installed
 	$(DEV)/bin/python -m validation.coverage --jobs $$(nproc)
 
-# The studies: `make study` lists them, `make study STUDY=NAME` makes the results of one anew.
+# The studies that are programs: `make study` lists them, `make study STUDY=NAME` makes the results of one anew.
 study: $(VENV)/installed
 	$(BIN)/python -m studies $(STUDY)
 

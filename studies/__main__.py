@@ -1,4 +1,4 @@
-"""Runs studies: `python -m studies NAME ... [--runs N] [--jobs N] [--out DIR]`.
+"""Runs studies that are programs: `python -m studies NAME ... [--runs N] [--jobs N] [--out DIR]`.
 
 A study is a folder next to this file. Its `study.py` has a function `run(lab)`, which makes every
 table and plot of the folder `results`.

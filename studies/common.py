@@ -78,69 +78,6 @@ class Lab:
         lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in body]
         self.parts.append("\n".join(lines))
 
-    def bars(
-        self,
-        name: str,
-        groups: Mapping[str, Mapping[str, Estimate]],
-        ylabel: str,
-        *,
-        title: str = "",
-        marks: Mapping[str, Mapping[str, float]] | None = None,
-        marks_label: str = "published",
-    ) -> None:
-        """Draws bars with intervals, `groups[place][colour]`; `marks` are reference values."""
-        colours = list(dict.fromkeys(key for bars in groups.values() for key in bars))
-        width = 0.8 / max(len(colours), 1)
-        with mpl.rc_context(STYLE):
-            figure, axis = self.figure(
-                max(6.0, 1.0 + 0.32 * len(groups) * (len(colours) + 1.5)), 4.0
-            )
-            for place, bars in enumerate(groups.values()):
-                for hue, key in enumerate(colours):
-                    if key not in bars:
-                        continue
-                    x, value = place + (hue - (len(colours) - 1) / 2) * width, bars[key]
-                    axis.bar(
-                        x,
-                        value.mean,
-                        width * 0.92,
-                        color=COLOURS[hue % len(COLOURS)],
-                        hatch="//" * (hue // len(COLOURS)),
-                    )
-                    if not math.isnan(value.half_width):
-                        axis.errorbar(
-                            x, value.mean, value.half_width, color="#222222", capsize=2, linewidth=1
-                        )
-            marked = False
-            for place, group in enumerate(groups):
-                for hue, key in enumerate(colours):
-                    mark = (marks or {}).get(group, {}).get(key)
-                    if mark is not None:
-                        x = place + (hue - (len(colours) - 1) / 2) * width
-                        label = None if marked else marks_label
-                        axis.plot(
-                            [x - width / 2, x + width / 2],
-                            [mark, mark],
-                            color="#D00000",
-                            linewidth=2,
-                            label=label,
-                        )
-                        marked = True
-            for hue, key in enumerate(colours):
-                axis.bar(
-                    0,
-                    0,
-                    color=COLOURS[hue % len(COLOURS)],
-                    hatch="//" * (hue // len(COLOURS)),
-                    label=key,
-                )
-            axis.set_xticks(range(len(groups)), list(groups))
-            axis.set_ylabel(ylabel)
-            axis.set_ylim(bottom=0)
-            axis.set_title(title)
-            figure.legend(loc="outside right upper", fontsize=9)
-            self.save(figure, name)
-
     def lines(
         self,
         name: str,

@@ -1,0 +1,244 @@
+"""Measures of a study's own, and tables and figures that compare its points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hopyard
+import numpy as np
+import pytest
+from hopyard import catalogue
+from hopyard.reading import Reader
+from hopyard.study import StudyError, load
+from hopyard.study.figures import Source, draw
+from hopyard.study.points import points
+from hopyard.study.report import make
+from hopyard.study.tables import grid
+from hopyard.study.values import Values
+from hopyard.sweep import sweep
+
+STUDIES = Path(__file__).parent.parent / "studies"
+CHAIN = """
+duration = "4 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 2
+[[flow]]
+from = 2
+to = 0
+start = "1 s"
+"""
+STUDY = """
+title = "Senders on a chain"
+scenario = "chain.toml"
+runs = 3
+
+[axes.sender.cases]
+NewReno = { "flow.tcp" = "newreno" }
+Vegas = { "flow.tcp" = "vegas" }
+
+[axes.segment]
+key = "tcp.segment_size"
+values = ["500 B", "1000 B"]
+
+[measure.forth]
+column = "goodput_kbps"
+where = { source = 0 }
+
+[measure.flows]
+column = "flow"
+reduce = "count"
+
+[measure.none]
+column = "goodput_kbps"
+where = { source = [1] }
+reduce = "mean"
+missing = -1
+
+[measure.share]
+column = "goodput_kbps"
+where = { source = 0 }
+of = "goodput"
+scale = 100
+unit = "%"
+
+[measure.begun]
+series = "goodput"
+reduce = "first"
+flow = 1
+since = "0.5 s"
+
+[[table]]
+name = "ratios"
+title = "Ratios"
+rows = ["segment"]
+columns = ["sender"]
+measures = ["goodput"]
+against = { sender = "NewReno" }
+ratio = true
+
+[[table]]
+name = "senders"
+title = "Senders"
+rows = ["sender"]
+measures = ["goodput"]
+mean_over = ["segment"]
+
+[[figure]]
+name = "heat"
+title = "Shares"
+kind = "heat"
+x = "segment"
+lines = "sender"
+measure = "goodput"
+against = { sender = "NewReno" }
+
+[[figure]]
+name = "scatter"
+title = "Goodput and delay"
+kind = "scatter"
+x = "segment"
+lines = "sender"
+measure = "goodput"
+beside = "delay"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the chain and the study."""
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+def test_measures_of_a_study(folder: Path) -> None:
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        for point in mine:
+            given = {
+                "flow.tcp": point.labels["sender"].lower(),
+                "tcp.segment_size": point.labels["segment"],
+            }
+            results = hopyard.run(folder / "chain.toml", set=given, runs=3, progress=False)
+            flows = results.flows.sort_by([("run", "ascending"), ("flow", "ascending")])
+            goodput = np.asarray(flows["goodput_kbps"], dtype=float).reshape(3, 2)
+            assert np.allclose(values.of(point, "forth")[1], goodput[:, 0])
+            assert values.of(point, "flows")[1].tolist() == [2, 2, 2]
+            assert values.of(point, "none")[1].tolist() == [-1, -1, -1]
+            share = 100 * goodput[:, 0] / goodput.sum(axis=1)
+            assert np.allclose(values.of(point, "share")[1], share)
+            # Its flow begins at 1 s, half a second after the time from which it is counted.
+            begun = values.of(point, "begun")[1]
+            assert ((begun > 0.5) & (begun < 1.5)).all()
+
+
+def test_quotients_and_means_over_an_axis(folder: Path) -> None:
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        ratios, senders = (grid(study, each, mine, values) for each in study.document.table)
+        sample = {
+            (p.labels["sender"], p.labels["segment"]): values.of(p, "goodput")[1] for p in mine
+        }
+    for (segment,), (first, second) in ratios.rows:
+        assert first is not None
+        assert second is not None
+        assert first.ratio is None
+        assert second.ratio is not None
+        expected = sample["Vegas", segment].mean() / sample["NewReno", segment].mean()
+        assert second.ratio.figure == pytest.approx(expected)
+        assert second.ratio.low <= expected <= second.ratio.high
+    for (sender,), (cell,) in senders.rows:
+        assert cell is not None
+        both = (sample[sender, "500 B"] + sample[sender, "1000 B"]) / 2
+        assert cell.value.mean == pytest.approx(both.mean())
+        assert cell.value.runs == 3
+
+
+def test_fields_and_marks(folder: Path) -> None:
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        source = Source(study, mine, Values(study, store), store, None)
+        heat, scatter = (draw(each, source) for each in study.document.figure)
+        texts = [text.get_text() for text in heat.axes[0].texts]
+        assert len(texts) == 4
+        # NewReno beside itself.
+        assert texts[:2] == ["1.00", "1.00"]
+        assert len(scatter.axes[0].containers) == 2
+        assert scatter.axes[0].get_xlabel() == "Delay (ms)"
+        made = make(source, folder / "report", command="")
+    head = (folder / "report" / "ratios.csv").read_text().splitlines()[0]
+    assert head.endswith("Vegas / goodput ratio low,Vegas / goodput ratio high")
+    assert "times (" in made.page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("where = { source = 0 }", "where = { sorce = 0 }", "no column 'sorce'; did you mean"),
+        ('of = "goodput"', 'of = "share"', "expected a measure that is not divided itself"),
+        ('of = "goodput"', 'of = "godput"', "of: no measure is called 'godput'"),
+        ('reduce = "first"', 'reduce = "count"', "median, max, min, last or first for a series"),
+        ('reduce = "count"', 'reduce = "first"', "reduce = first are for series"),
+        ('since = "0.5 s"', "where = { flow = 1 }", "where is for columns of tables"),
+        ('since = "0.5 s"', 'experiments = ["no"]', "no experiment is called 'no'"),
+        ('mean_over = ["segment"]', 'mean_over = ["sender"]', "sender stands in mean_over"),
+        ('beside = "delay"', "", "beside is given with kind = scatter"),
+        ('beside = "delay"', 'beside = "dely"', "no measure is called 'dely'"),
+        ('lines = "sender"\nmeasure = "goodput"\nagainst', 'measure = "goodput"\nagainst', "lines"),
+        ("ratio = true", 'ratio = true\npublishd = "no"', "there is no key table.0.publishd"),
+        ('against = { sender = "NewReno" }\nratio', "ratio", "a ratio needs the case"),
+        ('kind = "heat"', 'kind = "bars"', "against is for kind = heat"),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
+    text = (folder / "study.toml").read_text()
+    assert old in text
+    (folder / "study.toml").write_text(text.replace(old, new, 1))
+    with pytest.raises(StudyError, match=r"study\.toml:") as caught:
+        load(folder)
+    assert expected in str(caught.value)
+
+
+def test_the_decisions_of_a_study_are_those_of_a_run(tmp_path: Path) -> None:
+    study = load(STUDIES / "tcp_welcome")
+    only = {"variant": "WELCOME", "situation": "Signal loss"}
+    sweep(study, out=tmp_path, runs=2, only=only, progress=False)
+    results = hopyard.run(
+        STUDIES / "tcp_welcome" / "signal_loss.toml", runs=2, set={"flow.tcp": "welcome"}
+    )
+    rows = [row for row in results.decisions.to_pylist() if row["transmissions"] == 1]
+    with Reader(tmp_path) as store:
+        values = Values(study, store)
+        point = next(p for p in points(study, runs=2, only=only) if p.experiment == "goodput")
+        runs, lost = values.of(point, "lost_link_failure")
+        _, found = values.of(point, "link_failure_as_link_failure")
+    broken = [row for row in rows if row["true_cause"] == "link_failure"]
+    for run, number, share in zip(runs.tolist(), lost.tolist(), found.tolist(), strict=True):
+        mine = [row["decided"] for row in broken if row["run"] == run]
+        assert len(mine) == number > 0
+        assert share == pytest.approx(100 * mine.count("link_failure") / len(mine))
+
+
+def test_fifty_nodes_has_every_protocol_and_sender() -> None:
+    """A new model must not be forgotten."""
+    axes = load(STUDIES / "fifty_nodes").document.axes
+    known = {
+        room: [model["name"] for model in catalogue.models() if model["room"] == room]
+        for room in ("routing", "congestion")
+    }
+    # Static and source routes are given, not found.
+    found = [name for name in known["routing"] if name not in ("static", "source_routes")]
+    assert axes["routing"].values == found
+    assert axes["tcp"].values == known["congestion"]
