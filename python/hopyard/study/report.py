@@ -17,7 +17,7 @@ from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from hopyard.canvas import Plot
@@ -190,12 +190,21 @@ def _csv(grid: Grid, out: Path) -> Path:
 
     path = out / f"{grid.name}.csv"
     heads = list(grid.head)
-    divided = any(cell and cell.ratio for _, cells in grid.rows for cell in cells)
+    there = [cell for _, cells in grid.rows for cell in cells if cell is not None]
+    # What cells have beyond a mean, an interval and a number of runs.
+    parts: dict[str, Callable[[Cell], float | None]] = {}
+    if any(cell.published is not None for cell in there):
+        parts["published"] = lambda cell: cell.published
+    if any(cell.difference is not None for cell in there):
+        parts["difference"] = lambda cell: getattr(cell.difference, "mean", None)
+        parts["difference ±"] = lambda cell: getattr(cell.difference, "half_width", None)
+    if any(cell.ratio is not None for cell in there):
+        parts["ratio"] = lambda cell: getattr(cell.ratio, "figure", None)
+        parts["ratio low"] = lambda cell: getattr(cell.ratio, "low", None)
+        parts["ratio high"] = lambda cell: getattr(cell.ratio, "high", None)
     for labels, measure in grid.columns:
         name = " / ".join((*labels, measure))
-        heads += [name, f"{name} ±", f"{name} runs", f"{name} published", f"{name} difference"]
-        if divided:
-            heads += [f"{name} ratio", f"{name} ratio low", f"{name} ratio high"]
+        heads += [name, f"{name} ±", f"{name} runs", *(f"{name} {part}" for part in parts)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads)
@@ -203,20 +212,16 @@ def _csv(grid: Grid, out: Path) -> Path:
             row: list[object] = list(labels)
             for cell in cells:
                 if cell is None:
-                    row += [""] * (8 if divided else 5)
+                    row += [""] * (3 + len(parts))
                     continue
-                row += [
-                    f"{cell.value.mean:.6g}",
-                    f"{cell.value.half_width:.6g}",
-                    cell.value.runs,
-                    "" if cell.published is None else f"{cell.published:g}",
-                    "" if cell.difference is None else f"{cell.difference.mean:.6g}",
-                ]
-                if divided:
-                    ends = cell.ratio and (cell.ratio.figure, cell.ratio.low, cell.ratio.high)
-                    row += [f"{each:.6g}" for each in ends] if ends else [""] * 3
+                row += [_number(cell.value.mean), _number(cell.value.half_width), cell.value.runs]
+                row += [_number(part(cell)) for part in parts.values()]
             writer.writerow(row)
     return path
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.6g}"
 
 
 def _method(source: Source) -> list[tuple[str, str]]:
