@@ -110,10 +110,12 @@ class Plot(Figure):
         return buffer.getvalue()
 
 
-def grid(panels: int, heights: Sequence[float], legend: float = 0.0) -> tuple[Plot, list[Axes]]:
+def grid(
+    panels: int, heights: Sequence[float], legend: float = 0.0, width: float | None = None
+) -> tuple[Plot, list[Axes]]:
     """A figure of panels, two in a row; a height in inches for each row, room for a legend."""
     columns = min(panels, 2)
-    size = (PANEL * columns + legend, sum(heights) + 0.4)
+    size = ((width or PANEL) * columns + legend, sum(heights) + 0.4)
     figure = Plot(figsize=size, layout="constrained")
     axes = figure.subplots(
         len(heights), columns, squeeze=False, height_ratios=heights if len(heights) > 1 else None

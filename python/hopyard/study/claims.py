@@ -24,7 +24,7 @@ from hopyard.study.points import fits, named
 from hopyard.study.tables import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from hopyard.arrays import Floats
     from hopyard.study.file import Claim, Study
@@ -54,9 +54,9 @@ class Comparison:
     @property
     def figure(self) -> str:
         """The means."""
-        means = [str(estimate(sample)) for sample in self.samples.values()]
-        trend = self.claim.kind in (Kind.INCREASING, Kind.DECREASING)
-        text = (", " if trend else " against ").join(means)
+        means = {name: str(estimate(sample)) for name, sample in self.samples.items()}
+        single = len(means) == 1
+        text = ", ".join(mean if single else f"{name} {mean}" for name, mean in means.items())
         return f"{self.where}: {text}" if self.where else text
 
 
@@ -67,12 +67,17 @@ class Verdict:
     claim: Claim
     outcome: Outcome
     #: What was measured; the comparisons that decide stand first.
-    figure: str
+    figures: tuple[str, ...]
     interval: str
     p: str
     #: How many comparisons there are, and in how many of them it holds.
     comparisons: int
     holding: int
+
+    @property
+    def figure(self) -> str:
+        """What was measured, in one line."""
+        return "; ".join(self.figures)
 
     @property
     def verdict(self) -> str:
@@ -127,19 +132,21 @@ def _verdict(
 ) -> Verdict:
     found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
     if not found:
-        return Verdict(claim, Outcome.OPEN, "there are no runs of its points", "", "", 0, 0)
+        return Verdict(claim, Outcome.OPEN, ("there are no runs of its points",), "", "", 0, 0)
     outcomes = [verdict.outcome for _, verdict in found]
     # Those that decide stand first.
     order = sorted(found, key=lambda each: _rank(each[1]))
     shown = [comparison.figure for comparison, _ in order[:TOLD]]
-    more = f"; and {len(order) - TOLD} further comparisons" if len(order) > TOLD else ""
+    if len(order) > TOLD:
+        more = len(order) - TOLD
+        shown.append(f"and {more} further comparison{'s' if more > 1 else ''}")
     _, decides = order[0]
     low, high = decides.interval.low, decides.interval.high
     interval = "" if math.isnan(low) else f"{decides.quantity}: {low:.4g} to {high:.4g}"
     return Verdict(
         claim,
         outcome,
-        "; ".join(shown) + more,
+        tuple(shown),
         interval,
         _p(p),
         len(found),
@@ -172,21 +179,34 @@ def _comparisons(
     if claim.along is not None:
         yield from _trends(claim, chosen, values)
         return
+    if not chosen:
+        return
+    varied = {name for name in chosen[0].labels if len({p.labels[name] for p in chosen}) > 1}
     for point in chosen:
         ours = values.of(point, claim.measure)
-        where = named({n: v for n, v in point.labels.items() if n not in claim.case})
-        name = named({n: point.labels[n] for n in claim.case}) or "mean"
+        rest = varied - (claim.than or {}).keys()
+        where = _short(point, rest)
         if claim.than is None:
             for asked in _sized(claim):
-                yield Comparison(asked, {name: ours[1]}, where)
+                title = values.title(claim.measure)[0]
+                yield Comparison(asked, {where or title: ours[1]}, where)
             continue
         for base in beside(point, mine, claim.than):
             theirs = values.of(base, claim.measure)
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
-            other = named({n: base.labels[n] for n in claim.than})
-            samples = {name: ours[1][left], other: theirs[1][right]}
+            apart = {name for name in claim.than if point.labels[name] != base.labels[name]}
+            samples = {_short(point, apart): ours[1][left], _short(base, apart): theirs[1][right]}
             for asked in _compared(claim):
-                yield Comparison(asked, samples, f"{where}, {name}" if where else name)
+                yield Comparison(asked, samples, where)
+
+
+def _short(point: Point, axes: Collection[str]) -> str:
+    """The labels of a point on these axes; a number stands beside the name of its axis."""
+    return ", ".join(
+        f"{name}={label}" if label[:1].isdigit() else label
+        for name, label in point.labels.items()
+        if name in axes
+    )
 
 
 def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Comparison]:

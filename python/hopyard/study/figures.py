@@ -18,6 +18,7 @@ from hopyard.canvas import MARKERS, STYLE, Plot, mpl
 from hopyard.stats import estimate
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, quotient_of
+from hopyard.terminal import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,8 @@ def draw(figure: Figure, source: Source) -> Plot:
     with mpl.rc_context(STYLE):
         rows = canvas.rows_of(len(panels))
         height = 1.6 + 0.34 * len(lines) if figure.kind == "heat" else 3.6
-        made, axes = canvas.grid(len(panels), [height] * rows, legend=1.8)
+        width = _widest(figure, mine, len(lines)) if len(panels) == 1 else canvas.PANEL
+        made, axes = canvas.grid(len(panels), [height] * rows, legend=1.8, width=width)
         hues = dict(zip(lines, canvas.colours(len(lines)), strict=True))
         for axis, panel in zip(axes, panels, strict=True):
             here = [p for p in mine if figure.panels is None or p.labels[figure.panels] == panel]
@@ -94,6 +96,14 @@ def draw(figure: Figure, source: Source) -> Plot:
             made.legend(found.values(), found, loc="outside right upper", fontsize=9, title=title)
         canvas.note(made, _method(figure, mine, source))
     return made
+
+
+def _widest(figure: Figure, points: Sequence[Point], lines: int) -> float:
+    """The width of a panel in inches: many bars or boxes need more."""
+    if figure.kind not in ("bars", "boxes"):
+        return canvas.PANEL
+    groups = len(_different(points, figure.x))
+    return min(max(canvas.PANEL, 0.17 * groups * (lines + 1.5)), 2.2 * canvas.PANEL)
 
 
 def _different(points: Sequence[Point], axis: str | None) -> list[str | None]:
@@ -137,7 +147,8 @@ def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point])
         axis.grid(visible=False, axis="x")
         long = max(len(str(label)) for label in labels) * len(labels) > 45
         if long:
-            axis.tick_params(axis="x", rotation=30)
+            for text in axis.get_xticklabels():
+                text.set(rotation=30, ha="right")
         return [float(place) for place in range(len(labels))]
     places, unit = numbers
     unit = own.unit or unit
@@ -145,6 +156,11 @@ def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point])
     if len(places) <= 10 and not figure.log_x:
         axis.set_xticks(places)
     return places
+
+
+def _label(axis: Axes, text: str) -> None:
+    """What the vertical axis shows, in as many lines as its height asks for."""
+    axis.set_ylabel("\n".join(fold(text, 34)))
 
 
 def _lines(
@@ -190,7 +206,7 @@ def _lines(
                     label=None if said else source.study.document.published_title,
                 )
                 said = True
-    axis.set_ylabel(source.values.label(measure))
+    _label(axis, source.values.label(measure))
 
 
 def _bars(
@@ -230,7 +246,7 @@ def _bars(
                         label=None if said else source.study.document.published_title,
                     )
                     said = True
-    axis.set_ylabel(source.values.label(measure))
+    _label(axis, source.values.label(measure))
 
 
 def _boxes(
@@ -258,7 +274,7 @@ def _boxes(
                 )
                 box = drawn["boxes"][0]
                 box.set(facecolor=colour, hatch=_HATCHES[number % len(_HATCHES)], label=line)
-    axis.set_ylabel(source.values.label(measure))
+    _label(axis, source.values.label(measure))
 
 
 def _over_time(
@@ -352,7 +368,7 @@ def _scatter(
         )
     axis.set_xlim(left=min(0, axis.get_xlim()[0]))
     axis.set_xlabel(source.values.label(right))
-    axis.set_ylabel(source.values.label(up))
+    _label(axis, source.values.label(up))
 
 
 _PANELS: dict[str, Any] = {
