@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hopyard import catalogue
 from hopyard.reading import Reader
+from hopyard.stats import estimate
 from hopyard.study import StudyError, load
+from hopyard.study.claims import judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import points
 from hopyard.study.report import make
@@ -162,6 +164,32 @@ def test_quotients_and_means_over_an_axis(folder: Path) -> None:
         both = (sample[sender, "500 B"] + sample[sender, "1000 B"]) / 2
         assert cell.value.mean == pytest.approx(both.mean())
         assert cell.value.runs == 3
+
+
+def test_a_claim_about_means_over_an_axis(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    claim = """
+[[claim]]
+id = "mean"
+text = "Vegas has less goodput than NewReno, in the mean of the sizes."
+measure = "goodput"
+expect = "less"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+"""
+    (folder / "study.toml").write_text(STUDY + claim + 'mean_over = ["segment"]\n')
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        (verdict,) = judged(study, points(study), values)
+        vegas = [values.of(p, "goodput")[1] for p in points(study, only={"sender": "Vegas"})]
+    assert verdict.comparisons == 1
+    assert f"Vegas {estimate(np.mean(vegas, axis=0))}" in verdict.figure
+    wrong = STUDY + claim + 'mean_over = ["sender"]\n'
+    (folder / "study.toml").write_text(wrong)
+    with pytest.raises(StudyError, match="sender stands in mean_over"):
+        load(folder)
 
 
 def test_fields_and_marks(folder: Path) -> None:

@@ -21,7 +21,7 @@ from hopyard.axis import numbers
 from hopyard.statistics import Kind, Outcome
 from hopyard.stats import CONFIDENCE, estimate
 from hopyard.study.points import fits, named
-from hopyard.study.tables import beside
+from hopyard.study.tables import beside, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -181,21 +181,31 @@ def _comparisons(
         return
     if not chosen:
         return
-    varied = {name for name in chosen[0].labels if len({p.labels[name] for p in chosen}) > 1}
+    groups: dict[str, list[Point]] = {}
     for point in chosen:
-        ours = values.of(point, claim.measure)
-        rest = varied - (claim.than or {}).keys()
-        where = _short(point, rest)
+        rest = {n: v for n, v in point.labels.items() if n not in claim.mean_over}
+        groups.setdefault(named(rest), []).append(point)
+    varied = {name for name in chosen[0].labels if len({p.labels[name] for p in chosen}) > 1}
+    varied -= set(claim.mean_over)
+    for group in groups.values():
+        first = group[0]
+        ours = mean_of(group, values, claim.measure)
+        where = _short(first, varied - (claim.than or {}).keys())
         if claim.than is None:
+            title = values.title(claim.measure)[0]
             for asked in _sized(claim):
-                title = values.title(claim.measure)[0]
                 yield Comparison(asked, {where or title: ours[1]}, where)
             continue
-        for base in beside(point, mine, claim.than):
-            theirs = values.of(base, claim.measure)
+        for base in beside(first, mine, claim.than):
+            other = {name: base.labels[name] for name in claim.than}
+            bases = [each for point in group for each in beside(point, mine, other)]
+            if len(bases) != len(group):
+                # A mean over fewer points would be another one.
+                continue
+            theirs = mean_of(bases, values, claim.measure)
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
-            apart = {name for name in claim.than if point.labels[name] != base.labels[name]}
-            samples = {_short(point, apart): ours[1][left], _short(base, apart): theirs[1][right]}
+            apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
+            samples = {_short(first, apart): ours[1][left], _short(base, apart): theirs[1][right]}
             for asked in _compared(claim):
                 yield Comparison(asked, samples, where)
 

@@ -164,6 +164,8 @@ class Claim(Part):
     than: Where | None = None
     #: The axis along which the measure increases or decreases.
     along: str | None = None
+    #: Axes over whose values the mean is taken, run by run.
+    mean_over: Names = []
     where: Where = {}
     #: The size that is expected: of the measure, or as a ratio or difference to `than`.
     value: float | None = None

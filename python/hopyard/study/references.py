@@ -262,6 +262,11 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
     yield from _known_axes(study, claim.experiment, [claim.along], place)
     for part in (claim.case, claim.than or {}, claim.where):
         yield from _where(study, experiment, part, place)
+    yield from _known_axes(study, claim.experiment, claim.mean_over, place)
+    for name in set(claim.mean_over) & {*(claim.than or {}), claim.along}:
+        yield f"{place}: {name} stands in mean_over: expected it neither in than nor in along"
+    if claim.mean_over and claim.along is not None:
+        yield f"{place}: mean_over is not for increasing and decreasing"
     trend = claim.expect in ("increasing", "decreasing")
     if trend != (claim.along is not None):
         yield f"{place}: along is given with increasing and decreasing, and with these alone"
