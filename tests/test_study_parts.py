@@ -217,7 +217,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ("where = { source = 0 }", "where = { sorce = 0 }", "no column 'sorce'; did you mean"),
         ('of = "goodput"', 'of = "share"', "expected a measure that is not divided itself"),
         ('of = "goodput"', 'of = "godput"', "of: no measure is called 'godput'"),
-        ('reduce = "first"', 'reduce = "count"', "median, max, min, last or first for a series"),
+        ('reduce = "first"', 'reduce = "count"', "median, max, min, std, last or first for a"),
         ('reduce = "count"', 'reduce = "first"', "reduce = first are for series"),
         ('since = "0.5 s"', "where = { flow = 1 }", "where is for columns of tables"),
         ('since = "0.5 s"', 'experiments = ["no"]', "no experiment is called 'no'"),

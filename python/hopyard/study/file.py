@@ -83,7 +83,7 @@ class Quantity(Part):
     table: Literal["flows", "nodes", "decisions"] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows.
-    reduce: Literal["sum", "mean", "median", "max", "min", "last", "first", "count"] = "sum"
+    reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count"] = "sum"
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
     #: Only rows with these values.

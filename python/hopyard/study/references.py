@@ -189,7 +189,10 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
             near = nearest(quantity.series, sampled)
             yield f"{place}: no series is called {quantity.series!r}; {near}"
         if quantity.reduce in ("sum", "count"):
-            yield f"{place}: expected reduce = mean, median, max, min, last or first for a series"
+            yield (
+                f"{place}: expected reduce = mean, median, max, min, std, last or first for a "
+                "series"
+            )
         if quantity.where:
             yield f"{place}: where is for columns of tables"
         for each in quantity.experiments or ():

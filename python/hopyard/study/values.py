@@ -35,6 +35,7 @@ _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "median": lambda values: float(np.median(values)),
     "max": lambda values: float(np.max(values)),
     "min": lambda values: float(np.min(values)),
+    "std": lambda values: float(np.std(values, ddof=1)) if values.size > 1 else float("nan"),
     "last": lambda values: float(values[-1]),
 }
 
