@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench wheel-pgo validate coverage study papers lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate coverage study papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -68,6 +68,11 @@ bench: $(VENV)/installed
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
+
+# What the events of a TCP sender cost in instructions: python/hopyard/computation.csv (needs valgrind).
+computation: $(VENV)/installed
+	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
+	$(BIN)/python bench/computation.py
 
 # A wheel for publication, in dist/pgo: compiled with a profile of runs of three scenarios of bench.
 wheel-pgo: $(VENV)/installed

@@ -100,6 +100,19 @@ def _mean(name: str, weight: str) -> Reduction:
     return of_runs
 
 
+def _computed(phase: str | None) -> Reduction:
+    """Millions of instructions of the senders; NaN for a run that has none whose cost is known."""
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        from hopyard.computation import instructions
+
+        found = instructions(rows, phase)
+        known = _sum(~np.isnan(found), group, runs)
+        return np.where(known > 0, _sum(found, group, runs), np.nan)
+
+    return of_runs
+
+
 def _jain(rows: pa.Table, group: Integers, runs: int) -> Floats:
     """Jain, Chiu and Hawe (1984): 1 if all flows have the same goodput, 1/n if only one has any."""
     goodput = floats(rows, "goodput_kbps")
@@ -209,6 +222,22 @@ MEASURES = {
             _total("route_changes"),
             "How often a source's route to its destination changed in next hop or in length; the "
             "sum over the flows.",
+        ),
+        *(
+            Measure(
+                f"computation{suffix}",
+                f"Computation{words}",
+                "M instructions",
+                _computed(phase),
+                f"What the TCP senders compute{words}: their events, each at its measured cost; "
+                "the sum over the flows.",
+            )
+            for suffix, words, phase in (
+                ("", "", None),
+                ("_slow_start", " in slow start", "slow_start"),
+                ("_avoidance", " in congestion avoidance", "avoidance"),
+                ("_recovery", " in recovery", "recovery"),
+            )
         ),
         Measure(
             "fairness",

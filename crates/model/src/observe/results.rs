@@ -146,6 +146,35 @@ pub struct FlowRow {
     /// Time-weighted mean of the congestion window, over the whole run.
     #[schemars(extend("unit" = "segments"))]
     pub cwnd_mean: Option<f64>,
+    /// Time that the sender spent in slow start, the opening of the connection included; 0 for UDP.
+    #[schemars(extend("unit" = "s"))]
+    pub slow_start_s: f64,
+    /// Time that the sender spent in congestion avoidance.
+    #[schemars(extend("unit" = "s"))]
+    pub avoidance_s: f64,
+    /// Time that the sender spent in fast retransmit and fast recovery.
+    #[schemars(extend("unit" = "s"))]
+    pub recovery_s: f64,
+    /// Time during which the sender was frozen, because there was no route.
+    #[schemars(extend("unit" = "s"))]
+    pub frozen_s: f64,
+    /// Acknowledgements that arrived at the sender in slow start.
+    pub acks_slow_start: u64,
+    /// Acknowledgements that arrived in congestion avoidance.
+    pub acks_avoidance: u64,
+    /// Acknowledgements that arrived in fast retransmit and fast recovery.
+    pub acks_recovery: u64,
+    /// Segments with payload sent in slow start, retransmissions included.
+    #[schemars(extend("unit" = "segments"))]
+    pub segments_slow_start: u64,
+    /// Segments with payload sent in congestion avoidance.
+    #[schemars(extend("unit" = "segments"))]
+    pub segments_avoidance: u64,
+    /// Segments with payload sent in fast retransmit and fast recovery.
+    #[schemars(extend("unit" = "segments"))]
+    pub segments_recovery: u64,
+    /// How often the sender sampled the round-trip time.
+    pub rtt_samples: u64,
 }
 
 /// A row for each node of each run. Counts belong to the whole run.

@@ -9,6 +9,7 @@ use crate::channel::AnyChannel;
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, mac_columns};
 use crate::packet::{Packet, PacketKind};
+use crate::transport::connection::Phase;
 
 /// Data packets of a flow that are still on the way.
 #[derive(Clone, Copy, Default)]
@@ -93,6 +94,9 @@ impl<P: Probe> World<P> {
         let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
         let (notices, probes) = (all.notices - before.notices, all.probes - before.probes);
         let dropped = all.dropped - before.dropped;
+        let phases = all.phases.since(&before.phases);
+        let [slow_start, avoidance, recovery, frozen] =
+            [Phase::SlowStart, Phase::Avoidance, Phase::Recovery, Phase::Frozen].map(|phase| phases.of(phase));
         let ran = self.cx.now.seconds();
         FlowRow {
             flow: number as u32,
@@ -130,6 +134,17 @@ impl<P: Probe> World<P> {
             delivered_bytes: meter.delivered,
             cwnd_mean: (flow.segment > 0 && ran > 0.0)
                 .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
+            slow_start_s: slow_start.time.seconds(),
+            avoidance_s: avoidance.time.seconds(),
+            recovery_s: recovery.time.seconds(),
+            frozen_s: frozen.time.seconds(),
+            acks_slow_start: slow_start.acks,
+            acks_avoidance: avoidance.acks,
+            acks_recovery: recovery.acks,
+            segments_slow_start: slow_start.segments,
+            segments_avoidance: avoidance.segments,
+            segments_recovery: recovery.segments,
+            rtt_samples: all.rtt_samples - before.rtt_samples,
         }
     }
 

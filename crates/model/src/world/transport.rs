@@ -323,6 +323,8 @@ impl<P: Probe> World<P> {
                     dropped,
                     notices: counters.notices,
                     probes: counters.probes,
+                    rtt_samples: counters.rtt_samples,
+                    phases: sender.phases(self.cx.now),
                 }
             }
         }

@@ -7,6 +7,7 @@ use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
 use super::params::{Connect, Params};
+use super::phases::Phases;
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
@@ -102,6 +103,9 @@ pub struct Core {
     pub(crate) ack_hops: u8,
     pub(crate) link_rate: Option<Rate>,
     pub(crate) counters: SenderCounters,
+    pub(super) phases: Phases,
+    /// The phases' times are counted up to here.
+    pub(super) spent_until: Time,
     /// Classified losses that have not been fetched yet.
     pub(crate) judged: Vec<Judged>,
     pub(super) mss: u32,
@@ -150,6 +154,8 @@ impl Core {
             ack_hops: 0,
             link_rate: None,
             counters: SenderCounters::default(),
+            phases: Phases::default(),
+            spent_until: Time::ZERO,
             judged: Vec::new(),
             mss: params.mss(),
             params: params.clone(),
@@ -238,6 +244,7 @@ impl Core {
             let sent = self.now - elapsed;
             if sent >= self.sampled_from {
                 // A time shorter than the clock's resolution counts as one tick.
+                self.counters.rtt_samples += 1;
                 self.rtt.sample(elapsed.max(Span::from_millis(1)), sent, true);
             }
         }
@@ -247,6 +254,7 @@ impl Core {
             self.timed = None;
             self.rtt.end_back_off();
             if self.echo.is_none() {
+                self.counters.rtt_samples += 1;
                 self.rtt.sample(self.now.since(sent), sent, false);
             }
         }

@@ -30,6 +30,8 @@ pub struct SenderCounters {
     /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made
     /// a copy.
     pub reported_duplicates: u64,
+    /// Samples of the round-trip time.
+    pub rtt_samples: u64,
     /// Notices of segments that a node could not forward.
     pub notices: u64,
 }

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::{Close, Config, Connect, Connection, NetworkEvent, Params, Reader, TcpReceiver, TcpSender};
 use crate::packet::TcpHeader;
 use crate::params::Params as _;
+use crate::transport::connection::Phase;
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 use crate::transport::{acking, congestion};
 
@@ -230,6 +231,13 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
     }
     let counters = sender.counters();
     prop_assert_eq!(counters.bytes - counters.retransmitted_bytes, total);
+    // Every acknowledgement, every segment and every moment since the opening belongs to one phase.
+    let end = limit + Span::from_secs(1);
+    let phases = sender.phases(end);
+    let each = [Phase::SlowStart, Phase::Avoidance, Phase::Recovery, Phase::Frozen].map(|phase| phases.of(phase));
+    prop_assert_eq!(each.iter().map(|work| work.acks).sum::<u64>(), counters.acks - counters.invalid_acks);
+    prop_assert_eq!(each.iter().map(|work| work.segments).sum::<u64>(), counters.segments);
+    prop_assert_eq!(each.iter().fold(Span::ZERO, |sum, work| sum + work.time), end.since(Time::ZERO));
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, IdleRestart, Judged, Params, SenderCounters, dsack, header_bytes, milliseconds,
+    Close, Connect, Core, Estimation, IdleRestart, Judged, Params, Phases, SenderCounters, dsack, header_bytes,
+    milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -214,6 +215,11 @@ impl TcpSender {
     /// The first step of every event.
     #[inline]
     fn begin(&mut self, now: Time) {
+        if self.stage == Stage::Closed {
+            self.core.skip_to(now);
+        } else {
+            self.core.spend(now);
+        }
         self.core.now = now;
         self.core.limited = false;
         self.core.burst = match self.core.params.max_burst {
@@ -237,6 +243,7 @@ impl TcpSender {
             return;
         }
         self.core.thaw();
+        self.core.count_ack();
         if header.ack >= self.core.una() {
             self.core.measure_rate(header);
         }
@@ -544,6 +551,7 @@ impl TcpSender {
             let bytes = u64::from(segment.len);
             core.counters.segments += 1;
             core.counters.bytes += bytes;
+            core.count_segment();
             core.counters.retransmitted_segments += u64::from(retransmission);
             core.counters.retransmitted_bytes += if retransmission { bytes } else { 0 };
         }
@@ -591,6 +599,12 @@ impl TcpSender {
     #[must_use]
     pub const fn counters(&self) -> &SenderCounters {
         &self.core.counters
+    }
+
+    /// What the sender did in every phase until now.
+    #[must_use]
+    pub fn phases(&self, now: Time) -> Phases {
+        if self.stage == Stage::Closed { Phases::default() } else { self.core.phases_at(now) }
     }
 
     /// The state, to be sampled.
