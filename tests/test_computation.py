@@ -20,7 +20,6 @@ tcp = "westwood"
 [[flow]]
 from = 3
 to = 0
-transport = "udp"
 traffic = "cbr"
 """
 

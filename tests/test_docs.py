@@ -40,6 +40,7 @@ GUIDES = [
         "custom-tcp",
         "stepping",
         "networks",
+        "plots",
         "studies",
         "statistics",
         "tutorial",

@@ -466,8 +466,16 @@ def show(
 
 
 @main.command()
-@click.argument("folder", type=_FOLDER)
-@_MEASURE
+@click.argument("target", type=Named(exists=True))
+@click.option(
+    "--measure",
+    "measures",
+    metavar="M1,M2",
+    multiple=True,
+    callback=cli_study.named_measures,
+    shell_complete=completion.measures,
+    help="Measures; those of a study too.  [default: goodput]",
+)
 @click.option(
     "--series",
     "sampled",
@@ -476,6 +484,10 @@ def show(
     callback=_series,
     shell_complete=completion.series,
     help="Draw these series.",
+)
+@cli_study.of_plots
+@click.option(
+    "--at", metavar="TIME", help="Of a scenario: a map of the network at this time, as 30s."
 )
 @click.option(
     "--segments",
@@ -514,9 +526,17 @@ def show(
 @click.pass_context
 def plot(
     context: click.Context,
-    folder: Path,
+    target: Path,
     measures: Sequence[str],
     sampled: Sequence[str],
+    kind: str | None,
+    lines: str | None,
+    panels: str | None,
+    experiment: str | None,
+    only: dict[str, Any],
+    out: Path | None,
+    quick: bool,
+    at: str | None,
     segments: bool,
     number: int | None,
     flow: int | None,
@@ -526,7 +546,26 @@ def plot(
     x: str | None,
     output: Path | None,
 ) -> None:
-    """Draw measures, series or segments of the results that a folder holds."""
+    """Draw what TARGET holds: a folder of results, a study, or a scenario.
+
+    Of a folder: measures, series or segments. Of a study: measures of its runs. Of a scenario: a
+    map of its network at a time.
+    """
+    drawn = cli_study.Drawn(kind, x, lines, panels, experiment, only, out, quick)
+    of_folder = {"--series": bool(sampled), "--segments": segments}
+    if cli_study.is_study(target):
+        refused = {**of_folder, "--at": at is not None, "--run": number is not None}
+        cli_study.plot(target, measures, drawn, output, refused)
+        return
+    drawn.check(target)
+    if target.is_file():
+        refused = {**of_folder, "--measure": bool(measures), "--kind": bool(kind), "--x": bool(x)}
+        cli_study.refuse(refused, f"{target} is a scenario")
+        context.exit(command.plot_network(target, at, number or 0, output))
+    folder = target
+    if at is not None:
+        raise click.UsageError("--at is for scenarios: a map of the network at that time")
+    measures = _measures(context, context.command.params[0], measures)
     of_segments = {"--flow": flow, "--from": since, "--to": until, "--unit": unit}
     if not segments and (given := [name for name, it in of_segments.items() if it is not None]):
         raise click.UsageError(f"{given[0]} needs --segments")
@@ -534,7 +573,9 @@ def plot(
         raise click.UsageError("--run needs --series or --segments")
     trace = command.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
-        code = command.plot(folder, measures, sampled, x, output, stop, run=number, trace=trace)
+        code = command.plot(
+            folder, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind
+        )
     context.exit(code)
 
 

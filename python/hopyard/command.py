@@ -446,6 +446,17 @@ class Trace:
     unit: str
 
 
+def plot_network(scenario: Path, at: str | None, run: int, output: Path | None) -> int:
+    """Draws a map of a scenario's network at a time."""
+    from hopyard.netmap import network
+    from hopyard.scenario import Scenario
+
+    if at is None:
+        raise ValueError(f"{scenario} is a scenario: expected a time for its map, as --at 30s")
+    figure = network(Scenario.load(scenario), at, run)
+    return tell(str(_save_plot(figure, output or Path(f"{scenario.stem}-map.png"))))
+
+
 def plot(
     folder: Path,
     measures: Sequence[str],
@@ -456,6 +467,7 @@ def plot(
     *,
     run: int | None = None,
     trace: Trace | None = None,
+    kind: str | None = None,
 ) -> int:
     """Draws what a folder holds; with `trace`, segments."""
     from hopyard.folder import drawing
@@ -480,7 +492,7 @@ def plot(
     try:
         stop.idle, stop.drawing = False, True
         for name in chosen:
-            figure = results.plot(name, x)
+            figure = results.plot(name, x, kind=kind)
             paths.append(_save_plot(figure, place(_measure_file(name))))
         for name in series:
             figure = results.plot_series(name, run)

@@ -23,7 +23,7 @@ from hopyard.canvas import (
     rows_of,
     title,
 )
-from hopyard.report import short_keys
+from hopyard.report import short_keys, varying
 from hopyard.terminal import fold
 from hopyard.timeplot import over_time
 
@@ -56,7 +56,60 @@ class _Point:
     values: Floats
 
 
-def comparison(results: Results, measure: str = "goodput", x: str | None = None) -> Plot:
+def spread(results: Results, measure: str, kind: str) -> Plot:
+    """How the runs of each case spread: boxes, or the share of runs with at most each value."""
+    chosen = results.measure(measure)
+    cases = results.cases
+    short = short_keys(varying(results, cases))
+    names = [
+        ", ".join(f"{name} = {case.settings[key]}" for key, name in short.items()) or case.scenario
+        for case in cases
+    ]
+    found = [results.values(measure, case) for case in cases]
+    found = [values[~np.isnan(values)] for values in found]
+    paints = colours(len(cases))
+    with mpl.rc_context(STYLE):
+        if kind == "boxes":
+            figure, (axis,) = grid(1, [max(1.2 + 0.42 * len(cases), 2.4)], 2.0)
+            axis.boxplot(
+                found,
+                orientation="horizontal",
+                widths=0.6,
+                medianprops={"color": "black"},
+                flierprops={"markersize": 3},
+            )
+            ticks = ["\n".join(fold(name, NAME)) for name in names]
+            axis.set_yticks(range(1, len(cases) + 1), ticks)
+            axis.invert_yaxis()
+            axis.grid(visible=False, axis="y")
+            axis.set_xlabel(chosen.label)
+            told = "Boxes: quartiles; whiskers: 1.5 times their distance; line: median"
+        else:
+            figure, (axis,) = grid(1, [3.9], 2.4)
+            for index, (name, values) in enumerate(zip(names, found, strict=True)):
+                ordered = np.sort(values)
+                if ordered.size:
+                    axis.step(
+                        np.concatenate([ordered[:1], ordered]),
+                        np.arange(ordered.size + 1) / ordered.size,
+                        where="post",
+                        color=paints[index],
+                        linestyle=("-", "--", ":", "-.")[index % 4],
+                        label="\n".join(fold(name, NAME)),
+                    )
+            axis.set_xlabel(chosen.label)
+            axis.set_ylabel("share of runs")
+            if len(cases) > 1:
+                figure.legend(loc="outside right upper", fontsize=9)
+            told = "The share of runs with at most this value"
+        counts = sorted({len(values) for values in found})
+        note(figure, f"{told}; {'-'.join(map(str, counts))} runs. Hopyard {results.version}")
+    return figure
+
+
+def comparison(
+    results: Results, measure: str = "goodput", x: str | None = None, kind: str | None = None
+) -> Plot:
     """A measure's mean and interval for each case.
 
     A key goes along the axis: `x`, or one whose values are numbers, or the one with the most
@@ -69,6 +122,7 @@ def comparison(results: Results, measure: str = "goodput", x: str | None = None)
         measure: the measure's name.
         x: the key along the axis; `"nodes.count"` for example. A key that was not set but differs
             between the scenarios that were compared is allowed.
+        kind: "lines" or "bars", if it is not to be chosen by the values along the axis.
 
     Raises:
         ValueError: when the measure or the key does not exist; the message lists those that do.
@@ -113,7 +167,8 @@ def comparison(results: Results, measure: str = "goodput", x: str | None = None)
         )
         for case in cases
     ]
-    return _draw(results, chosen, points, (along and short[along], colour and short[colour]), x)
+    names = along and short[along], colour and short[colour]
+    return _draw(results, chosen, points, names, x, kind)
 
 
 def _settings(results: Results, case: Case, x: str | None) -> dict[str, str]:
@@ -150,12 +205,16 @@ def _draw(
     points: Sequence[_Point],
     names: tuple[str | None, str | None],
     x: str | None,
+    kind: str | None,
 ) -> Plot:
     along, colour = names
     panels = list(dict.fromkeys(point.panel for point in points))
     drawn, hues = panels[:MOST_PANELS], list(dict.fromkeys(point.colour for point in points))
     texts = list(dict.fromkeys(point.along for point in points))
-    scale = numbers(texts) if along and (x or len(texts) >= POINTS_OF_A_LINE) else None
+    lines = kind == "lines" or bool(along and (x or len(texts) >= POINTS_OF_A_LINE))
+    scale = numbers(texts) if lines and kind != "bars" else None
+    if kind == "lines" and scale is None:
+        raise ValueError(f"lines need numbers along the axis, found {', '.join(texts)}")
     paints = dict(zip(hues, colours(len(hues)), strict=True))
     legend = min(max(map(len, [*hues, colour or ""])), NAME) * 10 * LETTER + 0.6 if colour else 0
     label = measure.label

@@ -322,17 +322,23 @@ class Results:
         columns["version"] = pa.array([self.version] * len(self.cases), text)
         return pa.table(columns)
 
-    def plot(self, measure: str = "goodput", x: str | None = None) -> Plot:
+    def plot(
+        self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None
+    ) -> Plot:
         """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
 
-        `x` is the key on the x axis: a compared key, or any other key of the scenarios.
+        `x` is the key on the x axis: a compared key, or any other key of the scenarios. `kind` is
+        "boxes" or "distribution" for the spread of the runs, "lines" or "bars" for the means.
 
         Raises:
-            ValueError: when there is no such measure, or the scenarios have no such key.
+            ValueError: when there is no such measure, or the scenarios have no such key, or its
+                values are no numbers and lines are asked for.
         """
-        from hopyard.plot import comparison
+        from hopyard.plot import comparison, spread
 
-        return comparison(self, measure, x)
+        if kind in ("boxes", "distribution"):
+            return spread(self, measure, kind)
+        return comparison(self, measure, x, kind)
 
     def plot_series(self, quantity: str, run: int | None = None) -> Plot:
         """A sampled quantity over time in one run (default: the first), a panel for each case."""

@@ -122,6 +122,8 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
     if figure.kind == "heat":
         case = named(figure.against or {})
         return f"Means{f', as a part of those of {case}' if case else ''}; {runs} runs a point."
+    if figure.kind == "distribution":
+        return f"The share of runs with at most this value; {runs} runs a point."
     what = (
         "Boxes: quartiles, whiskers 1.5 times their distance"
         if figure.kind == "boxes"
@@ -371,11 +373,35 @@ def _scatter(
     _label(axis, source.values.label(up))
 
 
+def _distribution(
+    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
+) -> None:
+    """The share of the runs with at most each value."""
+    measure = str(figure.measure)
+    for number, (line, colour) in enumerate(hues.items()):
+        mine = [source.values.of(p, measure)[1] for p in _chosen(points, figure.lines, line)]
+        values = np.sort(np.concatenate(mine)) if mine else np.zeros(0)
+        values = values[~np.isnan(values)]
+        if values.size:
+            axis.step(
+                np.concatenate([values[:1], values]),
+                np.arange(values.size + 1) / values.size,
+                where="post",
+                color=colour,
+                linestyle=_STROKES[number % len(_STROKES)],
+                linewidth=1.6,
+                label=line,
+            )
+    axis.set_xlabel(source.values.label(measure))
+    axis.set_ylabel("share of runs")
+
+
 _PANELS: dict[str, Any] = {
     "lines": _lines,
     "bars": _bars,
     "boxes": _boxes,
     "time": _over_time,
+    "distribution": _distribution,
     "heat": _heat,
     "scatter": _scatter,
 }

@@ -224,6 +224,11 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
         yield f"{place}: {name} stands in mean_over: expected it neither in rows nor in columns"
 
 
+def figure_problems(study: Study, figure: Figure, place: str) -> Iterator[str]:
+    """What is wrong with a figure."""
+    yield from _figure(study, figure, place, [*study.document.measure, *MEASURES])
+
+
 def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Iterator[str]:
     wrong = list(_of_experiment(study, figure.experiment, place))
     yield from wrong
@@ -245,6 +250,9 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         elif figure.series not in sampled(study, experiment):
             there = ", ".join(sampled(study, experiment)) or "none"
             yield f"{place}: the series {figure.series!r} is not sampled; there are {there}"
+    elif figure.kind == "distribution":
+        if figure.measure is None or figure.x is not None or figure.series is not None:
+            yield f"{place}: a distribution has a measure: expected neither x nor series"
     elif figure.measure is None or figure.x is None or figure.series is not None:
         yield f"{place}: expected measure and x, and no series"
     elif figure.kind == "heat" and figure.lines is None:

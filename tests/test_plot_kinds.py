@@ -1,0 +1,170 @@
+"""`hopyard plot`: studies, the spread of runs, and maps of a network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import hopyard
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hopyard import Scenario
+from hopyard.cli import main
+from hopyard.netmap import network
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHAIN = """
+duration = "4 s"
+[nodes]
+count = 4
+spacing = "200 m"
+[radio]
+receive = "250 m"
+sense = "550 m"
+[[flow]]
+from = 0
+to = 3
+"""
+STUDY = """
+title = "Senders on a chain"
+scenario = "chain.toml"
+runs = 3
+
+[axes.sender.cases]
+NewReno = { "flow.tcp" = "newreno" }
+"Vegas, the classic" = { "flow.tcp" = "vegas" }
+
+[axes.size]
+key = "tcp.segment_size"
+values = ["500 B", "750 B", "1000 B"]
+
+[axes.window]
+key = "tcp.window"
+values = [8, 16]
+
+[measure.mine]
+column = "goodput_kbps"
+unit = "kbit/s"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the chain and the study, in which commands are run."""
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _plot(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["plot", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
+    result = CliRunner().invoke(main, ["sweep", "study.toml", "--out", "store", "--quiet"])
+    assert result.exit_code == 0, result.output
+    own = ("--out", "store")
+    for name, words in {
+        "a.png": (),
+        "b.png": ("--measure", "mine", "--kind", "boxes", "--x", "sender"),
+        "c.svg": ("--measure", "delay", "--kind", "distribution", "--only", "window=8"),
+        "d.pdf": ("--measure", "goodput", "--x", "size", "--lines", "window", "--panels", "sender"),
+        "e.png": ("--only", "sender=Vegas, the classic", "--only", "size=500 B,window=8"),
+    }.items():
+        code, said = _plot("study.toml", *own, *words, "-o", name)
+        assert code == 0, said
+        assert (folder / name).stat().st_size > 5000
+    # What is drawn to scale lies along the figure without being named.
+    assert b"<svg" in (folder / "c.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--x", "siz"), "no axis is called 'siz'; did you mean 'size'"),
+        (("--only", "size=7 B"), "the axis size has no value '7 B'"),
+        (("--only", "size"), "expected AXIS=VALUE, found 'size'"),
+        (("--measure", "goodputt"), "'goodputt'"),
+        (("--x", "size", "--lines", "size"), "an axis stands for two of x, lines and panels"),
+        (("--kind", "distribution", "--lines", "size", "--only", "window=8"), ""),
+        (("--kind", "distribution", "--lines", "size", "--panels", "window"), "differ in sender"),
+        (("--series", "cwnd"), "study.toml is a study: --series cannot be used with it"),
+        (("--at", "3s"), "study.toml is a study: --at cannot be used with it"),
+        (("--kind", "pie"), "'pie'"),
+    ],
+)
+def test_what_cannot_be_drawn_of_a_study(
+    folder: Path, words: tuple[str, ...], expected: str
+) -> None:
+    CliRunner().invoke(main, ["sweep", "study.toml", "--out", "store", "--quiet", "--runs", "1"])
+    code, said = _plot("study.toml", "--out", "store", *words, "-o", "plot.png")
+    assert (code != 0) == bool(expected), said
+    assert expected in said
+    assert (folder / "plot.png").exists() == (not expected)
+
+
+def test_a_study_that_has_not_been_run(folder: Path) -> None:
+    code, said = _plot("study.toml")
+    assert code != 0
+    assert "hopyard sweep" in said
+    assert not list(folder.glob("*.png"))
+
+
+def test_the_spread_of_runs(folder: Path) -> None:
+    results = hopyard.run(
+        folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False
+    )
+    boxes = results.plot("goodput", kind="boxes")
+    assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == [
+        "tcp = newreno",
+        "tcp = vegas",
+    ]
+    shares = results.plot("delay", kind="distribution")
+    lines = shares.axes[0].get_lines()
+    assert len(lines) == 2
+    for line, case in zip(lines, results.cases, strict=True):
+        x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        assert x[1:].tolist() == sorted(results.values("delay", case))
+        assert y[-1] == 1
+    with pytest.raises(ValueError, match="lines need numbers along the axis, found newreno, vegas"):
+        results.plot("goodput", kind="lines")
+    assert results.plot("goodput", kind="bars").axes[0].patches
+
+
+def test_a_map(folder: Path) -> None:
+    figure = network(Scenario.load(folder / "chain.toml"), "3 s")
+    axis = figure.axes[0]
+    # Three pairs of neighbours, and the way of the flow over them.
+    assert len(axis.collections[0].get_paths()) == 3
+    assert len(axis.get_lines()) == 3
+    assert [text.get_text() for text in axis.texts] == ["0", "1", "2", "3"]
+    assert axis.get_legend_handles_labels()[1] == ["flow 0: 3 hops"]
+    # Before the flow has begun nobody has asked for a way.
+    early = network(Scenario.load(folder / "chain.toml"), 0)
+    assert early.axes[0].get_legend_handles_labels()[1] == ["flow 0: no way"]
+
+
+def test_maps_from_the_shell(folder: Path) -> None:
+    code, said = _plot("chain.toml", "--at", "2s")
+    assert (code, said.strip()) == (0, "chain-map.png")
+    for words, expected in (
+        ((), "expected a time for its map, as --at 30s"),
+        (("--at", "5s"), "expected at most 4 s, the end, found 5s"),
+        (("--at", "soon"), "soon"),
+        (("--at", "1s", "--measure", "goodput"), "is a scenario: --measure cannot be used with it"),
+        (("--at", "1s", "--only", "a=b"), "is no study: --only cannot be used with it"),
+    ):
+        code, said = _plot("chain.toml", *words)
+        assert code != 0
+        assert expected in said
+    (folder / "wired.toml").write_text(
+        'duration = "1 s"\n[nodes]\nwired = 2\n[[wire]]\nbetween = [0, 1]\n'
+    )
+    code, said = _plot("wired.toml", "--at", "1s")
+    assert code != 0
+    assert "no node has a radio" in said
