@@ -20,7 +20,7 @@ tcp = "westwood"
 [[flow]]
 from = 3
 to = 0
-traffic = "cbr"
+udp = true
 """
 
 
@@ -39,11 +39,11 @@ def test_instructions_are_events_at_their_costs() -> None:
     results = hopyard.run(Scenario.parse(CHAIN), runs=2, progress=False)
     flows = results.flows
     found = instructions(flows)
-    each = costs()["westwood"]
     for place, row in enumerate(flows.to_pylist()):
         if row["transport"] == "udp":
             assert np.isnan(found[place])
             continue
+        each = costs()[row["transport"]]
         expected = sum(row[column] * each[event] for column, event in EVENTS.items())
         assert found[place] == pytest.approx(expected / 1e6)
         assert expected > 0
