@@ -17,7 +17,7 @@ fn load(text: &str) -> Result<Scenario, String> {
 fn legs(scenario: &Scenario, run: u64) -> Vec<Vec<Leg>> {
     let spec = scenario.spec(run);
     let specs: Vec<_> = spec.nodes.iter().map(NodeSpec::movement).collect();
-    let nodes = Nodes { specs: &specs, streams: Streams::new(spec.seed, run) };
+    let nodes = Nodes::new(&specs, Streams::new(spec.seed, run));
     (0..specs.len() as u32)
         .map(|node| {
             let mut model = nodes.movement(NodeId(node)).expect("a movement");
