@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 
-use super::Params;
+use super::params::Params;
 use crate::address::NodeId;
 use crate::mobility::random_waypoint::{self, RandomWaypoint, Start};
 use crate::mobility::{Leg, Mobility, Nodes, Position};

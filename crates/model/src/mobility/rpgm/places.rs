@@ -2,7 +2,7 @@
 
 use hopyard_engine::Rng;
 
-use super::Params;
+use super::params::Params;
 use crate::mobility::leg::Position;
 
 /// Where members may be, and how fast they may go there.

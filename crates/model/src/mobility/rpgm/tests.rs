@@ -2,9 +2,11 @@ use hopyard_engine::Streams;
 use proptest::prelude::*;
 use serde_json::json;
 
+use hopyard_engine::units::{Distance, Speed};
+
 use super::*;
-use crate::mobility::{Config, Model, Spec, group};
-use crate::params::Params as _;
+use crate::mobility::{Config, Facts, Model, Spec, group};
+use crate::params::{self, Params as _};
 
 const R: f64 = 250.0;
 
