@@ -138,8 +138,8 @@ impl Partners {
         (0..self.groups.len()).filter(|&node| self.choices(node) > 0).map(|node| node as u32).collect()
     }
 
-    /// The flows of a set: distinct ordered pairs, or a flow from each of several distinct sources. There are fewer than
-    /// the set asks for if there are no more.
+    /// The flows of a set: distinct ordered pairs, or a flow from each of several distinct sources. There are fewer
+    /// than the set asks for if there are no more.
     fn draw(&self, set: &Flows, mut rng: Rng) -> Vec<Drawn> {
         let nodes = self.groups.len() as u32;
         let count = u64::from(set.number(nodes));

@@ -198,8 +198,8 @@ impl Leader {
 /// A node that follows another.
 #[derive(Debug)]
 pub struct Group {
-    /// The movement of the first leader, which follows nobody, and the own motions of the leaders that do not keep their
-    /// places.
+    /// The movement of the first leader, which follows nobody, and the own motions of the leaders that do not keep
+    /// their places.
     leader: Box<dyn Mobility>,
     /// From that leader.
     offset: Position,

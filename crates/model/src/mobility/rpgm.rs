@@ -5,16 +5,16 @@
 //! Generation and Analysis Tool", SIMUTools 2010; BonnMotion 3.0.2, model `RPGM`, whose rules these are:
 //!
 //! - The centre of a group moves by random waypoint in the area, at least a radius from its edges.
-//! - A member starts at the centre plus a vector of uniform length up to the radius and of uniform direction. At the end
-//!   of each leg of the centre it has a new place, drawn in the same way, and it goes there in a straight line. The place
-//!   is drawn again until the speed is within its limits. While the centre pauses, the member pauses.
+//! - A member starts at the centre plus a vector of uniform length up to the radius and of uniform direction. At the
+//!   end of each leg of the centre it has a new place, drawn in the same way, and it goes there in a straight line. The
+//!   place is drawn again until the speed is within its limits. While the centre pauses, the member pauses.
 //! - When another group's centre comes within the radius of a member, the member changes to that group with a given
 //!   probability, at a uniform instant of the time in which it would be near that centre during its leg.
 //! - What happens before a given time is cut off, because the start is not in the steady state.
 //!
-//! Members draw from their own streams, and the group's centre from a stream of the group. So a member moves in the same
-//! way whatever other members do, and every member has a copy of the centre's movement. Legs are made when they are
-//! asked for: the memory does not grow with the duration.
+//! Members draw from their own streams, and the group's centre from a stream of the group. So a member moves in the
+//! same way whatever other members do, and every member has a copy of the centre's movement. Legs are made when they
+//! are asked for: the memory does not grow with the duration.
 //!
 //! Deviations: BonnMotion draws without bound. Here the number of draws is a parameter; after these, the member goes to
 //! the point with an admissible speed that is nearest to the last draw, within the radius, and the leg is counted. Of
@@ -35,7 +35,7 @@ use self::places::Ring;
 use super::{BuildError, Leg, Mobility, Nodes, Position};
 use crate::address::NodeId;
 
-/// The movement of the centre of the group whose first node is `head`, from the start of its movement on, without a cut.
+/// The movement of the centre of the group whose first node is `head`, from the start of the movement, without a cut.
 #[must_use]
 pub fn centre(params: &Params, head: NodeId, nodes: &Nodes<'_>) -> Box<dyn Mobility> {
     Box::new(Path::new(params, head, nodes))

@@ -88,8 +88,8 @@ pub struct Spec<'a> {
     pub start: Position,
     /// The movement file that the parameters name. The caller has read it, because models do no input.
     pub movements: Option<&'a Movements>,
-    /// The table of the scenario that gives the node its model. A model that forms groups forms them of the nodes of one
-    /// table.
+    /// The table of the scenario that gives the node its model. A model that forms groups forms them of the nodes of
+    /// one table.
     pub table: u32,
 }
 

@@ -191,7 +191,7 @@ impl Known {
         self.legs[place]
     }
 
-    /// When the centre comes within the radius of a member for the first time during the member's leg, and when it goes.
+    /// When the centre first comes within the radius of a member during the member's leg, and when it goes.
     fn pass(&mut self, leg: &Leg, radius: f64) -> Option<Pass> {
         let end = leg.until.since(leg.start).seconds();
         let mut comes = None;

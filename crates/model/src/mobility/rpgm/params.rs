@@ -34,8 +34,8 @@ pub struct Params {
     pub pause_max: Span,
     /// The probability that a member changes to another group whose centre comes within the radius.
     pub change: f64,
-    /// How many places are drawn for a member at most, until its speed is within the limits. Then it goes to the nearest
-    /// point that has an admissible speed, and the leg is counted in `legs_forced`.
+    /// How many places are drawn for a member at most, until its speed is within the limits. Then it goes to the
+    /// nearest point that has an admissible speed, and the leg is counted in `legs_forced`.
     pub draws: u32,
     /// How much of the movement is cut off at its start, which is not in the steady state.
     pub warm_up: Span,
