@@ -186,7 +186,8 @@ fn every_key_is_in_the_hash() {
                     (changed.to_value(true) != base.to_value(true)).then_some((other, base, changed))
                 });
             // The complete [[movement]] has these keys too, and they go before those of [mobility].
-            let overruled = text.contains("[[movement]]") && key.starts_with("mobility.random_waypoint");
+            let overruled = text.contains("[[movement]]")
+                && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
             let free = overruled
                 || WITHOUT_EFFECT.contains(&key.as_str())
                 || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());

@@ -41,7 +41,8 @@ struct Arguments {
     /// stay as they are.
     #[arg(long, value_delimiter = ',')]
     routing: Vec<String>,
-    /// A folder with movement files of BonnMotion: their figures are taken again. Otherwise those of the last time stay.
+    /// A folder with movement files of BonnMotion: their figures are taken again. Otherwise those of the last time
+    /// stay.
     #[arg(long)]
     bonnmotion: Option<PathBuf>,
 }

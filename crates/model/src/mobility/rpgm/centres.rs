@@ -287,4 +287,31 @@ mod tests {
         }
         assert!(found > 60 && late > 0, "{found} passes, {late} of them to the end");
     }
+
+    #[test]
+    fn legs_that_nobody_needs_are_forgotten_and_made_again() {
+        let params = Params { change: 0.5, ..Params::of_profile("rfc") };
+        let config = Config::ReferencePointGroup(params.clone().into());
+        let specs = [Spec { model: &config, start: Position::default(), movements: None, table: 3 }; 24];
+        let nodes = Nodes::new(&specs, Streams::new(9, 0));
+        let mut members: Vec<_> = (0..24).map(|node| Centres::new(&params, NodeId(node), 3, &nodes)).collect();
+        let Centres::All { paths, .. } = &members[0] else { panic!("members change their group") };
+        let paths = Arc::clone(paths);
+        for minute in 0..20_000 {
+            let at = Time::ZERO + Span::from_secs(60 * minute);
+            for (number, member) in members.iter_mut().enumerate() {
+                assert_eq!(member.leg(at), lock(&paths).paths[number / 6].leg(at));
+                // Whoever looks at the others needs their legs too.
+                let leg = Leg { start: at, until: at + Span::from_secs(60), ..Leg::still(at, Position::default()) };
+                member.passes(&leg, 1.0);
+            }
+            let known: usize = lock(&paths).paths.iter().map(|path| path.legs.len()).sum();
+            assert!(known <= 40, "{known} legs of four paths after {minute} minutes");
+        }
+        // A copy of a member that is built later begins at the beginning.
+        let mut late = Centres::new(&params, NodeId(7), 3, &nodes);
+        assert_eq!(late.leg(Time::ZERO), Path::new(&params, NodeId(6), &nodes).next_leg());
+        let at = Time::ZERO + Span::from_secs(60 * 19_999);
+        assert_eq!(members[7].leg(at), late.leg(at));
+    }
 }

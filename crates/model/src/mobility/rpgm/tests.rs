@@ -111,8 +111,9 @@ fn pairs_are_as_far_apart_as_the_paper_s_numbers_give() {
         }
     }
     let (share, mean) = (near / pairs, sum / pairs);
-    // BonnMotion 3.0.2, mean of eight files of 24,000 nodes: 0.5683 with a standard error of 0.0009, and 144.0 m with 0.2
-    // m. Here the standard errors are 0.0025 and 0.4 m. The sixteen small files have 0.58 with a standard error of 0.01.
+    // BonnMotion 3.0.2, mean of eight files of 24,000 nodes: 0.5683 with a standard error of 0.0009, and 144.0 m with
+    // 0.2 m. Here the standard errors are 0.0025 and 0.4 m. The sixteen small files have 0.58, with a standard error of
+    // 0.01.
     assert!((share - 0.5683).abs() < 0.008, "{share} of the pairs are within 150 m");
     assert!((mean - 144.0).abs() < 1.4, "pairs are {mean} m apart");
 }
