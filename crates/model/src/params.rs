@@ -103,6 +103,17 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
+/// A counter that only one model has: a column of the table of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// The name of the column.
+    pub name: &'static str,
+    /// The unit.
+    pub unit: &'static str,
+    /// What is counted.
+    pub meaning: &'static str,
+}
+
 /// What the lists, the schema and the documentation show of a model.
 #[derive(Clone, Copy)]
 pub struct ModelInfo {

@@ -292,7 +292,7 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
         let control: u64 = ["rts", "cts", "acks"].into_iter().filter_map(|name| node.metric(name)).sum();
         prop_assert_eq!(node.frames, control + node.data_frames + node.broadcasts);
         // Both counters, and none of another MAC.
-        if let (Some(slots), 2) = (node.metric("slots"), node.mac.iter().flatten().count()) {
+        if let (Some(slots), 2) = (node.metric("slots"), node.own.iter().flatten().count()) {
             prop_assert_eq!(slots, node.metric("slots_unused").unwrap_or(0) + node.frames);
         }
     }

@@ -14,7 +14,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::link::{Limit, RoutingPackets};
 use hopyard_model::mobility::files::{Movements, Reading};
-use hopyard_model::mobility::{self, Position, group, random_waypoint, waypoints};
+use hopyard_model::mobility::{self, Position, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::{Reception, propagation};
@@ -161,6 +161,25 @@ fn path_loss() {
     check("propagation", &runs);
 }
 
+/// Node 3, which leads others. It has no radio.
+fn add_leader(spec: &mut Spec) {
+    let metres = Distance::new;
+    let mut leader = spec.nodes[2].clone();
+    leader.radios.clear();
+    leader.start = Position::ground(0.0, 50.0);
+    leader.mobility = mobility::Config::Waypoints(
+        waypoints::Params {
+            track: Vec::new(),
+            orders: vec![
+                waypoints::Order::level(Span::from_secs(3), metres(0.0), metres(450.0), Speed::new(100.0)),
+                waypoints::Order::level(Span::from_secs(7), metres(0.0), metres(50.0), Speed::new(200.0)),
+            ],
+        }
+        .into(),
+    );
+    spec.nodes.push(leader);
+}
+
 /// The packets on a chain's last hop when its nodes move in each way.
 #[test]
 fn movement() {
@@ -197,35 +216,35 @@ fn movement() {
                     .into(),
                 ),
                 mobility::Config::Group(params) => {
-                    // The leader has no radio.
-                    let mut leader = spec.nodes[2].clone();
-                    leader.radios.clear();
-                    leader.start = Position::ground(0.0, 50.0);
-                    leader.mobility = mobility::Config::Waypoints(
-                        waypoints::Params {
-                            track: Vec::new(),
-                            orders: vec![
-                                waypoints::Order::level(
-                                    Span::from_secs(3),
-                                    metres(0.0),
-                                    metres(450.0),
-                                    Speed::new(100.0),
-                                ),
-                                waypoints::Order::level(
-                                    Span::from_secs(7),
-                                    metres(0.0),
-                                    metres(50.0),
-                                    Speed::new(200.0),
-                                ),
-                            ],
-                        }
-                        .into(),
-                    );
-                    spec.nodes.push(leader);
+                    add_leader(&mut spec);
                     mobility::Config::Group(
                         group::Params { leader: group::Leader::Node(3), ..(*params).clone() }.into(),
                     )
                 }
+                mobility::Config::RoamingGroup(params) => {
+                    add_leader(&mut spec);
+                    mobility::Config::RoamingGroup(
+                        roaming_group::Params {
+                            leader: group::Leader::Node(3),
+                            range: metres(60.0),
+                            speed_min: Speed::new(10.0),
+                            speed_max: Speed::new(30.0),
+                            ..(*params).clone()
+                        }
+                        .into(),
+                    )
+                }
+                mobility::Config::ReferencePointGroup(params) => mobility::Config::ReferencePointGroup(
+                    rpgm::Params {
+                        width: metres(400.0),
+                        height: metres(500.0),
+                        radius: metres(150.0),
+                        speed_min: Speed::new(20.0),
+                        speed_max: Speed::new(60.0),
+                        ..(*params).clone()
+                    }
+                    .into(),
+                ),
                 other => other,
             };
             spec.nodes[2].mobility = config;

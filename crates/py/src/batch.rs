@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hopyard_model::observe::{
     DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
-    mac_columns,
+    own_columns,
 };
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
@@ -170,9 +170,9 @@ pub fn has_rules(spec: &Spec) -> bool {
     })
 }
 
-/// An empty table of nodes, with the columns of single MACs.
+/// An empty table of nodes, with the columns of single models.
 pub fn node_rows() -> serde_arrow::Result<Rows> {
-    Ok(Rows::of::<NodeRow>()?.with_columns(mac_columns().map(|(_, metric)| metric.name)))
+    Ok(Rows::of::<NodeRow>()?.with_columns(own_columns().map(|(_, _, metric)| metric.name)))
 }
 
 /// The tables of runs: the case, the number and the outcome of each.
@@ -185,7 +185,7 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
     for (case, run, outcome) in runs {
         flows.extend(case, run, &outcome.flows)?;
         nodes.extend(case, run, &outcome.nodes)?;
-        outcome.nodes.iter().for_each(|row| nodes.extend_columns(&row.mac));
+        outcome.nodes.iter().for_each(|row| nodes.extend_columns(&row.own));
         drops.extend(case, run, &outcome.drops)?;
         series.extend(case, run, &outcome.series)?;
         decisions.extend(case, run, &outcome.decisions)?;

@@ -283,11 +283,11 @@ fn known(world: &World<Observer>, node: u32) -> PyResult<NodeId> {
     Err(PyValueError::new_err(format!("expected a node from 0 to {}, found {node}", nodes - 1)))
 }
 
-/// The table of nodes, with the columns of single MACs.
+/// The table of nodes, with the columns of single models.
 fn nodes(rows: &[NodeRow]) -> PyResult<Table> {
     let mut table = node_rows().map_err(defect)?;
     table.extend(0, 0, rows).map_err(defect)?;
-    rows.iter().for_each(|row| table.extend_columns(&row.mac));
+    rows.iter().for_each(|row| table.extend_columns(&row.own));
     table.alone().map_err(defect)
 }
 

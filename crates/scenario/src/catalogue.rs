@@ -74,8 +74,11 @@ static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Mediu
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
-static FLOWS: ModelInfo =
-    ModelInfo::of::<sections::Flows>("scenario", "flows", "Flows between pairs of nodes that are drawn.");
+static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
+    "scenario",
+    "flows",
+    "Flows between pairs of nodes that are drawn; several sets of them are a list, `[[flows]]`.",
+);
 static WIRE: ModelInfo = ModelInfo::of::<sections::Wire>("scenario", "wire", "A wired link between two nodes.");
 static MEASURE: ModelInfo =
     ModelInfo::of::<sections::Measure>("scenario", "measure", "What is measured besides what always is.");
@@ -92,6 +95,8 @@ pub(crate) struct Layout {
     pub name: &'static str,
     /// Whether the section may occur several times: `[[name]]`.
     pub list: bool,
+    /// Whether a section that occurs once may be a list too: `[name]` or `[[name]]`.
+    pub one_or_list: bool,
     /// The structs whose keys are in the section.
     pub parts: &'static [&'static ModelInfo],
     /// The rooms whose models may have their parameters in tables of the section.
@@ -104,12 +109,17 @@ pub(crate) struct Layout {
 
 impl Layout {
     const fn of(name: &'static str, parts: &'static [&'static ModelInfo]) -> Self {
-        Self { name, list: false, parts, rooms: &[], selectors: &[], required: &[] }
+        Self { name, list: false, one_or_list: false, parts, rooms: &[], selectors: &[], required: &[] }
     }
 
     /// The names of the models whose tables are possible here.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.rooms.iter().flat_map(|name| room(name).names())
+    }
+
+    /// Whether the section may be a list of tables.
+    pub(crate) const fn may_be_list(&self) -> bool {
+        self.list || self.one_or_list
     }
 
     /// The section's title as written in a file.
@@ -165,12 +175,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
         required: &["from", "to"],
         ..Layout::of("flow", &[&FLOW, &TCP])
     },
-    Layout {
-        rooms: FLOW_ROOMS,
-        selectors: FLOW_SELECTORS,
-        required: &["random"],
-        ..Layout::of("flows", &[&FLOWS, &TCP])
-    },
+    Layout { one_or_list: true, rooms: FLOW_ROOMS, selectors: FLOW_SELECTORS, ..Layout::of("flows", &[&FLOWS, &TCP]) },
     Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
     Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
     Layout::of("measure", &[&MEASURE]),

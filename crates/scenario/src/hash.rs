@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
 use crate::place::Place;
-use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
+use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
+use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Pairs, Tunnel, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -59,9 +59,16 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flow;
         json!([from, to, start, stop, kind(carried)])
     };
-    let random = |(flows, carried): &(Flows, FlowKind)| {
-        let Flows { random, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flows;
-        json!([random, start, stop, kind(carried)])
+    let random = |set: &RandomFlows| {
+        // One table and a list of one table are the same.
+        let RandomFlows { flows, kind: carried, number: _ } = set;
+        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flows;
+        let mut all = vec![json!(random), json!(start), json!(stop), kind(carried)];
+        // These came later, and sets without them keep their hash.
+        if *share > 0.0 || *pairs != Pairs::Any {
+            all.extend([json!(share), json!(pairs)]);
+        }
+        Value::Array(all)
     };
     let movement = |(movement, moved): &(Movement, Chosen)| {
         let Movement { nodes, model: _ } = movement;
@@ -84,7 +91,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Wire { between, network } = wire;
         json!([between, network, link])
     };
-    let identity = json!({
+    let mut identity = json!({
         "duration": duration,
         "nodes": nodes,
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
@@ -101,10 +108,15 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "routing": chosen(routing),
         "agents": agents.iter().map(chosen).collect::<Vec<_>>(),
         "flows": flows.iter().map(flow).collect::<Vec<_>>(),
-        "random_flows": random_flows.as_ref().map(random),
+        "random_flows": random_flows.first().map(random),
         "wires": wires.iter().map(wire).collect::<Vec<_>>(),
         "measure": from,
     });
+    if let (Some(identity), [_, further @ ..]) = (identity.as_object_mut(), random_flows.as_slice())
+        && !further.is_empty()
+    {
+        identity.insert("further_random_flows".to_owned(), further.iter().map(random).collect());
+    }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 

@@ -7,10 +7,12 @@
 mod axes;
 mod catalogue;
 pub mod docs;
+mod drawing;
 mod events;
 mod expand;
 mod external;
 mod files;
+mod flow_keys;
 mod hash;
 mod key;
 mod locate;

@@ -1,6 +1,6 @@
-//! Start positions of nodes and pairs of nodes for flows, where the scenario gives a rule or leaves them to chance.
+//! Start positions of nodes, where the scenario gives a rule or leaves them to chance.
 
-use hopyard_engine::{Rng, Span};
+use hopyard_engine::Rng;
 use hopyard_model::mobility::Position;
 
 use crate::sections::{Nodes, Placement};
@@ -47,48 +47,12 @@ pub(crate) fn uniform(nodes: &Nodes, mut rng: Rng) -> Vec<Position> {
     (0..nodes.count).map(|_| Position::ground(rng.uniform_in(0.0, width), rng.uniform_in(0.0, height))).collect()
 }
 
-/// A flow that was drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drawn {
-    pub from: u32,
-    pub to: u32,
-    pub start: Span,
-}
-
-/// Flows between `nodes` nodes, in distinct ordered pairs, each with its start. There are at least `count` such pairs.
-pub(crate) fn draw_flows(count: u32, nodes: u32, start: [Span; 2], mut rng: Rng) -> Vec<Drawn> {
-    let nodes = u64::from(nodes);
-    let pairs = nodes * nodes.saturating_sub(1);
-    // Floyd's sampling: each set of pairs is equally likely, for any number of pairs. Then the order is drawn
-    // (Fisher-Yates).
-    let mut numbers: Vec<u64> = Vec::with_capacity(count as usize);
-    let mut taken = std::collections::BTreeSet::new();
-    for last in pairs.saturating_sub(u64::from(count))..pairs {
-        let number = rng.below(last + 1);
-        let number = if taken.insert(number) { number } else { last };
-        taken.insert(number);
-        numbers.push(number);
-    }
-    for i in (1..numbers.len()).rev() {
-        numbers.swap(i, rng.below(i as u64 + 1) as usize);
-    }
-    let others = nodes.saturating_sub(1).max(1);
-    let spread = (start[1] - start[0]).seconds();
-    let draw = |number: u64| {
-        let (from, other) = (number / others, number % others);
-        let to = if other >= from { other + 1 } else { other };
-        let start = start[0] + Span::from_secs_f64(spread * rng.uniform());
-        Drawn { from: from as u32, to: to as u32, start }
-    };
-    numbers.into_iter().map(draw).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use hopyard_engine::Streams;
     use hopyard_engine::units::Distance;
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     fn nodes(count: u32, placement: Placement) -> Nodes {
         Nodes { count, placement, ..Nodes::default() }
@@ -128,26 +92,5 @@ mod tests {
         assert!(cells.values().all(|&count: &i32| (count - 500).abs() < 100), "{cells:?}");
         let fewer = uniform(&Nodes { count: 10, ..spec }, Streams::new(1, 0).stream("placement"));
         assert_eq!(fewer, places[..10]);
-    }
-
-    #[test]
-    fn drawn_flows_are_distinct_pairs_and_all_equally_likely() {
-        let mut counts = BTreeMap::new();
-        for run in 0..4000 {
-            let flows =
-                draw_flows(3, 4, [Span::from_secs(1), Span::from_secs(3)], Streams::new(7, run).stream("flows"));
-            let pairs: BTreeSet<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
-            assert_eq!(pairs.len(), 3);
-            for flow in &flows {
-                assert!(flow.from != flow.to && flow.from < 4 && flow.to < 4);
-                assert!(flow.start >= Span::from_secs(1) && flow.start < Span::from_secs(3));
-            }
-            *counts.entry((flows[0].from, flows[0].to)).or_insert(0) += 1;
-        }
-        // There are 12 pairs. Each is the first in 333 of 4000 draws on average, with a standard deviation of 17.5.
-        assert_eq!(counts.len(), 12);
-        assert!(counts.values().all(|&count: &i32| (count - 333).abs() < 90), "{counts:?}");
-        let all = draw_flows(12, 4, [Span::ZERO; 2], Streams::new(7, 0).stream("flows"));
-        assert_eq!(all.iter().map(|flow| (flow.from, flow.to)).collect::<BTreeSet<_>>().len(), 12);
     }
 }

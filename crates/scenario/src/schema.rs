@@ -27,7 +27,13 @@ pub fn json_schema() -> Value {
             top = schema;
             continue;
         }
-        let schema = if layout.list { json!({ "type": "array", "items": schema }) } else { Value::Object(schema) };
+        let schema = if layout.list {
+            json!({ "type": "array", "items": schema })
+        } else if layout.one_or_list {
+            json!({ "anyOf": [schema, { "type": "array", "items": schema }] })
+        } else {
+            Value::Object(schema)
+        };
         properties(&mut top).insert(layout.name.to_owned(), schema);
     }
     properties(&mut top).insert(SWEEP.to_owned(), sweep());
@@ -199,6 +205,7 @@ mod tests {
         for layout in LAYOUT.iter().filter(|layout| !layout.name.is_empty()) {
             let section = &schema["properties"][layout.name];
             let section = if layout.list { &section["items"] } else { section };
+            let section = if layout.one_or_list { &section["anyOf"][0] } else { section };
             for info in layout.parts {
                 for key in (info.defaults)("rfc").as_object().expect("an object").keys() {
                     assert!(section["properties"][key].is_object(), "[{}] {key}", layout.name);

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
-use hopyard_engine::{Span, Time};
 use hopyard_model::address::Prefix;
 use hopyard_model::observe::{RouteChanges, SegmentFlows};
 use hopyard_model::params::{Fault, NS2, Params, RFC};
@@ -15,6 +15,7 @@ use hopyard_model::world::Quantity;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+pub use crate::flow_keys::{Flow, Flows, Pairs, Until};
 use crate::place::Place;
 
 /// Makes a section a set of parameters, with the same defaults in every profile and no check of its own unless one is
@@ -31,73 +32,6 @@ macro_rules! section {
             })?
         }
     };
-}
-
-/// When something ends: at a time, or at the end of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Until {
-    /// At the end of the run.
-    #[default]
-    End,
-    /// At a time after the start of the run.
-    At(Span),
-}
-
-const UNTIL: &str = "a time such as \"300 s\", or \"end\"";
-
-impl Until {
-    /// The instant, in a run of this duration.
-    #[must_use]
-    pub fn time(self, duration: Span) -> Time {
-        Time::ZERO
-            + match self {
-                Self::End => duration,
-                Self::At(span) => span.min(duration),
-            }
-    }
-}
-
-impl fmt::Display for Until {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::End => f.write_str("end"),
-            Self::At(span) => span.fmt(f),
-        }
-    }
-}
-
-impl Serialize for Until {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Until {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Until;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(UNTIL)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Until, E> {
-                if text.trim() == "end" {
-                    return Ok(Until::End);
-                }
-                text.parse().map(Until::At).map_err(|_| E::custom(format!("expected {UNTIL}, found \"{text}\"")))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Until {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Until".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": UNTIL, "examples": ["300 s", "end"] })
-    }
 }
 
 /// The keys at the top of a scenario.
@@ -388,142 +322,6 @@ pub struct Agents {
 
 section!(Agents);
 
-/// `[[flow]]`: one node sends to another. Keys of `[tcp]` are possible here too and apply to this flow. The parameters
-/// of the variant, of the acknowledgement policy and of the traffic are in `[flow.NAME]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// The node that sends. "last" is the last node; it needs `count` or `positions` in `[nodes]`.
-    #[serde(deserialize_with = "node_or_last")]
-    #[schemars(with = "NodeOrLast")]
-    pub from: u32,
-    /// The node that receives. "last" is the last node, as in `from`.
-    #[serde(deserialize_with = "node_or_last")]
-    #[schemars(with = "NodeOrLast")]
-    pub to: u32,
-    /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
-    pub tcp: String,
-    /// Whether the flow uses UDP instead of TCP.
-    pub udp: bool,
-    /// The receiver's acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
-    /// `ns2`.
-    pub acking: String,
-    /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
-    pub traffic: String,
-    /// The time at which the flow starts.
-    pub start: Span,
-    /// The time at which the flow stops: a time, or "end".
-    pub stop: Until,
-}
-
-const NODE_OR_LAST: &str =
-    "a whole number from 0 to 4294967295, or \"last\" where [nodes] says how many nodes there are";
-
-/// Reads a node's number. The word "last" has been replaced before, where the number of nodes is known.
-fn node_or_last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    struct Visitor;
-    impl de::Visitor<'_> for Visitor {
-        type Value = u32;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(NODE_OR_LAST)
-        }
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
-            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-        }
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-            u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
-        }
-    }
-    deserializer.deserialize_u32(Visitor)
-}
-
-/// What the schema says of a node's number or "last".
-struct NodeOrLast;
-
-impl JsonSchema for NodeOrLast {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "NodeOrLast".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u32::MAX }, { "const": "last" }],
-            "description": "a whole number, or \"last\"",
-            "examples": [0, "last"],
-        })
-    }
-}
-
-impl Flow {
-    fn of(profile: &str) -> Self {
-        Self {
-            from: 0,
-            to: 0,
-            tcp: "newreno".to_owned(),
-            udp: false,
-            acking: if profile == NS2 { "every" } else { "delayed" }.to_owned(),
-            traffic: "ftp".to_owned(),
-            start: Span::ZERO,
-            stop: Until::End,
-        }
-    }
-}
-
-impl Params for Flow {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
-
-    fn of_profile(profile: &str) -> Self {
-        Self::of(profile)
-    }
-}
-
-/// `[flows]`: flows between randomly drawn pairs of nodes, drawn again in every run; otherwise like `[[flow]]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flows {
-    /// The number of flows. All ordered pairs of two nodes with radios are equally likely, and no pair is drawn twice.
-    pub random: u32,
-    /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
-    pub tcp: String,
-    /// Whether the flows use UDP instead of TCP.
-    pub udp: bool,
-    /// The receivers' acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
-    /// `ns2`.
-    pub acking: String,
-    /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
-    pub traffic: String,
-    /// The earliest and the latest start; the start of each flow is drawn uniformly between them.
-    pub start: [Span; 2],
-    /// The time at which the flows stop: a time, or "end".
-    pub stop: Until,
-}
-
-impl Params for Flows {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
-
-    fn of_profile(profile: &str) -> Self {
-        let flow = Flow::of(profile);
-        Self {
-            random: 0,
-            tcp: flow.tcp,
-            udp: flow.udp,
-            acking: flow.acking,
-            traffic: flow.traffic,
-            start: [Span::ZERO; 2],
-            stop: Until::End,
-        }
-    }
-
-    fn check(&self) -> Result<(), Fault> {
-        if self.start[0] > self.start[1] {
-            return Err(Fault::new(
-                "start",
-                format!("expected the earliest start first, found {} before {}", self.start[0], self.start[1]),
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// `[[wire]]`: a wired link between two nodes; its other keys are those of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -654,16 +452,6 @@ section!(Simulator);
 mod tests {
     use super::*;
     use hopyard_model::params::read;
-    use serde_json::json;
-
-    #[test]
-    fn ends_are_times_or_the_end() {
-        assert_eq!(serde_json::from_value::<Until>(json!("end")).ok(), Some(Until::End));
-        assert_eq!(serde_json::from_value::<Until>(json!("2 s")).ok(), Some(Until::At(Span::from_secs(2))));
-        let error = serde_json::from_value::<Until>(json!("2")).expect_err("no unit").to_string();
-        assert_eq!(error, "expected a time such as \"300 s\", or \"end\", found \"2\"");
-        assert_eq!(Until::At(Span::from_secs(9)).time(Span::from_secs(5)), Time::ZERO + Span::from_secs(5));
-    }
 
     #[test]
     fn defaults_are_possible_and_read_back() {
@@ -693,7 +481,5 @@ mod tests {
         assert_eq!(parameter(Head { seed: u64::MAX, ..Head::default() }), Some("seed"));
         let nodes = Nodes { area: [Distance::new(1.0), Distance::new(0.0)], ..Nodes::default() };
         assert_eq!(nodes.check().err().map(|fault| fault.parameter), Some("area"));
-        let flows = Flows { start: [Span::from_secs(2), Span::from_secs(1)], ..Flows::of_profile(RFC) };
-        assert_eq!(flows.check().err().map(|fault| fault.parameter), Some("start"));
     }
 }

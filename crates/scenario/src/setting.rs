@@ -37,8 +37,10 @@ pub(crate) fn apply_setting(root: &mut Table, path: &str, value: &str, sweep: &S
     // Randomly drawn flows are flows too: a setting for every flow applies to them.
     let to_all = steps[0] == "flow" && steps.get(1).is_some_and(|step| !is_number(step));
     let drawn = if to_all { root.get("flows") } else { None };
-    if let Some(Kind::Table(table)) = drawn.map(|entry| &entry.node.kind) {
-        if !skips(table, &steps[1..]) {
+    if let Some(kind @ (Kind::Table(_) | Kind::Array(_))) = drawn.map(|entry| &entry.node.kind) {
+        // In a list of sets, those over UDP are left out one by one.
+        let skipped = matches!(kind, Kind::Table(table) if skips(table, &steps[1..]));
+        if !skipped {
             let steps: Vec<&str> = std::iter::once("flows").chain(steps[1..].iter().copied()).collect();
             descend(root, &steps, path, &setting, problems);
         }
@@ -87,7 +89,7 @@ fn descend(table: &mut Table, steps: &[&str], path: &str, setting: &Setting, pro
             };
             for item in &mut items[range] {
                 if let Kind::Table(table) = &mut item.kind
-                    && !(*step == "flow" && skips(table, rest))
+                    && !(["flow", "flows"].contains(step) && skips(table, rest))
                 {
                     descend(table, rest, path, setting, problems);
                 }

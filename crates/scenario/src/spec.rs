@@ -14,7 +14,8 @@ use hopyard_model::world::{
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
-use crate::placement::{draw_flows, uniform};
+use crate::drawing::{drawn_flows, tables};
+use crate::placement::uniform;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
 use crate::scenario::Scenario;
 use crate::sections::{Address, Placement, Tunnel, Until, Wire};
@@ -110,6 +111,9 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         ..NodeSpec::stationary(place(node), routing.clone())
     };
     let mut nodes: Vec<_> = (0..resolved.nodes.count).map(radio).collect();
+    for (node, table) in nodes.iter_mut().zip(tables(resolved)) {
+        node.table = table;
+    }
     for (moved, chosen) in &resolved.movements {
         let (mobility, movements) = movement(chosen);
         for node in &moved.nodes {
@@ -154,9 +158,8 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
     };
     let mut flows: Vec<_> =
         resolved.flows.iter().map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, kind)).collect();
-    if let Some((random, kind)) = &resolved.random_flows {
-        let drawn = draw_flows(random.random, resolved.nodes.count, random.start, streams.stream("flows"));
-        flows.extend(drawn.into_iter().map(|it| flow(it.from, it.to, it.start, random.stop, kind)));
+    for (set, drawn) in resolved.random_flows.iter().zip(drawn_flows(resolved, streams)) {
+        flows.extend(drawn.into_iter().map(|it| flow(it.from, it.to, it.start, set.flows.stop, &set.kind)));
     }
     flows
 }

@@ -14,7 +14,7 @@ pub(crate) fn to_toml(values: &Values) -> String {
 
 /// Whether a value is a list of tables, written as `[[name]]`.
 fn is_section_list(path: &str, key: &str, value: &Value) -> bool {
-    let list = crate::catalogue::LAYOUT.iter().any(|layout| layout.list && layout.name == key);
+    let list = crate::catalogue::LAYOUT.iter().any(|layout| layout.may_be_list() && layout.name == key);
     path.is_empty() && list && value.as_array().is_some_and(|items| items.iter().all(Value::is_object))
 }
 

@@ -35,6 +35,9 @@ const COMPANIONS: &[(&str, &str, &str)] = &[
     ("pause_min", "pause_max", "1 h"),
     ("dcf.preamble", "basic_rate", "2 Mbps"),
     ("aodv.rules", "purge_interval", "500 ms"),
+    // One of the two says how many flows are drawn.
+    ("flows.share", "random", "0"),
+    ("flows.1.random", "share", "0.0"),
 ];
 
 /// The key beside `key` with this name.
@@ -57,6 +60,12 @@ const SCENARIOS: &[&str] = &[
      [[channel]]\nnodes = [0, 1]\n[[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
      [[tunnel]]\nbetween = [0, 2]\ncarries = [\"172.20.0.0/16\"]\ncarries_back = [\"172.21.0.0/16\"]\n\
      [[flow]]\nfrom = 0\nto = 2\n",
+    "[nodes]\ncount = 9\narea = [\"1000 m\", \"900 m\"]\n[mobility]\nmodel = \"reference_point_group\"\n\
+     [mobility.reference_point_group]\nsize_mean = 3.0\n\
+     [[movement]]\nnodes = [6, 7]\nmodel = \"roaming_group\"\nroaming_group.leader = 0\n\
+     roaming_group.offset = [\"9 m\", \"0 m\"]\nroaming_group.pause_max = \"1 s\"\n\
+     [routing]\nprotocol = \"oracle\"\n\
+     [[flows]]\nrandom = 2\n[[flows]]\nshare = 0.5\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.
@@ -177,7 +186,8 @@ fn every_key_is_in_the_hash() {
                     (changed.to_value(true) != base.to_value(true)).then_some((other, base, changed))
                 });
             // The complete [[movement]] has these keys too, and they go before those of [mobility].
-            let overruled = text.contains("[[movement]]") && key.starts_with("mobility.random_waypoint");
+            let overruled = text.contains("[[movement]]")
+                && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
             let free = overruled
                 || WITHOUT_EFFECT.contains(&key.as_str())
                 || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());

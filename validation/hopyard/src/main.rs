@@ -41,6 +41,10 @@ struct Arguments {
     /// stay as they are.
     #[arg(long, value_delimiter = ',')]
     routing: Vec<String>,
+    /// A folder with movement files of BonnMotion: their figures are taken again. Otherwise those of the last time
+    /// stay.
+    #[arg(long)]
+    bonnmotion: Option<PathBuf>,
 }
 
 /// The folder `validation` of the repository.
@@ -69,7 +73,8 @@ fn main() -> Result<()> {
     let root = root();
     std::fs::create_dir_all(root.join("results")).context("cannot make validation/results")?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.jobs).build()?;
-    let options = Options { networks: arguments.networks, routing: arguments.routing };
+    let options =
+        Options { networks: arguments.networks, routing: arguments.routing, bonnmotion: arguments.bonnmotion };
     let mut out = std::io::stdout().lock();
     for experiment in EXPERIMENTS {
         if arguments.only.is_empty() || arguments.only.iter().any(|name| name == experiment.name) {

@@ -3,16 +3,7 @@
 
 use std::fmt::Debug;
 
-/// A counter that only one MAC has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
-    /// The name of the column.
-    pub name: &'static str,
-    /// The unit.
-    pub unit: &'static str,
-    /// What is counted.
-    pub meaning: &'static str,
-}
+use crate::params::Metric;
 
 /// What every MAC counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +40,7 @@ macro_rules! counters {
         }
 
         impl $crate::mac::Counters for $type {
-            const METRICS: &'static [$crate::mac::Metric] = &[$($crate::mac::Metric {
+            const METRICS: &'static [$crate::params::Metric] = &[$($crate::params::Metric {
                 name: stringify!($name),
                 unit: $unit,
                 meaning: concat!($($meaning),+),

@@ -12,11 +12,11 @@ pub mod tdma;
 
 use hopyard_engine::units::Rate;
 
-pub use counters::{Counted, Counters, Metric};
+pub use counters::{Counted, Counters};
 pub use protocol::{Control, Identity, Mac, Outgoing};
 
 use crate::address::NodeId;
-use crate::params::Fault;
+use crate::params::{Fault, Metric};
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///

@@ -5,8 +5,8 @@
 //! member itself, the offsets are added, and the member has the legs of the first leader of the chain.
 //!
 //! Reference: none. Hong, Gerla, Pei and Chiang, "A group mobility model for ad hoc wireless networks", MSWiM 1999,
-//! call the constant offsets the reference points of a group. Left out: random movement around these points. Validated
-//! by construction: the legs are those of the leader.
+//! call the constant offsets the reference points of a group. Random movement around such points is in `roaming_group`,
+//! and in `reference_point_group`. Validated by construction: the legs are those of the leader.
 
 use std::fmt;
 
@@ -14,6 +14,7 @@ use hopyard_engine::units::Coordinate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::sum::Sum;
 use super::{BuildError, Facts, Leg, Membership, Mobility, Nodes, Position};
 use crate::address::NodeId;
 use crate::params;
@@ -88,7 +89,7 @@ pub enum Offset {
 
 impl Offset {
     /// The offset in metres, if it does not depend on positions.
-    fn metres(self) -> Option<Position> {
+    pub(super) fn metres(self) -> Option<Position> {
         match self {
             Self::Positions => None,
             Self::Fixed([x, y, z]) => Some(Position { x: x.metres(), y: y.metres(), z: z.metres() }),
@@ -179,18 +180,26 @@ impl params::Params for Params {
 
 impl Facts for Params {
     fn membership(&self) -> Option<Membership> {
-        let leader = match self.leader {
-            Leader::None => None,
-            Leader::Node(number) => Some(NodeId(number)),
-        };
-        Some(Membership { leader, offset: self.offset.metres() })
+        Some(Membership { leader: self.leader.node(), offset: self.offset.metres(), is_rigid: true })
+    }
+}
+
+impl Leader {
+    /// The node, if one is named.
+    #[must_use]
+    pub const fn node(self) -> Option<NodeId> {
+        match self {
+            Self::None => None,
+            Self::Node(number) => Some(NodeId(number)),
+        }
     }
 }
 
 /// A node that follows another.
 #[derive(Debug)]
 pub struct Group {
-    /// The movement of the first leader, which follows nobody.
+    /// The movement of the first leader, which follows nobody, and the own motions of the leaders that do not keep
+    /// their places.
     leader: Box<dyn Mobility>,
     /// From that leader.
     offset: Position,
@@ -199,14 +208,26 @@ pub struct Group {
 impl Group {
     /// A member, with its own copy of the leader's movement.
     pub(super) fn build(_: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
+        Self::following(node, nodes)
+    }
+
+    /// A member of any model of members.
+    pub(super) fn following(node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
         let (mut at, mut offset) = (node, Position::default());
+        let mut own = Vec::new();
         // A chain without a circle has fewer members than there are nodes. It is followed here and not by recursion,
         // because it may be long.
-        for _ in 0..nodes.specs.len() {
+        for _ in 0..nodes.count() {
             let member = nodes.spec(at)?;
             let Some(place) = member.model.membership() else {
-                return Ok(Self { leader: nodes.movement(at)?, offset });
+                let leader = nodes.movement(at)?;
+                if own.is_empty() {
+                    return Ok(Self { leader, offset });
+                }
+                own.push(leader);
+                return Ok(Self { leader: Box::new(Sum::new(own, offset)), offset: Position::default() });
             };
+            own.extend(member.model.own_motion(nodes.stream(at)));
             at = place.leader.ok_or(BuildError::NoLeader)?;
             let start = nodes.spec(at)?.start;
             offset = offset + place.offset.unwrap_or(member.start - start);

@@ -126,6 +126,13 @@ pub trait Mobility: fmt::Debug + Send {
     /// The next leg; it starts when and where the last one ended, and the first starts at time zero.
     /// Not called again after a leg that lasts for ever.
     fn next_leg(&mut self) -> Leg;
+
+    /// The values of the model's own counters so far, in the order of its [`Facts::METRICS`].
+    ///
+    /// [`Facts::METRICS`]: super::Facts::METRICS
+    fn counts(&self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

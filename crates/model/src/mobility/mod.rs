@@ -5,20 +5,27 @@
 
 pub mod files;
 pub mod group;
+mod grouping;
 mod leg;
 pub mod movement_file;
 pub mod random_waypoint;
+pub mod roaming_group;
+pub mod rpgm;
 mod spec;
 pub mod stationary;
+mod sum;
 pub mod waypoints;
 
 use enum_dispatch::enum_dispatch;
+use hopyard_engine::Rng;
 use hopyard_engine::units::Distance;
 
 pub use self::files::Movements;
+pub use self::grouping::Grouping;
 pub use self::leg::{Leg, Mobility, Position};
 pub use self::spec::{BuildError, Configured, Facts, Membership, Nodes, Spec};
 use crate::address::NodeId;
+use crate::params::Metric;
 use crate::registry;
 
 /// Defines the registry of movement models, and the enum that holds one of them.
@@ -73,13 +80,34 @@ macro_rules! models {
             fn membership(&self) -> Option<Membership> {
                 match self { $(Self::$variant(params) => params.membership(),)+ }
             }
+
+            fn own_motion(&self, rng: Rng) -> Option<Box<dyn Mobility>> {
+                match self { $(Self::$variant(params) => params.own_motion(rng),)+ }
+            }
+
+            fn grouping(&self) -> Option<Grouping> {
+                match self { $(Self::$variant(params) => params.grouping(),)+ }
+            }
         }
+
+        /// The counters of every model that has some: columns of the table of nodes, in the order of the models.
+        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as Facts>::METRICS)),+];
 
         /// The movement of one node under any model.
         #[enum_dispatch(Mobility)]
         #[derive(Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Model {
+            /// The value of a counter; nothing if the model has no such one.
+            #[must_use]
+            pub fn metric(&self, metric: &Metric) -> Option<u64> {
+                let own = match self { $(Self::$variant(_) => <$module::Params as Facts>::METRICS,)+ };
+                let place = own.iter().position(|it| it.name == metric.name)?;
+                self.counts().get(place).copied()
+            }
         }
     };
 }
@@ -92,6 +120,10 @@ models! {
     "movement_file" => movement_file::MovementFile,
         "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
     "group" => group::Group, "Nodes follow a leader at fixed offsets.";
+    "roaming_group" => roaming_group::RoamingGroup,
+        "Nodes follow a leader, and each moves a little around its own place beside it.";
+    "reference_point_group" => rpgm::ReferencePointGroup,
+        "Groups whose members stay near a centre that moves to random destinations (Hong et al. 1999; BonnMotion 3.0.2).";
 }
 
 #[cfg(test)]
@@ -107,7 +139,7 @@ mod tests {
         let file = file.expect("a movement file");
         let start = Position::ground(3.0, 4.0);
         let leader = Config::of_profile("stationary", "rfc").expect("a model");
-        let leader = Spec { model: &leader, start: Position::default(), movements: None };
+        let leader = Spec { model: &leader, start: Position::default(), movements: None, table: 0 };
         for model in MODELS {
             let mut values = (model.defaults)("rfc");
             if let Ok(config) = Config::read(model.name, &values)
@@ -117,13 +149,14 @@ mod tests {
             }
             let config = Config::read(model.name, &values).expect("defaults are possible");
             assert_eq!(config.name(), model.name);
-            let specs = [Spec { model: &config, start, movements: Some(&file) }, leader];
-            let leg = Nodes { specs: &specs, streams: Streams::new(1, 0) }
+            let specs = [Spec { model: &config, start, movements: Some(&file), table: 1 }, leader];
+            let leg = Nodes::new(&specs, Streams::new(1, 0))
                 .movement(NodeId(0))
                 .map(|mut node| node.next_leg())
                 .expect("all that a model needs is there");
             assert_eq!(leg.start, Time::ZERO, "{}", model.name);
-            if config.area().is_none() {
+            let stays = !config.has_own_start() && config.membership().is_none_or(|place| place.is_rigid);
+            if stays || config.reads_file() {
                 assert_eq!(leg, Leg::still(Time::ZERO, start), "{}", model.name);
             }
         }

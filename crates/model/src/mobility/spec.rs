@@ -1,14 +1,19 @@
 //! What a node's movement is built from, and why it cannot be built.
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Rng, Streams};
 
 use super::files::Movements;
+use super::grouping::Grouping;
 use super::leg::{Mobility, Position};
 use crate::address::NodeId;
-use crate::params;
+use crate::params::{self, Metric};
 
 /// What the checks of a scenario ask about a model with these parameters.
 pub trait Facts: params::Params {
@@ -21,6 +26,9 @@ pub trait Facts: params::Params {
     /// Whether the model reads a movement file.
     const READS_FILE: bool = false;
 
+    /// The model's own counters: columns of the table of nodes.
+    const METRICS: &'static [Metric] = &[];
+
     /// Width and height of the area, of a model whose nodes move to destinations that are uniform in it.
     fn area(&self) -> Option<[Distance; 2]> {
         None
@@ -30,15 +38,27 @@ pub trait Facts: params::Params {
     fn membership(&self) -> Option<Membership> {
         None
     }
+
+    /// A member's own motion around its place in the group, drawn from this stream; nothing if it keeps its place.
+    fn own_motion(&self, _rng: Rng) -> Option<Box<dyn Mobility>> {
+        None
+    }
+
+    /// How the model forms groups of its nodes, if it does.
+    fn grouping(&self) -> Option<Grouping> {
+        None
+    }
 }
 
-/// A node's place in a group: it keeps a constant offset from its leader.
+/// A node's place in a group: its offset from its leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Membership {
     /// The node that it follows; nothing if the parameters name none.
     pub leader: Option<NodeId>,
     /// Its offset from the leader; nothing if it follows from the positions that the scenario gives.
     pub offset: Option<Position>,
+    /// Whether it keeps this offset. Otherwise it moves around it.
+    pub is_rigid: bool,
 }
 
 /// A model with its parameters, of which the movement of a node can be built.
@@ -51,6 +71,12 @@ pub trait Configured: fmt::Debug {
 
     /// The node's place in a group ([`Facts::membership`]).
     fn membership(&self) -> Option<Membership>;
+
+    /// A member's own motion around its place ([`Facts::own_motion`]).
+    fn own_motion(&self, rng: Rng) -> Option<Box<dyn Mobility>>;
+
+    /// How the model forms groups of its nodes ([`Facts::grouping`]).
+    fn grouping(&self) -> Option<Grouping>;
 }
 
 /// What one node's movement is built from.
@@ -62,6 +88,9 @@ pub struct Spec<'a> {
     pub start: Position,
     /// The movement file that the parameters name. The caller has read it, because models do no input.
     pub movements: Option<&'a Movements>,
+    /// The table of the scenario that gives the node its model. A model that forms groups forms them of the nodes of
+    /// one table.
+    pub table: u32,
 }
 
 /// The nodes of a run, with what their movements are built from.
@@ -70,15 +99,71 @@ pub struct Spec<'a> {
 /// movement too, or for streams that members share, by their names. A stream always begins at its beginning. Therefore
 /// each member has the same movement of its leader, in whatever order the nodes are built, and the leader moves as it
 /// does without members.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Nodes<'a> {
     /// By number of the node.
-    pub specs: &'a [Spec<'a>],
+    specs: &'a [Spec<'a>],
     /// All random streams of the run.
-    pub streams: Streams,
+    streams: Streams,
+    /// The first node of each node's group.
+    heads: Vec<NodeId>,
+    /// What the nodes of a table share.
+    shared: RefCell<BTreeMap<u32, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl<'a> Nodes<'a> {
+    /// Nodes with these specifications, by number, in a run with these random streams.
+    #[must_use]
+    pub fn new(specs: &'a [Spec<'a>], streams: Streams) -> Self {
+        Self { specs, streams, heads: heads(specs, streams), shared: RefCell::default() }
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.specs.len()
+    }
+
+    /// The node that stands for a node's group, and names the streams that its members share: the first one of a group
+    /// that the model has formed, or the leader that its members follow. A node in no group is its own.
+    #[must_use]
+    pub fn head(&self, node: NodeId) -> NodeId {
+        self.heads.get(node.index()).copied().unwrap_or(node)
+    }
+
+    /// The groups that a table's model has formed, by their first nodes.
+    #[must_use]
+    pub fn formed(&self, table: u32) -> Vec<NodeId> {
+        let of_table = |node: &NodeId| {
+            let spec = &self.specs[node.index()];
+            spec.table == table && spec.model.grouping().is_some() && self.head(*node) == *node
+        };
+        (0..self.specs.len() as u32).map(NodeId).filter(of_table).collect()
+    }
+
+    /// The number of nodes of a table.
+    #[must_use]
+    pub fn of_table(&self, table: u32) -> usize {
+        self.specs.iter().filter(|spec| spec.table == table).count()
+    }
+
+    /// What the nodes of a table share; it is made for the first one that asks.
+    pub fn shared<T: Any + Send + Sync>(&self, table: u32, make: impl FnOnce() -> T) -> Arc<T> {
+        let known = self.shared.borrow().get(&table).cloned();
+        if let Some(known) = known.and_then(|known| known.downcast().ok()) {
+            return known;
+        }
+        let made = Arc::new(make());
+        self.shared.borrow_mut().insert(table, Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        made
+    }
+
+    /// A stream that the members of a node's group share.
+    #[must_use]
+    pub fn group_stream(&self, head: NodeId, purpose: &str) -> Rng {
+        self.streams.node(head.index(), purpose)
+    }
+
     /// The specification of a node.
     ///
     /// # Errors
@@ -100,6 +185,40 @@ impl<'a> Nodes<'a> {
     pub fn movement(&self, node: NodeId) -> Result<Box<dyn Mobility>, BuildError> {
         self.spec(node)?.model.movement(node, self)
     }
+}
+
+/// The first node of each node's group: of a group that a model has formed, or of a leader and those that follow it.
+fn heads(specs: &[Spec<'_>], streams: Streams) -> Vec<NodeId> {
+    let mut heads: Vec<_> = (0..specs.len() as u32).map(NodeId).collect();
+    let mut tables: BTreeMap<u32, (Grouping, Vec<NodeId>)> = BTreeMap::new();
+    for (node, spec) in (0..).map(NodeId).zip(specs) {
+        if let Some(grouping) = spec.model.grouping() {
+            tables.entry(spec.table).or_insert_with(|| (grouping, Vec::new())).1.push(node);
+        }
+    }
+    for (table, (grouping, nodes)) in tables {
+        let mut rest = nodes.as_slice();
+        for size in grouping.sizes(nodes.len(), streams.stream(&format!("mobility/groups/{table}"))) {
+            let (group, others) = rest.split_at(size);
+            group.iter().for_each(|node| heads[node.index()] = group[0]);
+            rest = others;
+        }
+    }
+    // Each node is looked at once: a walk along leaders ends at a node whose head is known. One that comes back to its
+    // own way is a circle, which is refused when its nodes are built.
+    let mut is_known: Vec<_> = specs.iter().map(|spec| spec.model.membership().is_none()).collect();
+    for start in (0..specs.len() as u32).map(NodeId) {
+        let (mut way, mut at) = (Vec::new(), start);
+        while is_known.get(at.index()) == Some(&false) {
+            is_known[at.index()] = true;
+            way.push(at);
+            let leader = specs[at.index()].model.membership().and_then(|place| place.leader);
+            at = leader.filter(|leader| leader.index() < specs.len()).unwrap_or(at);
+        }
+        let head = heads[at.index()];
+        way.into_iter().for_each(|node| heads[node.index()] = head);
+    }
+    heads
 }
 
 /// A node's movement cannot be built.

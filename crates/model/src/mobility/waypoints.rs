@@ -143,8 +143,8 @@ mod tests {
 
     fn legs(value: &serde_json::Value) -> Vec<Leg> {
         let config = Config::Waypoints(params::read::<Params>(value).expect("parameters").into());
-        let specs = [Spec { model: &config, start: Position::ground(7.0, 9.0), movements: None }];
-        let mut node = Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(0)).expect("a node");
+        let specs = [Spec { model: &config, start: Position::ground(7.0, 9.0), movements: None, table: 0 }];
+        let mut node = Nodes::new(&specs, Streams::new(1, 0)).movement(NodeId(0)).expect("a node");
         std::iter::from_fn(move || Some(node.next_leg()))
             .scan(false, |over, leg| (!std::mem::replace(over, leg.until == Time::NEVER)).then_some(leg))
             .collect()

@@ -22,7 +22,7 @@ pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{
     DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
-    TrueCause, mac_columns,
+    TrueCause, own_columns,
 };
 pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
 pub use segment_log::{SegmentFlows, SegmentLog};

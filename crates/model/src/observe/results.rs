@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mac::{self, Metric};
+use crate::params::Metric;
+use crate::{mac, mobility};
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
@@ -231,27 +232,29 @@ pub struct NodeRow {
     /// ICMP errors that this node sent.
     #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
-    /// What only the node's MACs count: a column for each counter of each MAC, in the order of [`mac_columns`], with no
-    /// value if the node has no such MAC.
+    /// What only the node's MACs and its movement model count: a column for each counter, in the order of
+    /// [`own_columns`], with no value if the node has no such model.
     #[serde(skip)]
-    pub mac: Vec<Option<u64>>,
+    pub own: Vec<Option<u64>>,
 }
 
-/// The columns of the table of nodes that belong to single MACs.
-pub fn mac_columns() -> impl Iterator<Item = (&'static str, &'static Metric)> {
-    mac::METRICS.iter().flat_map(|&(name, metrics)| metrics.iter().map(move |metric| (name, metric)))
+/// The columns of the table of nodes that belong to single models: the kind of model, its name, and the counter.
+pub fn own_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static Metric)> {
+    let macs = mac::METRICS.iter().map(|it| ("MAC", it));
+    let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
+    macs.chain(movements).flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
 }
 
 impl NodeRow {
-    /// The value of a counter that only one MAC has; nothing if the node has no such MAC.
+    /// The value of a counter that only one model has; nothing if the node has no such model.
     ///
     /// # Panics
-    /// If no MAC has a counter of this name.
+    /// If no model has a counter of this name.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<u64> {
-        let place = mac_columns().position(|(_, metric)| metric.name == name);
-        let place = place.unwrap_or_else(|| panic!("no MAC has a counter called {name}"));
-        self.mac.get(place).copied().flatten()
+        let place = own_columns().position(|(_, _, metric)| metric.name == name);
+        let place = place.unwrap_or_else(|| panic!("no model has a counter called {name}"));
+        self.own.get(place).copied().flatten()
     }
 }
 

@@ -70,6 +70,7 @@ mod tests {
             mobility: mobility::Config::of_profile("stationary", RFC).expect("a mobility model"),
             start: Position::ground(x, 0.0),
             movements: None,
+            table: 0,
             radios: vec![0],
             routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),
             agents: Vec::new(),

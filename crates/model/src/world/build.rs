@@ -126,7 +126,7 @@ impl<P: Probe> World<P> {
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
         let mut nodes = Vec::with_capacity(count);
         let places: Vec<_> = spec.nodes.iter().map(NodeSpec::movement).collect();
-        let places = mobility::Nodes { specs: &places, streams };
+        let places = mobility::Nodes::new(&places, streams);
         for (number, node) in spec.nodes.iter().enumerate() {
             let id = NodeId(number as u32);
             let mut mobility =

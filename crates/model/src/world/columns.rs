@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::observe::{
-    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow, mac_columns,
+    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow, own_columns,
 };
 use crate::world::Quantity;
 
@@ -68,13 +68,13 @@ pub fn quantities() -> Vec<Column> {
     Quantity::ALL.iter().map(column).collect()
 }
 
-/// The table of nodes: common columns, and those of single MACs.
+/// The table of nodes: common columns, and those of single models.
 fn nodes() -> TableInfo {
     let mut table = table::<NodeRow>("nodes");
-    table.columns.extend(mac_columns().map(|(mac, metric)| Column {
+    table.columns.extend(own_columns().map(|(kind, model, metric)| Column {
         name: metric.name.to_owned(),
         unit: metric.unit.to_owned(),
-        meaning: format!("MAC `{mac}`: {}", metric.meaning.trim()),
+        meaning: format!("{kind} `{model}`: {}", metric.meaning.trim()),
         optional: true,
     }));
     table

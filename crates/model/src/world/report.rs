@@ -7,7 +7,7 @@ use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::context::DropReason;
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, mac_columns};
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
 use crate::packet::{Packet, PacketKind};
 use crate::transport::connection::Phase;
 
@@ -164,7 +164,7 @@ impl<P: Probe> World<P> {
         let node = &self.nodes[number];
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
         let (mut collisions, mut bit_errors) = (0, 0);
-        let mut mac: Vec<Option<u64>> = vec![None; mac_columns().count()];
+        let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| node.mobility.metric(metric)).collect();
         let (mut queue_mean, mut queue_max) = (0.0, 0);
         for interface in self.interfaces_of(NodeId(number as u32)) {
             if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
@@ -172,7 +172,7 @@ impl<P: Probe> World<P> {
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
-                for (column, (_, metric)) in mac.iter_mut().zip(mac_columns()) {
+                for (column, (_, _, metric)) in own.iter_mut().zip(own_columns()) {
                     if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
                         *column = Some(column.unwrap_or(0) + value);
                     }
@@ -213,7 +213,7 @@ impl<P: Probe> World<P> {
             queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
-            mac,
+            own,
         }
     }
 

@@ -108,6 +108,9 @@ pub struct NodeSpec {
     pub start: Position,
     /// The movement file, if its mobility model uses one.
     pub movements: Option<Arc<Movements>>,
+    /// The table of the scenario that says how it moves. Nodes of one table form groups together, where the model forms
+    /// groups of its nodes.
+    pub table: u32,
     /// The numbers of the channels on which it has a radio. The first is that of its first interface.
     pub radios: Vec<u16>,
     /// How it routes.
@@ -121,13 +124,14 @@ impl NodeSpec {
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
         let mobility = mobility::Config::first(RFC);
-        Self { mobility, start: place, movements: None, radios: vec![0], routing, agents: Vec::new() }
+        Self { mobility, start: place, movements: None, table: 0, radios: vec![0], routing, agents: Vec::new() }
     }
 
     /// What its movement is built from.
     #[must_use]
     pub fn movement(&self) -> mobility::Spec<'_> {
-        mobility::Spec { model: &self.mobility, start: self.start, movements: self.movements.as_deref() }
+        let (model, movements) = (&self.mobility, self.movements.as_deref());
+        mobility::Spec { model, start: self.start, movements, table: self.table }
     }
 }
 

@@ -4,7 +4,7 @@ use hopyard_engine::units::{Bytes, Coordinate, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::mobility::{self, group, random_waypoint, waypoints};
+use hopyard_model::mobility::{self, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::radio::propagation::{self, log_distance};
@@ -26,6 +26,7 @@ pub fn all() -> Vec<(String, Spec)> {
         ("mixed flows", mixed_flows()),
         ("moving, ns2 profile", moving("ns2", "oracle")),
         ("groups", groups()),
+        ("formed groups", formed_groups()),
         ("heights", heights()),
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
@@ -131,6 +132,41 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
     for number in 20..25 {
         add_cbr(&mut spec, number, number + 10, 256, Span::from_millis(100));
     }
+    stagger(&mut spec);
+    spec.duration = Span::from_secs(6);
+    spec
+}
+
+/// Six groups of five nodes near their centres, which members leave for others, and nodes that roam beside a member.
+pub fn formed_groups() -> Spec {
+    let mut spec = network("rfc", "aodv", &[(0.0, 0.0); 33]);
+    let movement = rpgm::Params {
+        width: Distance::new(500.0),
+        height: Distance::new(400.0),
+        size_mean: 5.0,
+        size_spread: 1.0,
+        radius: Distance::new(120.0),
+        speed_min: Speed::new(5.0),
+        speed_max: Speed::new(25.0),
+        pause_max: Span::from_secs(2),
+        change: 0.5,
+        warm_up: Span::from_secs(600),
+        ..rpgm::Params::of_profile("rfc")
+    };
+    let movement = mobility::Config::ReferencePointGroup(movement.into());
+    for (number, node) in spec.nodes.iter_mut().enumerate() {
+        node.mobility = if number < 30 {
+            movement.clone()
+        } else {
+            let leader = group::Leader::Node(7);
+            let params = roaming_group::Params { leader, ..roaming_group::Params::of_profile("rfc") };
+            mobility::Config::RoamingGroup(params.into())
+        };
+    }
+    for (from, to) in [(0, 4), (6, 20), (31, 7), (29, 32)] {
+        add_tcp(&mut spec, from, to, "rfc", "newreno", |_| {});
+    }
+    add_cbr(&mut spec, 30, 2, 256, Span::from_millis(50));
     stagger(&mut spec);
     spec.duration = Span::from_secs(6);
     spec

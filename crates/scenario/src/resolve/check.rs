@@ -11,7 +11,8 @@ use hopyard_model::transport::congestion::{self, CongestionControl as _, Control
 use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;
 
-use super::resolved::{self, Chosen, Congestion, FlowKind, Resolved, TcpKind, file_key};
+use super::flow_faults::Place;
+use super::resolved::{self, Chosen, Congestion, FlowKind, RandomFlows, Resolved, TcpKind, file_key};
 use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
@@ -64,6 +65,7 @@ impl Resolver<'_> {
                     self.place_nodes(&mut resolved);
                 }
                 self.check_movements(&resolved);
+                self.check_formed_groups(&resolved);
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);
                 self.check_networks(&resolved);
@@ -81,6 +83,9 @@ impl Resolver<'_> {
         self.check_segments(&resolved);
         self.check_memory(&resolved);
         self.report_flow_faults();
+        if self.problems.is_empty() {
+            self.check_pairs(&resolved);
+        }
         if self.problems.is_empty() {
             self.check_reach(&resolved);
             self.report_flow_faults();
@@ -126,8 +131,7 @@ impl Resolver<'_> {
             problem.expected = Some(expected);
             return;
         }
-        let drawn = resolved.random_flows.as_ref().map(|(_, kind)| kind);
-        let kind = |flow: u32| resolved.flows.get(flow as usize).map(|(_, kind)| kind).or(drawn);
+        let kind = |flow: u32| resolved.kind(flow);
         let has_none = |&flow: &u32| self.problems.is_empty() && kind(flow).is_some_and(|kind| kind.tcp.is_none());
         let without = ranges.iter().flat_map(|&(first, last)| first..=last).find(has_none);
         if let Some(flow) = without {
@@ -145,8 +149,8 @@ impl Resolver<'_> {
             let message = format!(
                 "{nodes} nodes and {flows} flows need at least {gigabytes:.1} GB of memory for each run at a time"
             );
-            let key = if resolved.random_flows.is_some() { "flows.random" } else { "nodes.count" };
-            self.warning(key, message);
+            let key = resolved.random_flows.first().map(RandomFlows::number_path);
+            self.warning(key.as_deref().unwrap_or("nodes.count"), message);
         }
     }
 
@@ -426,7 +430,7 @@ impl Resolver<'_> {
             for (key, node) in [("from", flow.from), ("to", flow.to)] {
                 if node >= all {
                     let (message, expected) = missing(node, all, "nodes");
-                    let fault = self.flow_problem(Some(i), key, message);
+                    let fault = self.flow_problem(Place::Listed(i), key, message);
                     fault.of_many = "there is no such node".to_owned();
                     fault.expected = Some(expected);
                 }
@@ -435,17 +439,7 @@ impl Resolver<'_> {
                 self.check_route(routing.as_ref(), i, flow, kind.tcp.is_some());
             }
         }
-        if let Some((flows, _)) = &resolved.random_flows {
-            let count = u64::from(resolved.nodes.count);
-            let pairs = count * count.saturating_sub(1);
-            if u64::from(flows.random) > pairs {
-                let message = format!(
-                    "`random` is {}, and {count} nodes with a radio make only {pairs} ordered pairs",
-                    flows.random
-                );
-                self.problem("flows.random", message).expected = Some(format!("at most {pairs}"));
-            }
-        }
+        self.check_number_drawn(resolved);
     }
 
     fn check_flows(&mut self, resolved: &Resolved) {
@@ -455,7 +449,7 @@ impl Resolver<'_> {
                 continue;
             }
             let path = |key: &str| format!("flow.{i}.{key}");
-            let at = Some(i);
+            let at = Place::Listed(i);
             if flow.from == flow.to && self.has(&path("from")) && self.has(&path("to")) {
                 let fault = self.flow_problem(at, "to", format!("the flow goes from node {} to itself", flow.from));
                 fault.of_many = "the flow goes from a node to itself".to_owned();
@@ -471,16 +465,23 @@ impl Resolver<'_> {
             self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
             self.check_notices(at, resolved, kind);
         }
-        if let Some((flows, kind)) = &resolved.random_flows {
-            if flows.start[1] >= duration && !self.is_faulty("duration") && !self.is_faulty("flows") {
-                self.problem("flows.start", "flows may start after the end of the run").expected =
+        for set in &resolved.random_flows {
+            let RandomFlows { flows, kind, number } = set;
+            let at = Place::Drawn(*number);
+            let path = set.path();
+            if self.is_faulty(&path) {
+                continue;
+            }
+            if flows.start[1] >= duration && !self.is_faulty("duration") {
+                self.problem(&format!("{path}.start"), "flows may start after the end of the run").expected =
                     Some(format!("times below the run's duration, {duration}"));
             }
-            self.check_stop(None, flows.start[1], flows.stop, duration);
-            self.check_carrier(None, kind.tcp.is_some(), kind.traffic.model.name);
-            self.check_notices(None, resolved, kind);
+            self.check_stop(at, flows.start[1], flows.stop, duration);
+            self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_notices(at, resolved, kind);
         }
-        if resolved.flows.is_empty() && resolved.random_flows.as_ref().is_none_or(|(flows, _)| flows.random == 0) {
+        let draws_none = |set: &RandomFlows| set.flows.random == 0 && set.flows.share == 0.0;
+        if resolved.flows.is_empty() && resolved.random_flows.iter().all(draws_none) {
             self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
         }
     }
@@ -490,7 +491,7 @@ impl Resolver<'_> {
         path.rsplit_once('.').is_some_and(|(above, _)| self.place(path) != self.place(above))
     }
 
-    fn check_stop(&mut self, flow: Option<usize>, start: Span, stop: Until, duration: Span) {
+    fn check_stop(&mut self, flow: Place, start: Span, stop: Until, duration: Span) {
         let Until::At(at) = stop else { return };
         if at <= start {
             let fault = self.flow_problem(flow, "stop", format!("the flow stops at {at}, before it starts"));
@@ -504,7 +505,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_carrier(&mut self, flow: Option<usize>, tcp: bool, source: &str) {
+    fn check_carrier(&mut self, flow: Place, tcp: bool, source: &str) {
         let needs_tcp = |name: &str| traffic::Config::of_profile(name, RFC).is_ok_and(|it| it.needs_tcp());
         if !tcp && needs_tcp(source) {
             let able = traffic::MODELS.iter().map(|model| model.name).filter(|name| !needs_tcp(name));
@@ -534,7 +535,7 @@ impl Resolver<'_> {
     }
 
     /// Reports a TCP that waits for notices of broken routes under a routing protocol that sends none.
-    fn check_notices(&mut self, flow: Option<usize>, resolved: &Resolved, kind: &FlowKind) {
+    fn check_notices(&mut self, flow: Place, resolved: &Resolved, kind: &FlowKind) {
         let Some(TcpKind { congestion: Congestion::Model(variant), .. }) = &kind.tcp else { return };
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;
@@ -559,7 +560,7 @@ impl Resolver<'_> {
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             if routing.prescribed(from, to) == routing::Prescribed::Unreachable {
                 let message = format!("the {what} of this flow have no route from node {from} to node {to}");
-                let fault = self.flow_problem(Some(index), key, message);
+                let fault = self.flow_problem(Place::Listed(index), key, message);
                 fault.of_many = format!("the {what} of these flows have no route");
                 fault.hint = Some(format!("[routing.{}] needs routes that lead there, or `others`", routing.name()));
             }

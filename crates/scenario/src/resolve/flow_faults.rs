@@ -4,11 +4,29 @@ use std::collections::BTreeMap;
 
 use crate::problem::ranges;
 
-/// A mistake of one flow, or of the randomly drawn ones.
+/// Flows with a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// The flow with this number in the list.
+    Listed(usize),
+    /// A set of drawn flows, with its number if the sets are a list.
+    Drawn(Option<usize>),
+}
+
+impl Place {
+    /// The number of a flow of the list.
+    const fn listed(self) -> Option<usize> {
+        match self {
+            Self::Listed(number) => Some(number),
+            Self::Drawn(_) => None,
+        }
+    }
+}
+
+/// A mistake of one flow, or of a set of randomly drawn ones.
 #[derive(Clone, Debug)]
 pub(super) struct FlowFault {
-    /// The number of the flow in the list; nothing for the drawn flows.
-    pub(super) flow: Option<usize>,
+    pub(super) flow: Place,
     pub(super) key: &'static str,
     pub(super) message: String,
     /// The message where several flows have the mistake. It names no node.
@@ -22,8 +40,9 @@ impl FlowFault {
     /// The key that has the mistake.
     pub(super) fn path(&self) -> String {
         match self.flow {
-            Some(flow) => format!("flow.{flow}.{}", self.key),
-            None => format!("flows.{}", self.key),
+            Place::Listed(flow) => format!("flow.{flow}.{}", self.key),
+            Place::Drawn(None) => format!("flows.{}", self.key),
+            Place::Drawn(Some(set)) => format!("flows.{set}.{}", self.key),
         }
     }
 }
@@ -34,11 +53,13 @@ pub(super) fn merged(faults: Vec<FlowFault>) -> Vec<FlowFault> {
     let mut places = BTreeMap::new();
     for fault in faults {
         let FlowFault { flow, key, message: _, of_many, expected, hint, is_warning } = fault.clone();
-        let place = *places.entry((flow.is_none(), key, of_many, expected, hint, is_warning)).or_insert_with(|| {
+        // Sets are few, and each has a message of its own.
+        let set = flow.listed().is_none().then_some(flow);
+        let place = *places.entry((set, key, of_many, expected, hint, is_warning)).or_insert_with(|| {
             groups.push((fault, Vec::new()));
             groups.len() - 1
         });
-        groups[place].1.extend(flow.map(|flow| flow as u32));
+        groups[place].1.extend(flow.listed().map(|flow| flow as u32));
     }
     let one = |(mut fault, mut flows): (FlowFault, Vec<u32>)| {
         flows.sort_unstable();

@@ -4,7 +4,7 @@ use hopyard_model::params::{ModelInfo, RFC};
 use hopyard_model::traffic;
 use serde_json::Value;
 
-use super::resolved::{Congestion, FlowKind, TcpKind};
+use super::resolved::{Congestion, FlowKind, RandomFlows, TcpKind};
 use super::resolver::{Resolver, typed};
 use crate::catalogue::{Layout, is_external, is_tcp_only, layout, room};
 use crate::key::join;
@@ -31,17 +31,40 @@ impl Resolver<'_> {
         flows
     }
 
-    pub(super) fn random_flows(&mut self, tcp: &Values) -> Option<Option<(Flows, FlowKind)>> {
-        if let Some(Entry { node: Node { mark, kind: Kind::Array(_) }, .. }) = self.root.get("flows") {
-            let problem =
-                Problem::new("flows", Some(mark), "[[flows]] is a list of tables, and there is only one [flows]");
-            self.problems.push(problem.expected("one [flows], or [[flow]]"));
-        }
-        let Some(table) = self.table("flows") else { return Some(None) };
+    /// The sets of randomly drawn flows: one table, or a list of tables.
+    pub(super) fn random_flows(&mut self, tcp: &Values) -> Vec<RandomFlows> {
+        let is_list = matches!(self.root.get("flows").map(|entry| &entry.node.kind), Some(Kind::Array(_)));
         let mark = self.place("flows");
-        let (own, kind, sparse) = self.flow_like(layout("flows"), "flows", table, mark.as_ref(), tcp);
-        self.complete.insert("flows".to_owned(), Value::Object(sparse));
-        kind.map(|kind| Some((typed::<Flows>(&own), kind)))
+        let tables: Vec<(Option<usize>, &Table, Option<Mark>)> = if is_list {
+            let sets = self.list("flows").into_iter().enumerate();
+            sets.map(|(number, (table, mark))| (Some(number), table, Some(mark.clone()))).collect()
+        } else {
+            self.table("flows").map(|table| (None, table, mark)).into_iter().collect()
+        };
+        let (mut sets, mut written) = (Vec::new(), Vec::new());
+        for (number, table, mark) in tables {
+            let path = number.map_or_else(|| "flows".to_owned(), |number| format!("flows.{number}"));
+            if ["random", "share"].iter().all(|key| table.get(key).is_none()) {
+                let title = if is_list { "[[flows]]" } else { "[flows]" };
+                let problem = Problem::new(join(&path, "random"), mark.as_ref(), format!("{title} has no `random`"));
+                self.problems.push(problem.expected("`random`, the number of flows, or `share`"));
+            }
+            let (own, kind, sparse) = self.flow_like(layout("flows"), &path, table, mark.as_ref(), tcp);
+            written.push(Value::Object(sparse));
+            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path, "traffic") });
+            sets.push(RandomFlows { flows: typed::<Flows>(&own), kind, number });
+        }
+        match (is_list, written.pop()) {
+            (_, None) => {}
+            (false, Some(only)) => {
+                self.complete.insert("flows".to_owned(), only);
+            }
+            (true, Some(last)) => {
+                written.push(last);
+                self.complete.insert("flows".to_owned(), Value::Array(written));
+            }
+        }
+        sets
     }
 
     /// Reads a flow, or the randomly drawn flows: its own keys, its transport and traffic, and how it is written.

@@ -1,6 +1,7 @@
 //! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
 
 mod check;
+mod drawn;
 mod external;
 mod flow_faults;
 mod flows;
@@ -17,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-pub(crate) use self::resolved::{Chosen, Congestion, FlowKind, FurtherChannel, Outcome, Resolved, TcpKind, file_key};
+pub(crate) use self::resolved::{
+    Chosen, Congestion, FlowKind, FurtherChannel, Outcome, RandomFlows, Resolved, TcpKind, file_key, mobility,
+};
 use self::resolver::{Resolver, typed};
 use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
@@ -110,7 +113,7 @@ impl Resolver<'_> {
             routing: routing?,
             agents: agents?,
             flows,
-            random_flows: random_flows?,
+            random_flows,
             wires,
             tunnels,
             measure,

@@ -137,7 +137,7 @@ impl Resolver<'_> {
                 problem.expected = Some(format!("`offset` in [{}], such as [\"50 m\", \"0 m\"]", table.title()));
                 problem.hint = Some("`placement` or `positions` in [nodes] gives nodes positions".to_owned());
             }
-            (Some(_), nodes @ [_, _, ..]) => {
+            (Some(_), nodes @ [_, _, ..]) if table.membership.is_rigid => {
                 let message =
                     format!("nodes {} have the same offset: they are always at the same place", listed(nodes));
                 self.warning(&path, message);

@@ -10,12 +10,13 @@ use hopyard_model::ip;
 use hopyard_model::routing::{self, MostHops, Prescribed};
 use serde_json::Value;
 
-use super::flow_faults::FlowFault;
+use super::flow_faults::{FlowFault, Place};
 use super::links::{Checks, Groups, Reach};
 use super::resolved::{Chosen, Resolved, chosen_routing, mobility};
 use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
-use crate::placement::{draw_flows, uniform};
+use crate::drawing::drawn_flows;
+use crate::placement::uniform;
 use crate::sections::{Flow, Placement};
 
 /// The number of runs that are checked if nodes are drawn.
@@ -89,7 +90,7 @@ impl Resolver<'_> {
                     "this flow can hardly be carried: on each chain of nodes from {from} to {to} two stand farther \
                      apart than the usual range of {range:.0} m"
                 );
-                let fault = self.flow_problem(Some(i), "to", message);
+                let fault = self.flow_problem(Place::Listed(i), "to", message);
                 fault.is_warning = true;
                 fault.of_many = format!(
                     "these flows can hardly be carried: on each chain of nodes from source to destination two stand \
@@ -100,9 +101,12 @@ impl Resolver<'_> {
                 self.check_gateways(&ways, &mut links, i, flow, tcp);
             }
         }
-        let draws = resolved.random_flows.as_ref().is_some_and(|(flows, _)| flows.random > 0);
-        if draws && checks.places.is_some() && (1..radios).any(|node| !ways.joins_radios(&mut links, 0, node)) {
-            self.warning("flows.random", "some pairs of nodes are out of range of each other in every run");
+        let draws = resolved.random_flows.iter().find(|set| set.flows.number(radios) > 0);
+        if let Some(set) = draws
+            && checks.places.is_some()
+            && (1..radios).any(|node| !ways.joins_radios(&mut links, 0, node))
+        {
+            self.warning(&set.number_path(), "some pairs of nodes are out of range of each other in every run");
         }
         self.check_lengths(checks);
     }
@@ -114,7 +118,7 @@ impl Resolver<'_> {
         };
         if let Some((key, node)) = [("from", from), ("to", to)].into_iter().find(|(_, node)| is_loose(*node)) {
             let message = format!("nothing can carry this flow: node {node} has neither a radio nor a wire");
-            let fault = self.flow_problem(Some(index), key, message);
+            let fault = self.flow_problem(Place::Listed(index), key, message);
             fault.of_many = "nothing can carry these flows: one end has neither a radio nor a wire".to_owned();
             fault.expected = Some("a node with a radio or a wire".to_owned());
             fault.hint = Some(format!("`between = [NODE, {node}]` in a [[wire]] joins it to another node"));
@@ -136,7 +140,7 @@ impl Resolver<'_> {
         };
         let message =
             format!("nothing can carry this flow: nodes {from} and {to}{stand} no chain of radios or wires joins them");
-        let fault = self.flow_problem(Some(index), "to", message);
+        let fault = self.flow_problem(Place::Listed(index), "to", message);
         fault.of_many = "nothing can carry these flows: no chain of radios or wires joins their nodes".to_owned();
         fault.expected = Some("a node that `from` can reach".to_owned());
         fault.hint = Some(hint + &first);
@@ -209,7 +213,8 @@ impl Resolver<'_> {
         expected: String,
     ) -> &mut FlowFault {
         let what = lost.what;
-        let fault = self.flow_problem(Some(index), key, format!("nothing can carry the {what} of this flow: {one}"));
+        let fault =
+            self.flow_problem(Place::Listed(index), key, format!("nothing can carry the {what} of this flow: {one}"));
         fault.of_many = format!("nothing can carry the {what} of these flows: {many}");
         fault.expected = Some(expected);
         fault
@@ -224,7 +229,7 @@ impl Resolver<'_> {
                 "the {what} of this flow are lost where node {gateway} is the nearest gateway: it tells of all hosts, \
                  and its wires do not lead to node {to}"
             );
-            let fault = self.flow_problem(Some(index), key, message);
+            let fault = self.flow_problem(Place::Listed(index), key, message);
             fault.is_warning = true;
             fault.of_many = format!(
                 "the {what} of these flows are lost where node {gateway} is the nearest gateway: it tells of all \
@@ -253,7 +258,7 @@ impl Resolver<'_> {
                 "nothing can carry the {what} of this flow: [routing.{name}] sends them from node {a} to node {b}, \
                  {between}"
             );
-            let fault = self.flow_problem(Some(index), key, message);
+            let fault = self.flow_problem(Place::Listed(index), key, message);
             fault.of_many = format!(
                 "nothing can carry the {what} of these flows: [routing.{name}] sends them to nodes that are no neighbours"
             );
@@ -344,10 +349,7 @@ impl Resolver<'_> {
                 for channel in channels {
                     groups.join_near(&places, &channel.nodes, channel.usual);
                 }
-                let drawn = resolved.random_flows.iter().flat_map(|(flows, _)| {
-                    let drawn = draw_flows(flows.random, radios, flows.start, streams.stream("flows"));
-                    drawn.into_iter().map(|flow| (flow.from, flow.to)).collect::<Vec<_>>()
-                });
+                let drawn = drawn_flows(resolved, &streams).into_iter().flatten().map(|flow| (flow.from, flow.to));
                 let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));
                 let mut pairs = drawn.chain(listed.filter(|(from, to)| *from < radios && *to < radios)).peekable();
                 pairs.peek().is_none() || pairs.any(|(from, to)| groups.joins(from, to))

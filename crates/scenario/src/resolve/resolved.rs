@@ -47,6 +47,27 @@ pub(crate) struct TcpKind {
     pub acking: Chosen,
 }
 
+/// A set of randomly drawn flows.
+#[derive(Clone, Debug)]
+pub(crate) struct RandomFlows {
+    pub flows: Flows,
+    pub kind: FlowKind,
+    /// Its number in the list `[[flows]]`; nothing for `[flows]`.
+    pub number: Option<usize>,
+}
+
+impl RandomFlows {
+    /// The path of its table.
+    pub(crate) fn path(&self) -> String {
+        self.number.map_or_else(|| "flows".to_owned(), |number| format!("flows.{number}"))
+    }
+
+    /// The path of the key that says how many flows there are.
+    pub(crate) fn number_path(&self) -> String {
+        format!("{}.{}", self.path(), self.flows.number_key())
+    }
+}
+
 /// A channel beyond the first.
 #[derive(Clone, Debug)]
 pub(crate) struct FurtherChannel {
@@ -77,7 +98,7 @@ pub(crate) struct Resolved {
     pub routing: Chosen,
     pub agents: Vec<Chosen>,
     pub flows: Vec<(Flow, FlowKind)>,
-    pub random_flows: Option<(Flows, FlowKind)>,
+    pub random_flows: Vec<RandomFlows>,
     pub wires: Vec<(Wire, Values)>,
     pub tunnels: Vec<Tunnel>,
     pub measure: Measure,
@@ -120,8 +141,22 @@ impl Resolved {
 
     /// The number of flows, the drawn ones included.
     pub(crate) fn all_flows(&self) -> u64 {
-        let drawn = self.random_flows.as_ref().map_or(0, |(flows, _)| u64::from(flows.random));
-        self.flows.len() as u64 + drawn
+        let drawn = self.random_flows.iter().map(|set| u64::from(set.flows.number(self.nodes.count)));
+        self.flows.len() as u64 + drawn.sum::<u64>()
+    }
+
+    /// The transport and traffic of a flow: the listed flows come first, then those of each set.
+    pub(crate) fn kind(&self, flow: u32) -> Option<&FlowKind> {
+        if let Some((_, kind)) = self.flows.get(flow as usize) {
+            return Some(kind);
+        }
+        let mut after = u64::from(flow) - self.flows.len() as u64;
+        self.random_flows.iter().find_map(|set| {
+            let count = u64::from(set.flows.number(self.nodes.count));
+            let is_here = after < count;
+            after = after.saturating_sub(count);
+            is_here.then_some(&set.kind)
+        })
     }
 
     /// The memory that a run takes at the least, in bytes.

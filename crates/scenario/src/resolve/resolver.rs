@@ -7,13 +7,13 @@ use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::flow_faults::{FlowFault, merged};
+use super::flow_faults::{FlowFault, Place, merged};
 use super::resolved::{Chosen, FurtherChannel};
 use crate::catalogue::{Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
 use crate::files::Files;
 use crate::key::{join, key_parts};
-use crate::merge::{Judge, Section, profiles};
+use crate::merge::{Judge, PROFILE, Section, profiles};
 use crate::problem::{Mark, Problem};
 use crate::sections::{Agents, Channel, Movement, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
@@ -119,7 +119,7 @@ impl<'a> Resolver<'a> {
     /// A problem with a key of a flow, or of the drawn flows.
     pub(super) fn flow_problem(
         &mut self,
-        flow: Option<usize>,
+        flow: Place,
         key: &'static str,
         message: impl Into<String>,
     ) -> &mut FlowFault {
@@ -165,16 +165,23 @@ impl<'a> Resolver<'a> {
             return values.clone();
         }
         let mut values = self.defaults(info);
-        // Nodes that draw their own paths draw them in the scenario's area.
+        self.put_area(room, &mut values, |_| false);
+        values
+    }
+
+    /// Nodes that draw their own paths draw them in the scenario's area, unless their model is given another one.
+    fn put_area(&self, room: &str, values: &mut Values, is_given: impl Fn(&str) -> bool) {
         if let Some([width, height]) = &self.area
             && room == "mobility"
             && values.contains_key("width")
             && values.contains_key("height")
         {
-            values.insert("width".to_owned(), width.clone());
-            values.insert("height".to_owned(), height.clone());
+            for (key, length) in [("width", width), ("height", height)] {
+                if !is_given(key) {
+                    values.insert(key.to_owned(), length.clone());
+                }
+            }
         }
-        values
     }
 
     /// Reads a section that occurs once, with the tables of its models.
@@ -280,8 +287,12 @@ impl<'a> Resolver<'a> {
                 tables: vec![],
                 profiles: profiles(info),
             };
-            let values =
+            let mut values =
                 section.read(Some(parameters), Some(&entry.node.mark), where_belongs, &mut self.problems).remove(0);
+            // The area belongs to no profile.
+            if parameters.get(PROFILE).is_some() {
+                self.put_area(room.name, &mut values, |key| parameters.get(key).is_some());
+            }
             given.push((info, values));
         }
         given

@@ -5,6 +5,7 @@ mod dcf;
 mod drops;
 mod drops_ns3;
 mod gateway;
+mod groups;
 mod loop_freedom;
 mod loops;
 mod olsr;
@@ -12,7 +13,7 @@ mod paper;
 mod published;
 mod tcp;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use tabled::builder::Builder;
@@ -27,6 +28,8 @@ pub struct Options {
     pub networks: Option<u64>,
     /// The protocols in which loops are looked for; empty for all.
     pub routing: Vec<String>,
+    /// A folder with movement files of BonnMotion, whose figures are to be taken again.
+    pub bonnmotion: Option<PathBuf>,
 }
 
 /// One experiment.
@@ -58,6 +61,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::RWP50,
     olsr::OLSR,
     gateway::GATEWAY,
+    groups::GROUPS,
     paper::PAPER,
     paper::LOAD,
 ];

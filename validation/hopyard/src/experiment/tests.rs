@@ -2,7 +2,9 @@ use std::path::Path;
 
 use hopyard_scenario::Scenario as File;
 
+use super::groups;
 use super::tcp::hops_scenario;
+use crate::figures::Figures;
 use crate::setup::Scenario;
 use crate::statistics::Sample;
 
@@ -70,4 +72,31 @@ fn four_hops_carry_what_they_carry_in_ns2() {
         let found = Sample::new(runs.collect()).mean();
         assert!((found / expected - 1.0).abs() < 0.03, "{variant}: {found:.1}, ns-2 {expected}");
     }
+}
+
+/// A short version of the comparison of groups: one of BonnMotion's files, and some runs against all of them.
+#[test]
+fn groups_are_as_those_of_bonnmotion() {
+    let file = root().join("inputs/groups/rpgm18-1.movements.gz");
+    let one = groups::of_file(&file, 1).expect("a movement file");
+    assert_eq!(one.nodes, 18);
+    let limits = |row: groups::Row| (row.slowest, row.fastest);
+    let theirs = Figures::read(&root().join("peers/data/bonnmotion_groups.csv")).expect("the figures of BonnMotion");
+    let of = |nodes: &str, seed: Option<u64>, column: &str| {
+        let mut figures = theirs.clone().only(&[("nodes", nodes)]).expect("columns");
+        if let Some(seed) = seed {
+            figures = figures.only(&[("seed", &seed.to_string())]).expect("columns");
+        }
+        figures.samples(&["nodes"], column).expect("numbers").remove(0).1
+    };
+    assert_eq!((of("18", Some(1), "near").mean(), of("18", Some(1), "distance_m").mean()), (one.near, one.distance_m));
+    let rows: Vec<_> = (1..=4).map(|seed| groups::simulated(1200, seed).expect("a movement")).collect();
+    for (slowest, fastest) in rows.iter().copied().chain([one]).map(limits) {
+        assert!(slowest >= 1.5 - 1e-5 && fastest <= 5.0 + 1e-5, "{slowest} {fastest}");
+    }
+    // Of these 800 groups the standard errors are 1 % of the share and 0.7 % of the distance.
+    let mean = |figure: fn(&groups::Row) -> f64| Sample::new(rows.iter().map(figure).collect()).mean();
+    let (near, distance) = (mean(|row| row.near), mean(|row| row.distance_m));
+    assert!((near / of("24000", None, "near").mean() - 1.0).abs() < 0.035, "{near}");
+    assert!((distance / of("24000", None, "distance_m").mean() - 1.0).abs() < 0.025, "{distance}");
 }

@@ -17,8 +17,8 @@ impl Run {
     fn build(&self, node: u32) -> Result<Box<dyn Mobility>, BuildError> {
         let movements = self.1.as_ref();
         let specs: Vec<_> =
-            self.0.iter().map(|(config, start)| Spec { model: config, start: *start, movements }).collect();
-        Nodes { specs: &specs, streams: Streams::new(3, 1) }.movement(NodeId(node))
+            self.0.iter().map(|(config, start)| Spec { model: config, start: *start, movements, table: 0 }).collect();
+        Nodes::new(&specs, Streams::new(3, 1)).movement(NodeId(node))
     }
 
     /// The first legs of a node.

@@ -14,8 +14,8 @@ fn read(text: &str) -> Movements {
 
 fn build(value: &serde_json::Value, node: u32, movements: Option<&Movements>) -> Result<Leg, BuildError> {
     let config = Config::read("movement_file", value).expect("parameters");
-    let specs = vec![Spec { model: &config, start: Position::default(), movements }; node as usize + 1];
-    Nodes { specs: &specs, streams: Streams::new(1, 0) }.movement(NodeId(node)).map(|mut model| model.next_leg())
+    let specs = vec![Spec { model: &config, start: Position::default(), movements, table: 0 }; node as usize + 1];
+    Nodes::new(&specs, Streams::new(1, 0)).movement(NodeId(node)).map(|mut model| model.next_leg())
 }
 
 fn file(first_node: u32) -> serde_json::Value {

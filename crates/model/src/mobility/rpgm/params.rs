@@ -1,0 +1,171 @@
+//! The parameters of groups, and which of them are impossible.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::{Distance, Speed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mobility::{Facts, Grouping};
+use crate::params::{self, Fault, Metric, RFC};
+
+/// The area, the groups, and how they move.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The area's length from west to east.
+    pub width: Distance,
+    /// The area's length from south to north.
+    pub height: Distance,
+    /// The number of groups. The nodes are shared out evenly, in the order of their numbers. 0: the sizes are drawn.
+    pub groups: u32,
+    /// The mean size of a group whose size is drawn. Groups are formed of nodes with successive numbers until none is
+    /// left.
+    pub size_mean: f64,
+    /// The standard deviation of the size, which is normally distributed, rounded, and at least one.
+    pub size_spread: f64,
+    /// The largest distance of a member from the centre when the centre is at the end of a leg.
+    pub radius: Distance,
+    /// The minimum speed of centres and members. It must be above zero, because otherwise the mean speed would decrease
+    /// without end.
+    pub speed_min: Speed,
+    /// The maximum speed of centres and members; the speeds of centres are drawn uniformly.
+    pub speed_max: Speed,
+    /// The longest pause of a group at a destination; pauses are drawn uniformly from zero on.
+    pub pause_max: Span,
+    /// The probability that a member changes to another group whose centre comes within the radius.
+    pub change: f64,
+    /// How many places are drawn for a member at most, until its speed is within the limits. Then it goes to the
+    /// nearest point that has an admissible speed, and the leg is counted in `legs_forced`.
+    pub draws: u32,
+    /// How much of the movement is cut off at its start, which is not in the steady state.
+    pub warm_up: Span,
+}
+
+/// The profile with the defaults of BonnMotion.
+const BONNMOTION: &str = "bonnmotion";
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, BONNMOTION];
+
+    fn of_profile(profile: &str) -> Self {
+        let usual = Self {
+            width: Distance::new(1000.0),
+            height: Distance::new(1000.0),
+            groups: 0,
+            size_mean: 6.0,
+            size_spread: 0.0,
+            radius: Distance::new(250.0),
+            speed_min: Speed::new(1.5),
+            speed_max: Speed::new(5.0),
+            pause_max: Span::ZERO,
+            change: 0.0,
+            draws: 1000,
+            warm_up: Span::from_secs(3600),
+        };
+        if profile != BONNMOTION {
+            return usual;
+        }
+        Self {
+            size_mean: 3.0,
+            size_spread: 2.0,
+            radius: Distance::new(2.5),
+            speed_min: Speed::new(0.5),
+            speed_max: Speed::new(1.5),
+            pause_max: Span::from_secs(60),
+            change: 0.01,
+            ..usual
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (name, length) in [("width", self.width), ("height", self.height)] {
+            if length.metres() <= 0.0 {
+                return Err(Fault::new(name, format!("expected a length above zero, found {length}")));
+            }
+        }
+        if !(self.size_mean.is_finite() && self.size_mean >= 1.0) {
+            return Err(Fault::new("size_mean", format!("expected at least 1, found {}", self.size_mean)));
+        }
+        if !(self.size_spread.is_finite() && self.size_spread >= 0.0) {
+            return Err(Fault::new("size_spread", format!("expected 0 or more, found {}", self.size_spread)));
+        }
+        if self.groups > 0 && self.size_spread > 0.0 {
+            let problem = format!("expected 0 where `groups` gives equal sizes, found {}", self.size_spread);
+            return Err(Fault::new("size_spread", problem));
+        }
+        let shorter = if self.height < self.width { self.height } else { self.width };
+        if 2.0 * self.radius.metres() > shorter.metres() {
+            let problem =
+                format!("expected at most half of the area's shorter side ({shorter}), found {}", self.radius);
+            return Err(Fault::new("radius", problem));
+        }
+        self.check_speeds()?;
+        if !(0.0..=1.0).contains(&self.change) {
+            return Err(Fault::new("change", format!("expected a probability from 0 to 1, found {}", self.change)));
+        }
+        if self.draws == 0 {
+            return Err(Fault::new("draws", "expected at least 1, found 0"));
+        }
+        Ok(())
+    }
+}
+
+/// A leg that takes less time cannot have a speed that is drawn: its end is rounded to the nanosecond.
+const SHORTEST_LEG: f64 = 1e-6;
+
+impl Params {
+    fn check_speeds(&self) -> Result<(), Fault> {
+        if self.speed_min.metres_per_second() <= 0.0 {
+            let problem = "expected a speed above zero, found 0 m/s: legs at a speed near zero never end, and the mean \
+                           speed of all nodes decreases without end";
+            return Err(Fault::new("speed_min", problem));
+        }
+        if self.speed_max < self.speed_min {
+            let (low, high) = (self.speed_min, self.speed_max);
+            let problem = format!("expected at least speed_min ({low}), found {high}: no leg can keep both limits");
+            return Err(Fault::new("speed_max", problem));
+        }
+        let longest = self.longest_leg();
+        if longest <= 0.0 {
+            let problem = format!(
+                "no leg can keep a speed: the area of {} by {} leaves the centre no room to move; \
+                 expected less than half of the longer side, found {}",
+                self.width, self.height, self.radius
+            );
+            return Err(Fault::new("radius", problem));
+        }
+        if longest / self.speed_min.metres_per_second() < SHORTEST_LEG {
+            let problem = format!(
+                "no leg can keep this speed: the longest way of a centre is {longest} m; expected less \
+                 than {} m/s, found {}",
+                longest / SHORTEST_LEG,
+                self.speed_min
+            );
+            return Err(Fault::new("speed_min", problem));
+        }
+        Ok(())
+    }
+
+    /// The longest way of a centre, in metres.
+    fn longest_leg(&self) -> f64 {
+        let room = |length: Distance| length.metres() - 2.0 * self.radius.metres();
+        libm::hypot(room(self.width), room(self.height))
+    }
+}
+
+impl Facts for Params {
+    const OWN_START: bool = true;
+
+    const METRICS: &'static [Metric] = &[
+        Metric {
+            name: "legs_forced",
+            unit: "legs",
+            meaning: "Legs whose end was not drawn: no draw had a speed within the limits.",
+        },
+        Metric { name: "group_changes", unit: "changes", meaning: "How often the node changed to another group." },
+    ];
+
+    fn grouping(&self) -> Option<Grouping> {
+        Some(Grouping { groups: self.groups, size_mean: self.size_mean, size_spread: self.size_spread })
+    }
+}
