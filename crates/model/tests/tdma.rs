@@ -89,11 +89,11 @@ fn a_slot_with_two_owners_within_reach_loses_their_packets() {
     let lost = |shared: bool| {
         let mut spec = spec.clone();
         with_tdma(&mut spec, "rfc", |tdma| {
-            tdma.schedule = tdma::Schedule::Owners(vec![0, 1, 2, 3]);
+            tdma.schedule = tdma::Schedule::Owners((0..4).map(tdma::Owner::Node).collect());
         });
         let alone = run(&spec);
         if !shared {
-            return dropped(&alone, DropReason::NotReceived);
+            return dropped(&alone, DropReason::Collision);
         }
         with_tdma(&mut spec, "rfc", |tdma| tdma.slot = Span::from_micros(100_000));
         spec.flows.truncate(1);
@@ -103,7 +103,7 @@ fn a_slot_with_two_owners_within_reach_loses_their_packets() {
         spec.nodes[0].routing = routing::Config::StaticRoutes(routes.into());
         let outcome = run(&spec);
         assert!(outcome.flows[0].packets_arrived == 0);
-        dropped(&outcome, DropReason::NotReceived) + dropped(&outcome, DropReason::ArpFailed)
+        dropped(&outcome, DropReason::OutOfReach) + dropped(&outcome, DropReason::ArpFailed)
     };
     assert_eq!(lost(false), 0);
     assert!(lost(true) > 0);
@@ -127,7 +127,7 @@ fn packets_longer_than_a_slot_are_dropped() {
 #[test]
 fn slots_are_columns_of_the_nodes() {
     let mut spec = network("rfc", "static", &chain(4, 100.0));
-    with_tdma(&mut spec, "rfc", |_| {});
+    with_tdma(&mut spec, "rfc", |tdma| tdma.packing = tdma::Packing::One);
     let dcf = mac::Config::of_profile("dcf", "rfc").expect("DCF");
     spec.channels.push(hopyard_model::world::ChannelSpec { mac: dcf, ..spec.channels[0].clone() });
     spec.nodes[2].radios = vec![0, 1];

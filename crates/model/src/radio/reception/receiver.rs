@@ -50,6 +50,8 @@ pub enum Verdict {
     Missed,
     /// It was received in error.
     Error,
+    /// It was received with bit errors, although no other signal disturbed it.
+    Noise,
     /// It was decoded.
     Decoded,
 }

@@ -49,6 +49,8 @@ struct Bits {
     detected: bool,
     airtime: Span,
     rate: u32,
+    /// Another signal came with some of the bits.
+    disturbed: bool,
     /// Frames lost to bit errors.
     errors: u64,
 }
@@ -62,6 +64,7 @@ impl Default for Bits {
             detected: false,
             airtime: Span::ZERO,
             rate: 0,
+            disturbed: false,
             errors: 0,
         }
     }
@@ -136,7 +139,11 @@ impl Radio for Sinr {
             Verdict::Missed
         } else {
             self.locked = NONE;
-            if self.has_bit_error(rng) { Verdict::Error } else { Verdict::Decoded }
+            match self.has_bit_error(rng) {
+                false => Verdict::Decoded,
+                true if self.bits.as_ref().is_some_and(|bits| bits.disturbed) => Verdict::Error,
+                true => Verdict::Noise,
+            }
         };
         End { verdict, idle: self.signals.count() == 0 }
     }
@@ -185,6 +192,7 @@ impl Sinr {
                 return;
             }
         }
+        bits.disturbed |= interference > 0.0;
         if sinr >= ERROR_FREE {
             bits.counted_until = now;
             return;
@@ -216,5 +224,6 @@ impl Sinr {
         bits.counted_until = now;
         bits.detection = now + DETECTION;
         bits.detected = false;
+        bits.disturbed = false;
     }
 }
