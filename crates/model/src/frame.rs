@@ -54,6 +54,6 @@ pub enum Fate {
     Collision,
     /// The receiver was too far away, or the signal was too weak there for another reason.
     OutOfReach,
-    /// Nothing disturbed it, and noise changed bits of it.
+    /// Nothing disturbed it, and noise changed bits of it or hid its preamble.
     BitErrors,
 }

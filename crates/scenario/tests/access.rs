@@ -31,7 +31,11 @@ fn routing_that_waits_for_reports_of_the_mac_needs_a_mac_that_gives_them() {
         let routing = format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{given}\n");
         let said = format!("`{protocol}` learns of broken links from the MAC alone, and `tdma` reports none");
         refused(&routing, &[&said, "s.toml:15:", "or a MAC that acknowledges", others]);
-        assert_eq!(load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{routing}")), Ok(vec![]), "{protocol}");
+        assert_eq!(
+            load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{routing}")),
+            Ok(vec![]),
+            "{protocol}"
+        );
         // The default of the profile is the cause.
         let text = format!("{CHAIN}[routing]\nprotocol = \"aodv\"\n[routing.aodv]\nprofile = \"ns2\"\n");
         refused(&text, &["`aodv` learns of broken links"]);
@@ -71,7 +75,9 @@ fn a_slot_of_two_nodes_within_two_hops_is_warned_of_with_the_pair() {
     assert_eq!(with("[[0, 3], 1, 2]", CHAIN), Ok(vec![]), "three hops apart");
     assert_eq!(with("[0, 1, 2, 3, 0]", CHAIN), Ok(vec![]), "several slots of one node");
     // Nobody knows where drawn nodes are.
-    let drawn = CHAIN.replace("count = 4\n", "count = 4\nplacement = \"uniform\"\n").replace("spacing = \"200 m\"", "area = [\"300 m\", \"300 m\"]");
+    let drawn = CHAIN
+        .replace("count = 4\n", "count = 4\nplacement = \"uniform\"\n")
+        .replace("spacing = \"200 m\"", "area = [\"300 m\", \"300 m\"]");
     assert_eq!(with("[[0, 1], 2, 3]", &drawn), Ok(vec![]));
 }
 

@@ -475,7 +475,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
                 Verdict::Error | Verdict::Noise => Some(Reception::Damaged),
-                Verdict::Missed => None,
+                Verdict::Missed | Verdict::Unfound => None,
             };
             if let Some(reception) = reception {
                 self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
@@ -505,7 +505,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
                     self.outcome = Outcome::NOISE;
                 }
             }
-            Verdict::Missed => {}
+            Verdict::Unfound if mine => self.outcome = Outcome::NOISE,
+            Verdict::Missed | Verdict::Unfound => {}
         }
         if end.idle {
             mac.on_idle(self.shared, now);

@@ -38,7 +38,8 @@ pub enum DropReason {
     Collision,
     /// The receiver was out of reach of the frame with the packet, which nobody acknowledges.
     OutOfReach,
-    /// The frame with the packet, which nobody acknowledges, had bit errors although no other signal disturbed it.
+    /// The frame with the packet, which nobody acknowledges, had bit errors, or its preamble was not found, although no
+    /// other signal disturbed it.
     BitErrors,
     /// The node has no slot in which it may send.
     NoSlot,

@@ -237,11 +237,7 @@ impl Mac for Tdma {
     fn on_busy(&mut self, frames: &Frames, now: Time) {
         self.busy = true;
         if !self.is_quiet() {
-            let unit = frames.params.backoff_slot;
-            for contest in [&mut self.borrowing, &mut self.contending].into_iter().flatten() {
-                contest.freeze(self.idle_since, now, unit);
-            }
-            self.refresh(frames);
+            self.freeze(frames, now);
         }
     }
 
@@ -443,7 +439,20 @@ impl Tdma {
         }
     }
 
+    /// The medium turns busy: back-offs stop.
+    #[cold]
+    #[inline(never)]
+    fn freeze(&mut self, frames: &Frames, now: Time) {
+        let unit = frames.params.backoff_slot;
+        for contest in [&mut self.borrowing, &mut self.contending].into_iter().flatten() {
+            contest.freeze(self.idle_since, now, unit);
+        }
+        self.refresh(frames);
+    }
+
     /// The medium is idle again: back-offs go on, if the frame still fits, or begin in another part.
+    #[cold]
+    #[inline(never)]
     fn resume(&mut self, frames: &Frames, now: Time) {
         let unit = frames.params.backoff_slot;
         if self.borrowing.is_some_and(|contest| !contest.fits(now, unit)) {

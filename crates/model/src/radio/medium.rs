@@ -338,7 +338,7 @@ impl<C: Copy> Medium<C> {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
-    #[inline]
+    #[inline(always)]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let transmission = &mut transmissions[id.0 as usize];
@@ -430,7 +430,8 @@ impl<C: Copy> Medium<C> {
 }
 
 impl<C: Copy> Transmission<C> {
-    /// See [`Medium::walk`].
+    /// See [`Medium::walk`]. Each kind of MAC has one caller, whose state it keeps in registers.
+    #[inline(always)]
     fn walk<R: Radio>(
         &mut self,
         id: u32,

@@ -33,6 +33,8 @@ pub struct Sinr {
     sending_until: Time,
     /// Frames lost to another frame.
     collisions: u32,
+    /// The transmission whose preamble was not found because of noise alone.
+    unfound: u32,
     /// The bits of the frame being received; absent until the first frame.
     bits: Option<Box<Bits>>,
 }
@@ -79,6 +81,7 @@ impl Default for Sinr {
             locked_end: Time::ZERO,
             sending_until: Time::ZERO,
             collisions: 0,
+            unfound: NONE,
             bits: None,
         }
     }
@@ -136,7 +139,12 @@ impl Radio for Sinr {
         self.count_bits(now, receiver);
         self.signals.remove(power);
         let verdict = if self.locked != transmission {
-            Verdict::Missed
+            if self.unfound != transmission {
+                Verdict::Missed
+            } else {
+                self.unfound = NONE;
+                Verdict::Unfound
+            }
         } else {
             self.locked = NONE;
             match self.has_bit_error(rng) {
@@ -186,6 +194,9 @@ impl Sinr {
             bits.detected = sinr >= receiver.preamble_sinr;
             if !bits.detected {
                 // The receiver searches for a preamble again. No frame has begun since the time of the decision.
+                if interference == 0.0 {
+                    self.unfound = self.locked;
+                }
                 self.locked = NONE;
                 bits.errors += u64::from(interference == 0.0);
                 self.collisions += u32::from(interference > 0.0);
