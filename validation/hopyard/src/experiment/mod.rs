@@ -11,6 +11,7 @@ mod olsr;
 mod paper;
 mod published;
 mod tcp;
+mod tdma;
 
 use std::path::Path;
 
@@ -48,6 +49,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     dcf::ONE_STATION,
     dcf::CONTENTION,
     closed_forms::CLOSED_FORMS,
+    tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
     tcp::HOPS,
