@@ -29,6 +29,17 @@ pub struct RouteChange {
     pub route: Option<(Address, u8)>,
 }
 
+/// The slots that an agent has found for its node, numbered from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// The node's own slot; nothing if it has none, or has given it up.
+    pub own: Option<u32>,
+    /// The largest slot of the node and of all nodes within two hops of it, as far as the agent knows.
+    pub near: u32,
+    /// The largest slot that the agent has heard of, of any node.
+    pub known: u32,
+}
+
 /// An action that a handler requests.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
@@ -88,6 +99,13 @@ pub enum Action {
         node: NodeId,
         /// How.
         change: RouteChange,
+    },
+    /// An agent has found slots for the MACs of its node, or what it knows of the slots of others has changed.
+    SlotsAssigned {
+        /// Where.
+        node: NodeId,
+        /// Which.
+        slots: Slots,
     },
     /// A packet goes up to the link from the MAC.
     Arrived {

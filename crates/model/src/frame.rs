@@ -44,3 +44,16 @@ pub struct Frame<C> {
     /// The fields that only the MAC knows.
     pub control: C,
 }
+
+/// What became of a frame at the receiver that it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was decoded.
+    Heard,
+    /// The receiver was sending, or received another signal at the same time.
+    Collision,
+    /// The receiver was too far away, or the signal was too weak there for another reason.
+    OutOfReach,
+    /// Nothing disturbed it, and noise changed bits of it or hid its preamble.
+    BitErrors,
+}

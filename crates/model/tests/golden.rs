@@ -84,6 +84,64 @@ fn medium_access() {
     check("mac", &runs);
 }
 
+/// A chain with slots of every kind, on which a TCP flow and datagrams meet. Two nodes share a slot, one of which walks
+/// into the range of the other.
+#[test]
+fn slots() {
+    use mac::tdma::{Access, EmptySlots, Owner, Packing, Params, Schedule, Share};
+    let shared = || {
+        let owners = [vec![0, 4], vec![1], vec![2], vec![3]].map(Owner::Nodes);
+        Schedule::Owners(owners.to_vec())
+    };
+    let kinds: [Kind<Params>; 7] = [
+        ("as is", |_| {}),
+        ("one packet a slot", |tdma| tdma.packing = Packing::One),
+        ("shared with node 4", |_| {}),
+        ("acknowledged, shared", |tdma| (tdma.acknowledge, tdma.retry_limit) = (true, 2)),
+        ("borrowed", |tdma| tdma.empty_slots = EmptySlots::Contend),
+        ("contention part", |tdma| {
+            (tdma.contention, tdma.contention_access) = (Share::Of(0.2), Access::RandomSlot);
+        }),
+        ("clocks that drift", |tdma| {
+            (tdma.clock_offset, tdma.clock_drift, tdma.guard) = (Span::from_micros(20), 50.0, Span::from_micros(100));
+        }),
+    ];
+    let hello = agent::Config::of_profile("neighbours", "rfc").expect("an agent");
+    let runs: Vec<_> = kinds
+        .into_iter()
+        .map(|(name, change)| {
+            let mut spec = network("rfc", "olsr", &chain(5, 200.0));
+            with_ranges(&mut spec, 250.0, 300.0);
+            let mut params = Params::of_profile("rfc");
+            params.slot = Span::from_millis(7);
+            if name.contains("shared") {
+                params.schedule = shared();
+            }
+            change(&mut params);
+            params.check().expect("possible parameters");
+            spec.channels[0].mac = mac::Config::Tdma(params.into());
+            spec.nodes.iter_mut().for_each(|node| node.agents = vec![hello.clone()]);
+            spec.nodes[4].mobility = mobility::Config::Waypoints(
+                waypoints::Params {
+                    track: vec![
+                        waypoints::Waypoint::ground(Span::from_secs(25), Distance::new(800.0), Distance::new(0.0)),
+                        waypoints::Waypoint::ground(Span::from_secs(32), Distance::new(200.0), Distance::new(100.0)),
+                    ],
+                    orders: Vec::new(),
+                }
+                .into(),
+            );
+            add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
+            add_cbr(&mut spec, 4, 1, 128, Span::from_millis(100));
+            spec.flows.iter_mut().for_each(|flow| flow.start = seconds(15));
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(40);
+            (name.to_owned(), run(&spec))
+        })
+        .collect();
+    check("slots", &runs);
+}
+
 /// Two pairs of nodes that interfere, one near and one far, with each kind of reception.
 #[test]
 fn reception() {

@@ -4,11 +4,11 @@ use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
-use crate::context::Context;
+use crate::context::{Context, Slots};
 use crate::mac::{self, Mac as _, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
-use crate::packet::PacketId;
+use crate::packet::{PacketId, PacketKind};
 use crate::radio::medium::{TransmissionId, Walk};
 
 macro_rules! any_channel {
@@ -61,9 +61,14 @@ impl AnyChannel {
         station: usize,
         cx: &mut Context,
         queue: &mut Queue<E>,
-        next_frame: impl FnOnce(&mut Context) -> Option<Outgoing>,
+        next_frame: impl FnMut(&mut Context, Option<&dyn Fn(PacketKind) -> bool>) -> Option<Outgoing>,
     ) {
         each!(self, channel => channel.serve(station, cx, queue, next_frame));
+    }
+
+    /// See [`Channel::assign`].
+    pub fn assign<E: Copy>(&mut self, station: usize, slots: &Slots, cx: &mut Context, queue: &mut Queue<E>) {
+        each!(self, channel => channel.assign(station, slots, cx, queue));
     }
 
     /// See [`Channel::on_timer`].

@@ -10,15 +10,15 @@ use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 pub use any::AnyChannel;
 
 use crate::address::{InterfaceId, NodeId};
-use crate::context::{Action, Context, DropReason};
-use crate::frame::Frame;
+use crate::context::{Action, Context, DropReason, Slots};
+use crate::frame::{Fate, Frame};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::{FrameView, Probe, Reception};
-use crate::packet::{Body, PacketId};
+use crate::packet::{Body, PacketId, PacketKind};
 use crate::params::Metric;
-use crate::radio::medium::{After, Ended, Listener, Medium, Places, TransmissionId, Walk};
+use crate::radio::medium::{After, Ended, Listener, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
 use crate::radio::reception::{Begin, End, Lost, Verdict};
@@ -147,28 +147,70 @@ impl<M: Mac> Channel<M> {
         Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0 }
     }
 
-    /// Gives a station's MAC the next packet of its link, if the MAC can take one.
+    /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
+    /// that it takes. `next_frame` is told which kinds are chosen, if not all are.
     #[inline]
     pub fn serve<E: Copy>(
         &mut self,
         station: usize,
         cx: &mut Context,
         queue: &mut Queue<E>,
-        next_frame: impl FnOnce(&mut Context) -> Option<Outgoing>,
+        mut next_frame: impl FnMut(&mut Context, Option<&dyn Fn(PacketKind) -> bool>) -> Option<Outgoing>,
     ) {
-        if self.macs[station].is_ready()
-            && let Some(outgoing) = next_frame(cx)
+        if M::CHOOSES && self.macs[station].chooses(&self.shared) {
+            let (mac, shared) = (&mut self.macs[station], &self.shared);
+            while let Some(outgoing) = next_frame(cx, Some(&|kind| mac.takes(kind, shared))) {
+                mac.accept(outgoing, shared, cx);
+            }
+            self.arm(station, cx.now, queue);
+        } else if self.macs[station].is_ready()
+            && let Some(outgoing) = next_frame(cx, None)
         {
             self.macs[station].accept(outgoing, &self.shared, cx);
             self.arm(station, cx.now, queue);
         }
     }
 
+    /// An agent has found slots for a station's MAC.
+    pub fn assign<E: Copy>(&mut self, station: usize, slots: &Slots, cx: &mut Context, queue: &mut Queue<E>) {
+        self.macs[station].on_slots(slots, &self.shared, cx);
+        self.arm(station, cx.now, queue);
+    }
+
     /// The deadline of a station's MAC is reached. The caller carries out the actions, and then calls [`Channel::arm`].
     #[inline]
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
         if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
-            self.transmit(station, frame, around);
+            if frame.control.is_out_of_band() {
+                self.hand_round(station, &frame, around.cx);
+            } else {
+                self.transmit(station, frame, around);
+            }
+        }
+    }
+
+    /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
+    #[cold]
+    fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, cx: &mut Context) {
+        let Some(packet) = frame.packet else { return };
+        let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
+        cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
+        let receiver = station_of(frame.receiver, &self.interfaces);
+        let mut reached = false;
+        for hearer in self.medium.in_range(station, cx.now) {
+            if hearer == receiver || frame.receiver.is_broadcast() {
+                let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
+                cx.act(Action::Arrived { interface, packet, from: frame.transmitter });
+                reached = true;
+            }
+        }
+        if reached || frame.receiver.is_broadcast() {
+            cx.hand_over(packet);
+        } else {
+            cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
+        }
+        if M::COUNTS_FATES && !frame.receiver.is_broadcast() {
+            self.macs[station].on_fate(if reached { Fate::Heard } else { Fate::OutOfReach });
         }
     }
 
@@ -206,8 +248,11 @@ impl<M: Mac> Channel<M> {
                     if frame.receiver.is_broadcast() {
                         cx.hand_over(packet);
                     } else {
-                        cx.drop_packet(self.nodes[station], packet, DropReason::NotReceived);
+                        cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
                     }
+                }
+                if M::COUNTS_FATES && frame.packet.is_some() && !frame.receiver.is_broadcast() {
+                    self.macs[station].on_fate(Fate::OutOfReach);
                 }
             }
         }
@@ -233,22 +278,42 @@ impl<M: Mac> Channel<M> {
             shared: &self.shared,
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
-            received: false,
+            outcome: Outcome::default(),
         };
         let walk = self.medium.walk(id, exact, &mut listener);
         if walk == Walk::Finished {
             self.edges += self.medium.edges(id) as u64;
-            match self.medium.finish(id) {
+            let receiver = listener.receiver;
+            match self.medium.finish(id, receiver) {
                 Ended::Nothing => {}
-                Ended::HandedOver(packet) => cx.hand_over(packet),
+                Ended::HandedOver(packet) => {
+                    cx.hand_over(packet);
+                    self.count_fate(id, receiver);
+                }
                 Ended::NotReceived(packet) => {
                     cx.now = cx.now.max(self.medium.ended(id));
-                    let transmitter = self.nodes[self.medium.transmitter(id)];
-                    cx.drop_packet(transmitter, packet, DropReason::NotReceived);
+                    let transmitter = self.medium.transmitter(id);
+                    let reason = match self.medium.fate(id, receiver) {
+                        Fate::BitErrors => DropReason::BitErrors,
+                        Fate::OutOfReach => DropReason::OutOfReach,
+                        Fate::Collision | Fate::Heard => DropReason::Collision,
+                    };
+                    cx.drop_packet(self.nodes[transmitter], packet, reason);
+                    self.count_fate(id, receiver);
                 }
+                Ended::Kept => self.count_fate(id, receiver),
             }
         }
         walk
+    }
+
+    /// Tells the transmitter of a frame that has ended what became of it, if it counts that.
+    #[inline]
+    fn count_fate(&mut self, id: TransmissionId, receiver: usize) {
+        if M::COUNTS_FATES && receiver < self.macs.len() && self.medium.frame(id).packet.is_some() {
+            let (fate, transmitter) = (self.medium.fate(id, receiver), self.medium.transmitter(id));
+            self.macs[transmitter].on_fate(fate);
+        }
     }
 
     /// When, and at which rank, the next edge of a transmission happens. There must be one.
@@ -320,6 +385,7 @@ impl<M: Mac> Channel<M> {
     pub fn held(&self) -> Vec<PacketId> {
         let mut held = self.medium.held();
         held.extend(self.macs.iter().filter_map(M::held));
+        held.extend(self.macs.iter().filter_map(M::held_apart));
         held
     }
 }
@@ -337,7 +403,7 @@ struct Macs<'a, M: Mac, E, P> {
     listening: &'a [bool],
     /// The station that the frame is for, or a number that no station has.
     receiver: usize,
-    received: bool,
+    outcome: Outcome,
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
@@ -409,8 +475,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
         if P::WATCHES {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
-                Verdict::Error => Some(Reception::Damaged),
-                Verdict::Missed => None,
+                Verdict::Error | Verdict::Noise => Some(Reception::Damaged),
+                Verdict::Missed | Verdict::Unfound => None,
             };
             if let Some(reception) = reception {
                 self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
@@ -422,7 +488,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
         match end.verdict {
             Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
                 self.cx.now = now;
-                self.received = true;
+                self.outcome = Outcome::RECEIVED;
                 acts = true;
                 mac.on_frame(frame, self.shared, self.cx);
             }
@@ -434,8 +500,14 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
                     overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
                 }
             }
-            Verdict::Error => mac.on_error(self.shared, now),
-            Verdict::Missed => {}
+            Verdict::Error | Verdict::Noise => {
+                mac.on_error(self.shared, now);
+                if mine && end.verdict == Verdict::Noise {
+                    self.outcome = Outcome::NOISE;
+                }
+            }
+            Verdict::Unfound if mine => self.outcome = Outcome::NOISE,
+            Verdict::Missed | Verdict::Unfound => {}
         }
         if end.idle {
             mac.on_idle(self.shared, now);
@@ -454,8 +526,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
     }
 
     #[inline]
-    fn take_received(&mut self) -> bool {
-        self.received
+    fn outcome(&mut self) -> Outcome {
+        self.outcome
     }
 }
 

@@ -33,13 +33,21 @@ pub enum DropReason {
     /// The packet is longer than an IP packet can be, because of options or tunnels, or the frame with it takes longer
     /// than the MAC may send at once.
     TooLong,
-    /// The receiver did not decode the frame with the packet, and the MAC knows no acknowledgements.
-    NotReceived,
+    /// The receiver was sending, or received another signal, during the frame with the packet, which nobody
+    /// acknowledges (a slot conflict).
+    Collision,
+    /// The receiver was out of reach of the frame with the packet, which nobody acknowledges.
+    OutOfReach,
+    /// The frame with the packet, which nobody acknowledges, had bit errors, or its preamble was not found, although no
+    /// other signal disturbed it.
+    BitErrors,
+    /// The node has no slot in which it may send.
+    NoSlot,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -54,7 +62,10 @@ impl DropReason {
         Self::ScriptedLoss,
         Self::NoListener,
         Self::TooLong,
-        Self::NotReceived,
+        Self::Collision,
+        Self::OutOfReach,
+        Self::BitErrors,
+        Self::NoSlot,
     ];
 
     /// The reason's name in tables.
@@ -75,7 +86,10 @@ impl DropReason {
             Self::ScriptedLoss => "scripted_loss",
             Self::NoListener => "no_listener",
             Self::TooLong => "too_long",
-            Self::NotReceived => "not_received",
+            Self::Collision => "collision",
+            Self::OutOfReach => "out_of_reach",
+            Self::BitErrors => "bit_errors",
+            Self::NoSlot => "no_slot",
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId};
 use crate::context::Context;
-use crate::packet::PacketId;
+use crate::packet::{PacketId, PacketKind};
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
@@ -122,6 +122,11 @@ impl Link {
     #[inline]
     pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, Address)> {
         self.queue.pop(now)
+    }
+
+    /// The next packet of those that the MAC chooses by kind.
+    pub fn next_chosen(&mut self, cx: &Context, takes: &dyn Fn(PacketKind) -> bool) -> Option<(PacketId, Address)> {
+        self.queue.pop_chosen(cx.now, |packet| takes(cx.packets[packet].kind()))
     }
 
     /// Removes every packet for a neighbour from the queue, oldest first, and returns them for routing. Packets that

@@ -129,6 +129,13 @@ impl InterfaceQueue {
         self.entries.pop_front()
     }
 
+    /// Takes the first packet out that is chosen.
+    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId) -> bool) -> Option<(PacketId, Address)> {
+        let place = self.entries.iter().position(|&(packet, _)| chosen(packet))?;
+        self.account(now);
+        self.entries.remove(place)
+    }
+
     /// Removes every packet for a neighbour, oldest first, except messages of address resolution, which routing does
     /// not handle.
     pub fn take_back(&mut self, next_hop: Address, cx: &Context) -> Vec<PacketId> {

@@ -16,6 +16,7 @@ pub use counters::{Counted, Counters};
 pub use protocol::{Control, Identity, Mac, Outgoing};
 
 use crate::address::NodeId;
+pub use crate::frame::Fate;
 use crate::params::{Fault, Metric};
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
@@ -28,7 +29,7 @@ macro_rules! macs {
             "dcf" => dcf::Dcf | DcfNs2<Ns2> | DcfMixed<Mixed>,
                 "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
             "tdma" => tdma::Tdma,
-                "Slotted access: the owner of a slot sends, and nobody acknowledges (ns-2.35, mac/mac-tdma.cc)";
+                "Slotted access (TDMA): the owner of a slot sends (ns-2.35, mac/mac-tdma.cc), with slots of the scenario or of an agent";
         }
     };
 }
@@ -47,6 +48,24 @@ macro_rules! config {
             #[must_use]
             pub fn rate(&self) -> Rate {
                 match self { $(Self::$variant(params) => <$module::$variant>::rate(params),)+ }
+            }
+
+            /// Whether the MAC reports packets that it could not deliver to routing.
+            #[must_use]
+            pub fn reports_failures(&self) -> bool {
+                match self { $(Self::$variant(params) => <$module::$variant>::reports_failures(params),)+ }
+            }
+
+            /// The size of the largest packet that the MAC can send, in bytes; nothing if it has no limit of its own.
+            #[must_use]
+            pub fn largest_packet(&self) -> Option<u32> {
+                match self { $(Self::$variant(params) => <$module::$variant>::largest_packet(params),)+ }
+            }
+
+            /// The nodes that the parameters let send at the same time: a list for each slot of a frame.
+            #[must_use]
+            pub fn slots(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+                match self { $(Self::$variant(params) => <$module::$variant>::slots(params, nodes),)+ }
             }
 
             /// Checks that stations of these nodes can share a channel.

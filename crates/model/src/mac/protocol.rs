@@ -7,9 +7,9 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
-use crate::context::Context;
-use crate::frame::{Frame, Header};
-use crate::packet::PacketId;
+use crate::context::{Context, Slots};
+use crate::frame::{Fate, Frame, Header};
+use crate::packet::{PacketId, PacketKind};
 use crate::params::{Fault, Params};
 
 /// The fields of a frame that only its MAC knows.
@@ -23,6 +23,11 @@ pub trait Control: Copy + Debug {
     /// How long the exchange continues after the frame.
     fn duration(&self) -> Span {
         Span::ZERO
+    }
+
+    /// Whether the frame does not go on the air: every station in range receives its packet, and nothing else does.
+    fn is_out_of_band(&self) -> bool {
+        false
     }
 }
 
@@ -59,6 +64,12 @@ pub trait Mac: Debug + Sized {
     /// What it counts.
     type Counters: Counters;
 
+    /// Whether the MAC may choose which kinds of packets the link gives it next ([`Self::takes`]).
+    const CHOOSES: bool = false;
+
+    /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
+    const COUNTS_FATES: bool = false;
+
     /// Whether the type follows these parameters: only a MAC whose procedures are several types can refuse some.
     fn follows(_params: &Self::Params) -> bool {
         true
@@ -69,6 +80,22 @@ pub trait Mac: Debug + Sized {
 
     /// The rate of data frames.
     fn rate(params: &Self::Params) -> Rate;
+
+    /// Whether the MAC reports packets that it could not deliver to routing.
+    fn reports_failures(_params: &Self::Params) -> bool {
+        true
+    }
+
+    /// The size of the largest packet that the MAC can send, in bytes; nothing if it has no limit of its own.
+    fn largest_packet(_params: &Self::Params) -> Option<u32> {
+        None
+    }
+
+    /// The nodes that the parameters let send at the same time: a list for each slot of a frame; nothing for a MAC
+    /// without slots.
+    fn slots(_params: &Self::Params, _nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+        Vec::new()
+    }
 
     /// Checks that stations of these nodes can share a channel.
     ///
@@ -87,7 +114,17 @@ pub trait Mac: Debug + Sized {
     /// Whether the station holds no packet and can take one.
     fn is_ready(&self) -> bool;
 
-    /// Accepts the next packet. The station must be ready.
+    /// Whether the station now chooses by kind. Asked only of a MAC that may ([`Self::CHOOSES`]).
+    fn chooses(&self, _shared: &Self::Shared) -> bool {
+        false
+    }
+
+    /// Whether the station, which chooses, takes a packet of this kind now.
+    fn takes(&self, _kind: PacketKind, _shared: &Self::Shared) -> bool {
+        self.is_ready()
+    }
+
+    /// Accepts the next packet. The station must be ready, or have said that it takes a packet of this kind.
     fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
 
     /// The medium turned busy.
@@ -114,6 +151,13 @@ pub trait Mac: Debug + Sized {
         frame.packet
     }
 
+    /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
+    /// counts it ([`Self::COUNTS_FATES`]).
+    fn on_fate(&mut self, _fate: Fate) {}
+
+    /// An agent of the node has found slots, or lost them. A MAC without slots has no use for them.
+    fn on_slots(&mut self, _slots: &Slots, _shared: &Self::Shared, _cx: &mut Context) {}
+
     /// The deadline is reached. A frame returned goes on the air now.
     fn on_timer(&mut self, shared: &Self::Shared, cx: &mut Context) -> Option<Frame<Self::Control>>;
 
@@ -125,6 +169,11 @@ pub trait Mac: Debug + Sized {
 
     /// The packet that the station holds.
     fn held(&self) -> Option<PacketId>;
+
+    /// The packet that the station holds beside that one, if it chooses by kind.
+    fn held_apart(&self) -> Option<PacketId> {
+        None
+    }
 
     /// What the station has done until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;

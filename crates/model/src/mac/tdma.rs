@@ -1,183 +1,42 @@
-//! Slotted access (TDMA) with a schedule that the scenario gives.
+//! Slotted access (TDMA): the owner of a slot sends.
 //!
-//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet.
+//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet. Of Z-MAC (Rhee,
+//! Warrier, Aia and Min, SenSys 2005) descriptions by others, for local frames and for stations that contend for empty
+//! slots.
 //!
-//! Time is divided into frames of slots of equal length. The owner of a slot sends one packet at its beginning. A
-//! station does not sense the medium, and nobody acknowledges: a packet that its receiver does not decode is lost, and
-//! the sender does not learn it. Clocks are exact.
+//! Time is divided into frames of slots of equal length. The owner of a slot sends as many packets as fit, or one, and
+//! senses nothing. Slots come from the scenario, or from an agent of the node during the run ([`Mac::on_slots`]); then
+//! each frame begins with a contention part for the messages of agents. Receivers acknowledge nothing, so that a packet
+//! that is not decoded is lost and its sender does not learn it; or they acknowledge within the slot.
 //!
-//! Left out: the distribution of a schedule among the stations, several packets in a slot, the switching off of radios
-//! outside of their slots. A packet too long for a slot is dropped; ns-2 sends it into the next slot.
+//! Left out: the switching off of radios outside of their slots, and a time that stations learn from each other. A
+//! packet too long for a slot is dropped; ns-2 sends it into the next slot.
 //!
-//! Validated: packets a second of saturated stations against ns-2 and the closed form (`docs/models/tdma.md`).
+//! Validated: packets a second of saturated stations against ns-2 and the closed form, chains and lone packets against
+//! the arithmetic of the slots (`docs/models/tdma.md`).
 
-use std::collections::BTreeSet;
-use std::fmt;
+mod contest;
+mod frame;
+mod params;
+mod schedule;
+mod timeline;
 
-use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
 
+use self::contest::Contest;
+pub use self::frame::{Control, Kind};
+pub use self::params::{
+    Access, ControlPlace, EmptySlots, FrameRule, Owner, Packing, Params, Rule, Schedule, Share, ShareRule,
+};
+pub use self::timeline::Frames;
+use self::timeline::{Clock, Own};
 use super::counters::counters;
-use super::{Identity, Mac, Outgoing};
-use crate::address::NodeId;
-use crate::context::{Action, Context, DropReason};
-use crate::frame::Header;
-use crate::packet::PacketId;
-use crate::params::{self, Fault};
-
-/// Who owns each slot of a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Schedule {
-    /// A rule by which slots are given out.
-    Rule(Rule),
-    /// The number of the node that owns each slot, in order. A node may own several.
-    Owners(Vec<u32>),
-}
-
-impl<'de> Deserialize<'de> for Schedule {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Schedule;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"in_turn\" or a list of node numbers such as [0, 1, 0, 2]")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
-                match text {
-                    "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
-                let mut owners = Vec::new();
-                while let Some(owner) = list.next_element()? {
-                    owners.push(owner);
-                }
-                Ok(Schedule::Owners(owners))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// A rule by which slots are given out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    /// Each node owns one slot, in the order of their numbers.
-    InTurn,
-}
-
-/// Parameters of slotted access.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Rate of all frames: 1, 2, 5.5 or 11 Mbps.
-    pub rate: Rate,
-    /// Length of a slot.
-    pub slot: Span,
-    /// Time at the end of each slot during which nobody may send.
-    pub guard: Span,
-    /// Slots at the beginning of each frame that belong to nobody.
-    pub unused_slots: u32,
-    /// The owner of each slot: "in_turn" for one slot a node in the order of their numbers, or a list of node numbers
-    /// such as [0, 1, 0, 2].
-    pub schedule: Schedule,
-    /// Time that the preamble and the header of the physical layer take.
-    pub preamble: Span,
-    /// Bytes that the MAC adds to a packet.
-    pub header: Bytes,
-}
-
-impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
-
-    fn of_profile(profile: &str) -> Self {
-        let ns2 = profile == params::NS2;
-        Self {
-            rate: Rate::from_bps(2_000_000),
-            // 1500 bytes at 2 Mb/s under ns2; elsewhere, the same packets fit with preamble and header.
-            slot: if ns2 { Span::from_micros(6000) } else { Span::from_micros(6500) },
-            guard: Span::ZERO,
-            unused_slots: u32::from(ns2),
-            schedule: Schedule::Rule(Rule::InTurn),
-            preamble: if ns2 { Span::ZERO } else { Span::from_micros(192) },
-            header: Bytes::new(if ns2 { 52 } else { 36 }),
-        }
-    }
-
-    fn check(&self) -> Result<(), Fault> {
-        let rates = [1_000_000, 2_000_000, 5_500_000, 11_000_000].map(Rate::from_bps);
-        if !rates.contains(&self.rate) {
-            return Err(Fault::new("rate", format!("expected 1, 2, 5.5 or 11 Mbps, found {}", self.rate)));
-        }
-        if self.header.count() > 1000 {
-            return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
-        }
-        if self.unused_slots > MOST_SLOTS {
-            return Err(Fault::new(
-                "unused_slots",
-                format!("expected at most {MOST_SLOTS} slots, found {}", self.unused_slots),
-            ));
-        }
-        let shortest = self.preamble + self.rate.airtime(self.header.count() as u32 + 1) + self.guard;
-        if self.slot < shortest || self.slot > Span::from_secs(3600) {
-            return Err(Fault::new(
-                "slot",
-                format!(
-                    "expected at least {shortest} (preamble, header, one byte and guard) and at most an hour, found {}",
-                    self.slot
-                ),
-            ));
-        }
-        match &self.schedule {
-            Schedule::Owners(owners) if owners.is_empty() => {
-                Err(Fault::new("schedule", "expected at least one node number, found an empty list"))
-            }
-            Schedule::Owners(owners) if owners.len() > MOST_SLOTS as usize => {
-                Err(Fault::new("schedule", format!("expected at most {MOST_SLOTS} slots, found {}", owners.len())))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// The greatest number of slots that a schedule, or the unused part of a frame, may have.
-const MOST_SLOTS: u32 = 1_000_000;
-
-/// What all stations of a channel share.
-#[derive(Debug)]
-pub struct Frames {
-    params: Params,
-    /// The length of a frame.
-    length: Span,
-    /// The beginnings of each station's slots within the frame, in order.
-    slots: Vec<Vec<Span>>,
-}
-
-impl Frames {
-    /// How many slots of a station have begun up to `now`.
-    fn begun(&self, station: usize, now: Time) -> u64 {
-        let since_start = now.since(Time::ZERO).nanos();
-        let within = Span::from_nanos(since_start % self.length.nanos());
-        let slots = &self.slots[station];
-        let whole = since_start / self.length.nanos() * slots.len() as u64;
-        whole + slots.partition_point(|&slot| slot <= within) as u64
-    }
-
-    /// The first slot of a station that begins at or after `now`, or nothing if it owns none.
-    fn next_slot(&self, station: usize, now: Time) -> Option<Time> {
-        let slots = &self.slots[station];
-        let since_start = now.since(Time::ZERO).nanos();
-        let begin = Time::ZERO + Span::from_nanos(since_start - since_start % self.length.nanos());
-        let (first, within) = (*slots.first()?, now.since(begin));
-        let next = slots.get(slots.partition_point(|&slot| slot < within));
-        Some(next.map_or(begin + self.length + first, |&slot| begin + slot))
-    }
-}
+use super::{Fate, Identity, Mac, Outgoing};
+use crate::address::{InterfaceId, NodeId};
+use crate::context::{Action, Context, DropReason, Slots};
+use crate::packet::{PacketId, PacketKind};
+use crate::params::Fault;
 
 counters! {
     /// Counters of a station's slotted access.
@@ -186,34 +45,82 @@ counters! {
         slots: "slots",
         /// Own slots that have begun, and in which nothing was sent.
         slots_unused: "slots",
-    }
-}
-
-/// Frames carry nothing for this MAC beyond the fields of every frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control;
-
-impl super::Control for Control {
-    fn kind(&self) -> u8 {
-        0
-    }
-
-    fn header(&self) -> Header {
-        Header::Data { sequence: 0, retry: false }
+        /// Frames sent in slots of others that their owners left empty.
+        slots_borrowed: "frames",
+        /// Frames sent in contention parts.
+        contention_frames: "frames",
+        /// Messages sent on the ideal channel beside this one.
+        out_of_band: "messages",
+        /// Frames to one receiver, in whatever part of the frame, that the receiver decoded.
+        frames_heard: "frames",
+        /// Frames to one receiver that were lost because it was sending, or received another signal (slot conflicts).
+        frames_in_conflict: "frames",
+        /// Frames to one receiver that was out of reach.
+        frames_out_of_reach: "frames",
+        /// Frames to one receiver that were lost to bit errors although nothing disturbed them.
+        frames_with_bit_errors: "frames",
     }
 }
 
 type Frame = crate::frame::Frame<Control>;
 
+/// What a station has on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Air {
+    Nothing,
+    Data,
+    Control,
+    Ack,
+}
+
+/// An acknowledgement that is to be sent.
+#[derive(Clone, Copy, Debug)]
+struct Response {
+    at: Time,
+    to: InterfaceId,
+    sequence: u16,
+}
+
 /// A station's slotted access.
 #[derive(Debug)]
 pub struct Tdma {
-    identity: Identity,
-    /// The packet that waits for a slot.
-    outgoing: Option<Outgoing>,
-    /// When the slot begins, or when the frame on the air ends.
+    /// When `on_timer` must be called.
     deadline: Time,
-    ready: bool,
+    /// Whether the medium is busy, and since when it is idle otherwise.
+    busy: bool,
+    idle_since: Time,
+    /// The back-off of the packet that waits for a slot, if it may go in a slot of another station.
+    borrowing: Option<Contest>,
+    /// The back-off of the message that waits for a contention part.
+    contending: Option<Contest>,
+    identity: Identity,
+    clock: Clock,
+    rng: Rng,
+    own: Own,
+    /// The packet that waits for a slot or for its acknowledgement, and when its slot begins.
+    data: Option<Outgoing>,
+    data_at: Time,
+    /// The message of an agent that waits for its turn outside of own slots, and when that is if it is known.
+    control: Option<Outgoing>,
+    control_at: Time,
+    air: Air,
+    /// When the frame on the air ends.
+    until: Time,
+    /// Until when the station waits for an acknowledgement.
+    timeout: Time,
+    response: Option<Response>,
+    retries: u32,
+    sequence: u16,
+    /// The sequence number last decoded of each sender whose frames were acknowledged.
+    heard: Vec<(InterfaceId, u16)>,
+    /// Since when the station has no slot.
+    slotless_since: Time,
+    /// The slot from which `own` applies, and how many own slots had begun before.
+    counted_from: i64,
+    begun_before: u64,
+    /// The last own slot in which something was sent, and the number of such slots.
+    last_used: i64,
+    used: u64,
     counters: Counters,
 }
 
@@ -223,108 +130,167 @@ impl Mac for Tdma {
     type Control = Control;
     type Counters = Counters;
 
+    const CHOOSES: bool = true;
+    const COUNTS_FATES: bool = true;
+
     fn share(params: &Params, nodes: &[NodeId]) -> Frames {
-        let owned: Vec<u32> = match &params.schedule {
-            Schedule::Rule(Rule::InTurn) => nodes.iter().map(|node| node.0).collect(),
-            Schedule::Owners(owners) => owners.clone(),
-        };
-        let mut slots = vec![Vec::new(); nodes.len()];
-        let mut places: Vec<(u32, usize)> = nodes.iter().enumerate().map(|(place, node)| (node.0, place)).collect();
-        places.sort_unstable();
-        for (number, owner) in owned.iter().enumerate() {
-            if let Ok(found) = places.binary_search_by_key(owner, |&(node, _)| node) {
-                slots[places[found].1].push(params.slot * (u64::from(params.unused_slots) + number as u64));
-            }
-        }
-        let length = params.slot * (u64::from(params.unused_slots) + owned.len() as u64);
-        Frames { params: params.clone(), length, slots }
+        Frames::new(params, nodes)
     }
 
     fn rate(params: &Params) -> Rate {
         params.rate
     }
 
+    fn reports_failures(params: &Params) -> bool {
+        params.acknowledge
+    }
+
+    fn largest_packet(params: &Params) -> Option<u32> {
+        Some(params.largest_packet())
+    }
+
     fn check_stations(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {
-        let Schedule::Owners(owners) = &params.schedule else { return Ok(()) };
-        let list = |numbers: BTreeSet<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        let (of, there): (BTreeSet<u32>, BTreeSet<u32>) =
-            (owners.iter().copied().collect(), nodes.iter().map(|node| node.0).collect());
-        let (missing, without) = (&of - &there, &there - &of);
-        let mut problems = Vec::new();
-        if !missing.is_empty() {
-            problems.push(format!("expected nodes with a radio on this channel, found {}", list(missing)));
-        }
-        match without.len() {
-            0 => {}
-            1 => problems.push(format!("node {} owns no slot and can never send", list(without))),
-            _ => problems.push(format!("nodes {} own no slot and can never send", list(without))),
-        }
-        if problems.is_empty() { Ok(()) } else { Err(Fault::new("schedule", problems.join("; "))) }
+        schedule::check(params, nodes)
+    }
+
+    fn slots(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+        schedule::owners(params, nodes)
     }
 
     fn preamble(frames: &Frames) -> Span {
         frames.params.preamble
     }
 
-    fn new(identity: Identity, _frames: &Frames, _rng: Rng) -> Self {
-        Self { identity, outgoing: None, deadline: Time::NEVER, ready: true, counters: Counters::default() }
-    }
-
-    fn is_ready(&self) -> bool {
-        self.ready
-    }
-
-    fn accept(&mut self, outgoing: Outgoing, frames: &Frames, cx: &mut Context) {
-        let params = &frames.params;
-        let airtime = params.preamble + params.rate.airtime(outgoing.size + params.header.count() as u32);
-        match frames.next_slot(self.identity.station, cx.now) {
-            Some(slot) if airtime + params.guard <= params.slot => {
-                self.outgoing = Some(outgoing);
-                self.deadline = slot;
-                self.ready = false;
-            }
-            _ => {
-                cx.drop_packet(self.identity.node, outgoing.packet, DropReason::TooLong);
-                // The link may have another packet, which fits.
-                cx.act(Action::MacReady { interface: self.identity.interface });
-            }
+    fn new(identity: Identity, frames: &Frames, mut rng: Rng) -> Self {
+        let clock = Clock::of(&frames.params, identity.station, &mut rng);
+        Self {
+            deadline: Time::NEVER,
+            busy: false,
+            idle_since: Time::ZERO,
+            borrowing: None,
+            contending: None,
+            identity,
+            clock,
+            rng,
+            own: if frames.params.has_agent() { Own::Nothing } else { Own::Listed },
+            data: None,
+            data_at: Time::NEVER,
+            control: None,
+            control_at: Time::NEVER,
+            air: Air::Nothing,
+            until: Time::NEVER,
+            timeout: Time::NEVER,
+            response: None,
+            retries: 0,
+            sequence: 0,
+            heard: Vec::new(),
+            slotless_since: Time::ZERO,
+            counted_from: frames.slot_from(clock.shows(Time::ZERO)),
+            begun_before: 0,
+            last_used: i64::MIN,
+            used: 0,
+            counters: Counters::default(),
         }
     }
 
-    fn on_frame(&mut self, frame: &Frame, _frames: &Frames, cx: &mut Context) {
+    fn is_ready(&self) -> bool {
+        self.data.is_none() && self.air != Air::Data
+    }
+
+    fn chooses(&self, frames: &Frames) -> bool {
+        let params = &frames.params;
+        match params.control {
+            ControlPlace::OutOfBand => true,
+            ControlPlace::Contention => frames.has_contention(),
+            ControlPlace::OwnSlots => frames.has_contention() && self.own == Own::Nothing,
+        }
+    }
+
+    fn takes(&self, kind: PacketKind, frames: &Frames) -> bool {
+        match self.is_apart(kind, frames) {
+            true => self.control.is_none() && self.air != Air::Control,
+            false => self.is_ready(),
+        }
+    }
+
+    fn accept(&mut self, outgoing: Outgoing, frames: &Frames, cx: &mut Context) {
+        let kind = cx.packets[outgoing.packet].kind();
+        let apart = self.chooses(frames) && self.is_apart(kind, frames);
+        if self.room(&outgoing, apart, frames) < self.need(&outgoing, apart, frames) {
+            cx.drop_packet(self.identity.node, outgoing.packet, DropReason::TooLong);
+            // The link may have another packet, which fits.
+            cx.act(Action::MacReady { interface: self.identity.interface });
+            return;
+        }
+        if apart {
+            self.control = Some(outgoing);
+            self.plan_control(frames, cx.now);
+        } else {
+            self.sequence = self.sequence.wrapping_add(1);
+            (self.data, self.retries) = (Some(outgoing), 0);
+            self.plan_data(frames, cx.now);
+        }
+        self.refresh(frames);
+    }
+
+    #[inline]
+    fn on_busy(&mut self, frames: &Frames, now: Time) {
+        self.busy = true;
+        if !self.is_quiet() {
+            self.freeze(frames, now);
+        }
+    }
+
+    #[inline]
+    fn on_idle(&mut self, frames: &Frames, now: Time) {
+        (self.busy, self.idle_since) = (false, now);
+        if !self.is_quiet() {
+            self.resume(frames, now);
+        }
+    }
+
+    fn on_frame(&mut self, frame: &Frame, frames: &Frames, cx: &mut Context) {
+        if frame.control.kind == Kind::Ack {
+            return self.on_ack(frame, frames, cx);
+        }
+        if frame.control.answer && self.is_repeated(frame, frames, cx.now) {
+            return;
+        }
         if let Some(packet) = frame.packet {
             let packet = cx.copy(packet);
             cx.act(Action::Arrived { interface: self.identity.interface, packet, from: frame.transmitter });
         }
     }
 
-    fn on_timer(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
-        let params = &frames.params;
-        let Some(Outgoing { packet, size, to }) = self.outgoing.take() else {
-            // The frame has ended.
-            self.deadline = Time::NEVER;
-            self.ready = true;
-            cx.act(Action::MacReady { interface: self.identity.interface });
-            return None;
+    fn on_fate(&mut self, fate: Fate) {
+        let counter = match fate {
+            Fate::Heard => &mut self.counters.frames_heard,
+            Fate::Collision => &mut self.counters.frames_in_conflict,
+            Fate::OutOfReach => &mut self.counters.frames_out_of_reach,
+            Fate::BitErrors => &mut self.counters.frames_with_bit_errors,
         };
-        let bytes = size + params.header.count() as u32;
-        let airtime = params.preamble + params.rate.airtime(bytes);
-        self.deadline = cx.now + airtime;
-        if to.is_broadcast() {
-            self.counters.broadcasts += 1;
-        } else {
-            self.counters.data += 1;
+        *counter += 1;
+    }
+
+    fn on_slots(&mut self, slots: &Slots, frames: &Frames, cx: &mut Context) {
+        let here = frames.slot_from(self.clock.shows(cx.now));
+        self.begun_before += frames.owned(self.own, self.identity.station, self.counted_from, here);
+        self.counted_from = here;
+        let own = Own::found(slots, &frames.params);
+        if own == Own::Nothing && self.own != Own::Nothing {
+            self.slotless_since = cx.now;
         }
-        Some(Frame {
-            transmitter: self.identity.interface,
-            receiver: to,
-            airtime,
-            bytes,
-            rate: params.rate.bps() as u32,
-            packet: Some(packet),
-            kept: false,
-            control: Control,
-        })
+        self.own = own;
+        if self.data.is_some() && self.timeout == Time::NEVER && self.air != Air::Data {
+            self.plan_data(frames, cx.now);
+        }
+        self.refresh(frames);
+    }
+
+    fn on_timer(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
+        let frame = self.act(frames, cx);
+        self.refresh(frames);
+        frame
     }
 
     #[inline]
@@ -334,21 +300,360 @@ impl Mac for Tdma {
 
     #[inline]
     fn is_quiet(&self) -> bool {
-        true
+        self.borrowing.is_none() && self.contending.is_none()
     }
 
     fn held(&self) -> Option<PacketId> {
-        self.outgoing.map(|outgoing| outgoing.packet)
+        self.data.map(|outgoing| outgoing.packet)
+    }
+
+    fn held_apart(&self) -> Option<PacketId> {
+        self.control.map(|outgoing| outgoing.packet)
     }
 
     fn counters(&self, frames: &Frames, now: Time) -> Counters {
-        let (slots, Counters { data, broadcasts, .. }) = (frames.begun(self.identity.station, now), self.counters);
-        Counters { slots, slots_unused: slots.saturating_sub(data + broadcasts), ..self.counters }
+        let to = frames.slot_from(self.clock.shows(now) + 1);
+        let slots = self.begun_before + frames.owned(self.own, self.identity.station, self.counted_from, to);
+        Counters { slots, slots_unused: slots.saturating_sub(self.used), ..self.counters }
     }
 
     #[inline]
     fn prefetch(&self) -> u32 {
-        self.identity.interface.0
+        self.busy.into()
+    }
+}
+
+impl Tdma {
+    /// Whether packets of a kind are sent outside of own slots. Without a slot, an agent's messages may need addresses
+    /// to be resolved first.
+    fn is_apart(&self, kind: PacketKind, frames: &Frames) -> bool {
+        match kind {
+            PacketKind::Control => self.chooses(frames),
+            PacketKind::Arp => self.own == Own::Nothing && self.chooses(frames),
+            _ => false,
+        }
+    }
+
+    /// How long a packet occupies the station.
+    fn need(&self, outgoing: &Outgoing, apart: bool, frames: &Frames) -> Span {
+        match outgoing.to.is_broadcast() || apart {
+            true => frames.params.airtime(outgoing.size),
+            false => frames.params.exchange(outgoing.size),
+        }
+    }
+
+    /// How long a packet may occupy the station at most.
+    fn room(&self, outgoing: &Outgoing, apart: bool, frames: &Frames) -> Span {
+        let params = &frames.params;
+        let part = match params.contention_access {
+            _ if !apart => params.slot,
+            _ if params.control == ControlPlace::OutOfBand => return self.need(outgoing, apart, frames),
+            Access::Sense => frames.contention_part(),
+            Access::RandomSlot => params.contention_slot,
+        };
+        part.saturating_sub(params.guard)
+    }
+
+    /// Decides when the packet that waits for a slot is sent.
+    fn plan_data(&mut self, frames: &Frames, now: Time) {
+        let Some(outgoing) = self.data else { return };
+        let need = self.need(&outgoing, false, frames);
+        self.data_at = self.own_time(need, frames, now).unwrap_or(Time::NEVER);
+        self.borrowing = None;
+        if frames.params.empty_slots == EmptySlots::Contend && self.data_at > now {
+            self.borrowing = self.contest(need, false, frames, now);
+        }
+        if self.data_at == Time::NEVER && self.borrowing.is_none() {
+            // It waits for a slot, and not for ever.
+            self.data_at = now.max(self.slotless_since + frames.params.slot_wait);
+        }
+    }
+
+    /// When the station may send for this long in one of its own slots.
+    fn own_time(&self, need: Span, frames: &Frames, now: Time) -> Option<Time> {
+        let (params, station, shown) = (&frames.params, self.identity.station, self.clock.shows(now));
+        if params.packing == Packing::Fit
+            && let Some(slot) = frames.slot_at(shown)
+            // Others may have begun to use a slot that its owner left empty.
+            && (params.empty_slots == EmptySlots::Unused || self.last_used == slot)
+            && frames.owns(self.own, station, slot)
+            && shown + (need + params.guard).nanos() as i64 <= frames.end(slot)
+        {
+            return Some(now);
+        }
+        let next = frames.owned_from(self.own, station, frames.slot_from(shown))?;
+        Some(self.clock.when(frames.begin(next)))
+    }
+
+    /// Decides when the message of an agent is sent.
+    fn plan_control(&mut self, frames: &Frames, now: Time) {
+        let Some(outgoing) = self.control else { return };
+        let (params, need) = (&frames.params, self.need(&outgoing, true, frames));
+        (self.control_at, self.contending) = match (params.control, params.contention_access) {
+            (ControlPlace::OutOfBand, _) => (now + need, None),
+            (_, Access::Sense) => (Time::NEVER, self.contest(need, true, frames, now)),
+            (_, Access::RandomSlot) => (self.random_slot(frames, now), None),
+        };
+    }
+
+    /// The beginning of a random slot of a contention part.
+    fn random_slot(&mut self, frames: &Frames, now: Time) -> Time {
+        let (cell, shown) = (frames.params.contention_slot.nanos() as i64, self.clock.shows(now));
+        let mut from = shown;
+        loop {
+            let (begin, end) = frames.contention_from(from);
+            let first = ((shown - begin).max(0) as u64).div_ceil(cell as u64);
+            let count = ((end - begin) / cell) as u64;
+            if first < count {
+                let chosen = first + self.rng.below(count - first);
+                return self.clock.when(begin + chosen as i64 * cell);
+            }
+            from = end;
+        }
+    }
+
+    /// A back-off in the contention part, or in a slot, that lasts now or is the next one in which a frame fits.
+    fn contest(&mut self, need: Span, apart: bool, frames: &Frames, now: Time) -> Option<Contest> {
+        let params = &frames.params;
+        let (guard, wait) = (params.guard.nanos() as i64, params.owner_wait.nanos() as i64);
+        if !apart && params.owner_wait + need + params.guard > params.slot {
+            return None;
+        }
+        let (shown, length) = (self.clock.shows(now), need.nanos() as i64);
+        let mut from = shown;
+        loop {
+            let (begin, end, next) = if apart {
+                let (begin, end) = frames.contention_from(from);
+                (begin, end - guard, end)
+            } else {
+                let slot = frames.slot_at(from).unwrap_or_else(|| frames.slot_from(from));
+                (frames.begin(slot) + wait, frames.end(slot) - guard, frames.end(slot))
+            };
+            let begin = begin.max(shown);
+            if begin + length <= end {
+                let most = (end - begin - length) as u64 / params.backoff_slot.nanos();
+                let left = self.rng.below(u64::from(params.backoff_window).min(most + 1));
+                return Some(Contest { from: self.clock.when(begin), until: self.clock.when(end), left, need });
+            }
+            from = next;
+        }
+    }
+
+    /// The medium turns busy: back-offs stop.
+    #[cold]
+    #[inline(never)]
+    fn freeze(&mut self, frames: &Frames, now: Time) {
+        let unit = frames.params.backoff_slot;
+        for contest in [&mut self.borrowing, &mut self.contending].into_iter().flatten() {
+            contest.freeze(self.idle_since, now, unit);
+        }
+        self.refresh(frames);
+    }
+
+    /// The medium is idle again: back-offs go on, if the frame still fits, or begin in another part.
+    #[cold]
+    #[inline(never)]
+    fn resume(&mut self, frames: &Frames, now: Time) {
+        let unit = frames.params.backoff_slot;
+        if self.borrowing.is_some_and(|contest| !contest.fits(now, unit)) {
+            self.plan_data(frames, now);
+        }
+        if self.contending.is_some_and(|contest| !contest.fits(now, unit)) {
+            self.plan_control(frames, now);
+        }
+        self.refresh(frames);
+    }
+
+    /// Sets the deadline.
+    fn refresh(&mut self, frames: &Frames) {
+        let unit = frames.params.backoff_slot;
+        let beside = match frames.params.control {
+            ControlPlace::OutOfBand => self.control_at,
+            _ => Time::NEVER,
+        };
+        if self.air != Air::Nothing {
+            self.deadline = self.until.min(beside);
+            return;
+        }
+        let response = self.response.map_or(Time::NEVER, |response| response.at);
+        if self.timeout < Time::NEVER {
+            self.deadline = self.timeout.min(response).min(beside);
+            return;
+        }
+        let due = |contest: &Option<Contest>| match contest {
+            Some(contest) if !self.busy => contest.due(self.idle_since, unit),
+            _ => Time::NEVER,
+        };
+        let data = self.data_at.min(due(&self.borrowing));
+        self.deadline = response.min(data).min(self.control_at).min(due(&self.contending));
+    }
+
+    /// Does what is due. A frame returned goes on the air now.
+    fn act(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
+        let (params, now) = (&frames.params, cx.now);
+        if params.control == ControlPlace::OutOfBand && self.control_at <= now {
+            return self.send_beside(frames, cx);
+        }
+        if self.air != Air::Nothing {
+            self.end_frame(frames, cx);
+            return None;
+        }
+        if let Some(response) = self.response.take_if(|response| response.at <= now) {
+            let (bytes, airtime) = params.ack();
+            (self.air, self.until) = (Air::Ack, now + airtime);
+            let control = Control { kind: Kind::Ack, sequence: response.sequence, ..Control::DATA };
+            return Some(self.frame(response.to, bytes, airtime, None, control, frames));
+        }
+        if self.timeout < Time::NEVER {
+            if self.timeout <= now {
+                self.on_timeout(frames, cx);
+            }
+            return None;
+        }
+        let due = |contest: &Option<Contest>| {
+            !self.busy && contest.is_some_and(|it| it.due(self.idle_since, params.backoff_slot) <= now)
+        };
+        if self.data_at <= now {
+            if frames.owned_from(self.own, self.identity.station, 0).is_none() {
+                self.data_at = Time::NEVER;
+                if let Some(outgoing) = self.data.take() {
+                    cx.drop_packet(self.identity.node, outgoing.packet, DropReason::NoSlot);
+                    cx.act(Action::MacReady { interface: self.identity.interface });
+                }
+                return None;
+            }
+            if let Some(slot) = frames.slot_at(self.clock.shows(now))
+                && self.last_used != slot
+            {
+                (self.last_used, self.used) = (slot, self.used + 1);
+            }
+            return self.send_data(frames, now);
+        }
+        if due(&self.borrowing) {
+            self.counters.slots_borrowed += 1;
+            return self.send_data(frames, now);
+        }
+        if self.control_at <= now || due(&self.contending) {
+            self.counters.contention_frames += 1;
+            let outgoing = self.control.take()?;
+            (self.control_at, self.contending) = (Time::NEVER, None);
+            let frame = self.packet_frame(&outgoing, Control::DATA, frames);
+            (self.air, self.until) = (Air::Control, now + frame.airtime);
+            return Some(frame);
+        }
+        None
+    }
+
+    /// Sends the packet that waits for a slot.
+    fn send_data(&mut self, frames: &Frames, now: Time) -> Option<Frame> {
+        let outgoing = self.data?;
+        let answer = frames.params.acknowledge && !outgoing.to.is_broadcast();
+        let control = Control { sequence: self.sequence, retry: self.retries > 0, answer, ..Control::DATA };
+        let frame = self.packet_frame(&outgoing, control, frames);
+        if !answer {
+            self.data = None;
+        }
+        (self.data_at, self.borrowing) = (Time::NEVER, None);
+        (self.air, self.until) = (Air::Data, now + frame.airtime);
+        Some(frame)
+    }
+
+    /// Sends the message of an agent on the channel beside this one.
+    fn send_beside(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
+        self.control_at = Time::NEVER;
+        let outgoing = self.control.take()?;
+        self.counters.out_of_band += 1;
+        cx.act(Action::MacReady { interface: self.identity.interface });
+        let control = Control { kind: Kind::OutOfBand, ..Control::DATA };
+        let (bytes, airtime) = (outgoing.size, frames.params.airtime(outgoing.size));
+        Some(self.frame(outgoing.to, bytes, airtime, Some(outgoing.packet), control, frames))
+    }
+
+    fn packet_frame(&mut self, outgoing: &Outgoing, control: Control, frames: &Frames) -> Frame {
+        if outgoing.to.is_broadcast() {
+            self.counters.broadcasts += 1;
+        } else {
+            self.counters.data += 1;
+        }
+        let bytes = outgoing.size + frames.params.header.count() as u32;
+        let airtime = frames.params.airtime(outgoing.size);
+        self.frame(outgoing.to, bytes, airtime, Some(outgoing.packet), control, frames)
+    }
+
+    fn frame(
+        &self,
+        receiver: InterfaceId,
+        bytes: u32,
+        airtime: Span,
+        packet: Option<PacketId>,
+        control: Control,
+        frames: &Frames,
+    ) -> Frame {
+        let (transmitter, rate) = (self.identity.interface, frames.params.rate.bps() as u32);
+        Frame { transmitter, receiver, airtime, bytes, rate, packet, kept: control.answer, control }
+    }
+
+    /// The frame on the air has ended.
+    fn end_frame(&mut self, frames: &Frames, cx: &mut Context) {
+        let ended = std::mem::replace(&mut self.air, Air::Nothing);
+        self.until = Time::NEVER;
+        if ended == Air::Data && self.data.is_some() {
+            let params = &frames.params;
+            self.timeout = cx.now + params.turnaround + params.ack().1 + params.propagation * 2;
+            return;
+        }
+        // What should have been sent meanwhile is sent later.
+        if self.timeout == Time::NEVER {
+            self.plan_data(frames, cx.now);
+        }
+        if self.control_at <= cx.now || self.contending.is_some() {
+            self.plan_control(frames, cx.now);
+        }
+        if ended != Air::Ack {
+            cx.act(Action::MacReady { interface: self.identity.interface });
+        }
+    }
+
+    /// No acknowledgement came.
+    fn on_timeout(&mut self, frames: &Frames, cx: &mut Context) {
+        self.timeout = Time::NEVER;
+        self.retries += 1;
+        if self.retries <= frames.params.retry_limit {
+            return self.plan_data(frames, cx.now);
+        }
+        if let Some(Outgoing { packet, to, .. }) = self.data.take() {
+            let (interface, reason) = (self.identity.interface, DropReason::RetryLimit);
+            cx.act(Action::LinkFailed { interface, packet, to, reason });
+            cx.act(Action::MacReady { interface });
+        }
+    }
+
+    fn on_ack(&mut self, frame: &Frame, frames: &Frames, cx: &mut Context) {
+        if self.timeout == Time::NEVER || frame.control.sequence != self.sequence {
+            return;
+        }
+        if let Some(outgoing) = self.data.take_if(|outgoing| outgoing.to == frame.transmitter) {
+            self.timeout = Time::NEVER;
+            cx.hand_over(outgoing.packet);
+            cx.act(Action::MacReady { interface: self.identity.interface });
+            self.refresh(frames);
+        }
+    }
+
+    /// Answers a frame. Returns whether it was received before.
+    fn is_repeated(&mut self, frame: &Frame, frames: &Frames, now: Time) -> bool {
+        let (to, sequence) = (frame.transmitter, frame.control.sequence);
+        if self.air == Air::Nothing {
+            self.response = Some(Response { at: now + frames.params.turnaround, to, sequence });
+            self.refresh(frames);
+        }
+        match self.heard.binary_search_by_key(&to, |&(interface, _)| interface) {
+            Ok(place) => std::mem::replace(&mut self.heard[place].1, sequence) == sequence && frame.control.retry,
+            Err(place) => {
+                self.heard.insert(place, (to, sequence));
+                false
+            }
+        }
     }
 }
 

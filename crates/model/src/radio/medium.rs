@@ -18,7 +18,7 @@ use super::neighbours::{Neighbours, Search};
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
-use crate::frame::Frame;
+use crate::frame::{Fate, Frame};
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
@@ -38,8 +38,8 @@ struct Transmission<C> {
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
-    /// Whether the receiver has decoded the frame.
-    received: bool,
+    /// What happened at the receiver.
+    outcome: Outcome,
     /// The part with the nearest hearers, which stands for the whole; most transmissions are one part.
     first: u32,
     /// The part with the hearers behind these.
@@ -68,9 +68,33 @@ pub trait Listener<C> {
     /// What the end of a signal of this power, in watts, means at a station.
     fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> After;
 
-    /// Whether the receiver has decoded the frame since the last call.
-    fn take_received(&mut self) -> bool {
-        false
+    /// What has happened at the receiver.
+    fn outcome(&mut self) -> Outcome {
+        Outcome::default()
+    }
+}
+
+/// What happened to a frame at the receiver that it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome(u8);
+
+impl Outcome {
+    /// It was decoded.
+    pub const RECEIVED: Self = Self(1);
+    /// It was received with bit errors, although no other signal disturbed it.
+    pub const NOISE: Self = Self(2);
+    /// It came there with enough power.
+    const IN_REACH: Self = Self(4);
+
+    const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl std::ops::BitOrAssign for Outcome {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
     }
 }
 
@@ -99,8 +123,10 @@ pub enum Walk {
 /// What became of the packet of a frame that the medium owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The medium owned none.
+    /// The frame has none, or is still in the air.
     Nothing,
+    /// Its MAC keeps it.
+    Kept,
     /// It was broadcast, or its receiver has decoded it.
     HandedOver(PacketId),
     /// Its receiver did not decode it.
@@ -214,7 +240,7 @@ impl<C: Copy> Medium<C> {
             start: now,
             hearers,
             next: 0,
-            received: false,
+            outcome: Outcome::default(),
             first,
             behind: None,
             parts: 1,
@@ -312,7 +338,7 @@ impl<C: Copy> Medium<C> {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
-    #[inline]
+    #[inline(always)]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let transmission = &mut transmissions[id.0 as usize];
@@ -334,33 +360,58 @@ impl<C: Copy> Medium<C> {
     }
 
     /// Ends a transmission whose last edge has happened, or a part of it. What became of the packet is known when the
-    /// last part ends, which is the farthest.
+    /// last part ends, which is the farthest. `receiver` is the station that the frame is for, if there is one.
     #[inline]
-    pub fn finish(&mut self, id: TransmissionId) -> Ended {
+    pub fn finish(&mut self, id: TransmissionId, receiver: usize) -> Ended {
         let Transmission { first, parts, .. } = self.transmissions[id.0 as usize];
         let is_whole = first == id.0 && parts == 1;
-        if !is_whole && !self.finish_part(id) {
+        if !is_whole && !self.finish_part(id, receiver) {
             return Ended::Nothing;
         }
         self.in_air -= 1;
         self.free.push(first);
-        let Transmission { frame, received, .. } = &self.transmissions[first as usize];
+        let Transmission { frame, outcome, .. } = &self.transmissions[first as usize];
         match frame.packet {
-            Some(packet) if !frame.kept && (*received || frame.receiver.is_broadcast()) => Ended::HandedOver(packet),
-            Some(packet) if !frame.kept => Ended::NotReceived(packet),
-            _ => Ended::Nothing,
+            Some(_) if frame.kept => Ended::Kept,
+            Some(packet) if outcome.has(Outcome::RECEIVED) || frame.receiver.is_broadcast() => {
+                Ended::HandedOver(packet)
+            }
+            Some(packet) => Ended::NotReceived(packet),
+            None => Ended::Nothing,
         }
+    }
+
+    /// What became of a frame for one receiver whose last part has just ended.
+    #[must_use]
+    pub fn fate(&self, id: TransmissionId, receiver: usize) -> Fate {
+        let last = &self.transmissions[id.0 as usize];
+        let mut outcome = self.transmissions[last.first as usize].outcome;
+        outcome |= self.reached(id, receiver);
+        match () {
+            () if outcome.has(Outcome::RECEIVED) => Fate::Heard,
+            () if !outcome.has(Outcome::IN_REACH) => Fate::OutOfReach,
+            () if outcome.has(Outcome::NOISE) => Fate::BitErrors,
+            () => Fate::Collision,
+        }
+    }
+
+    /// Whether a part of a transmission came to a station with enough power.
+    fn reached(&self, id: TransmissionId, station: usize) -> Outcome {
+        let mut hearers = self.transmissions[id.0 as usize].hearers.iter();
+        let hears = |it: &Hearer| it.station as usize == station && it.power >= self.receiver.threshold;
+        if hearers.any(hears) { Outcome::IN_REACH } else { Outcome::default() }
     }
 
     /// Ends a part of a transmission. Returns whether it is the last one.
     #[cold]
-    fn finish_part(&mut self, id: TransmissionId) -> bool {
-        let Transmission { first, received, .. } = self.transmissions[id.0 as usize];
+    fn finish_part(&mut self, id: TransmissionId, receiver: usize) -> bool {
+        let Transmission { first, mut outcome, .. } = self.transmissions[id.0 as usize];
+        outcome |= self.reached(id, receiver);
         if first != id.0 {
             self.free.push(id.0);
         }
         let whole = &mut self.transmissions[first as usize];
-        whole.received |= received;
+        whole.outcome |= outcome;
         whole.parts -= 1;
         whole.parts == 0
     }
@@ -379,7 +430,8 @@ impl<C: Copy> Medium<C> {
 }
 
 impl<C: Copy> Transmission<C> {
-    /// See [`Medium::walk`].
+    /// See [`Medium::walk`]. Each kind of MAC has one caller, whose state it keeps in registers.
+    #[inline(always)]
     fn walk<R: Radio>(
         &mut self,
         id: u32,
@@ -389,7 +441,7 @@ impl<C: Copy> Transmission<C> {
         exact: bool,
         listener: &mut impl Listener<C>,
     ) -> Walk {
-        let Self { frame, start, hearers, next, received, .. } = self;
+        let Self { frame, start, hearers, next, outcome, .. } = self;
         let n = hearers.len();
         let transmitter = frame.transmitter.0;
         // Of one length, so that one check of a station's number serves both.
@@ -432,7 +484,7 @@ impl<C: Copy> Transmission<C> {
             if at >= limit {
                 let rank = order::end(hearer.station, transmitter);
                 if exact || !listener.comes_first(at, rank) {
-                    *received |= listener.take_received();
+                    *outcome |= listener.outcome();
                     return Walk::Next(at, rank);
                 }
             }
@@ -449,7 +501,7 @@ impl<C: Copy> Transmission<C> {
             }
             limit = undisturbed;
         }
-        *received |= listener.take_received();
+        *outcome |= listener.outcome();
         if *next == 2 * n { Walk::Finished } else { Walk::Interrupted }
     }
 }

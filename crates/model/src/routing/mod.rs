@@ -86,6 +86,12 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.doubts(),)+ }
             }
 
+            /// Which parameter makes broken links known from the MAC alone ([`Facts::needs_link_failures`]).
+            #[must_use]
+            pub fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
+                match self { $(Self::$variant(params) => params.needs_link_failures(),)+ }
+            }
+
             /// What needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
             #[must_use]
             pub fn needs_queue_by_class(&self) -> Option<&'static str> {

@@ -42,6 +42,12 @@ pub trait Facts: Params {
         Vec::new()
     }
 
+    /// Which parameter makes broken links known from the MAC alone, and which other values it can have; nothing if the
+    /// protocol has other means, or needs none.
+    fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
     /// What needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default then), in
     /// words for a warning where the scenario names another one. Nothing if any queue will do.
     fn needs_queue_by_class(&self) -> Option<&'static str> {

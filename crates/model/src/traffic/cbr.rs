@@ -69,7 +69,11 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    fn packet_size(&self) -> Option<u64> {
+        Some(self.packet_size.count())
+    }
+}
 
 impl Params {
     /// The time between two packets, without jitter.

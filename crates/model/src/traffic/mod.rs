@@ -41,6 +41,12 @@ macro_rules! models {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::NEEDS_TCP,)+ }
             }
 
+            /// The payload of each packet over UDP, in bytes ([`Facts::packet_size`]).
+            #[must_use]
+            pub fn packet_size(&self) -> Option<u64> {
+                match self { $(Self::$variant(params) => params.packet_size(),)+ }
+            }
+
             /// A source with these parameters; a model that draws takes `rng`, the flow's own stream for traffic.
             #[must_use]
             pub fn source(&self, period: Period, rng: Rng) -> Source {

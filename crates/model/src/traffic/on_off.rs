@@ -80,7 +80,11 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    fn packet_size(&self) -> Option<u64> {
+        Some(self.packet_size.count())
+    }
+}
 
 /// A source that alternates between bursts and pauses.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent;
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
-use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, RouteChange, Slots};
 use crate::ip::{self, Arrival, Way};
 use crate::link::receive_path::Arriving;
 use crate::link::wired::Direction;
@@ -138,6 +138,7 @@ impl<P: Probe> World<P> {
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
+                Action::SlotsAssigned { node, slots } => self.assign_slots(node, &slots),
                 Action::Arrived { interface, packet, from } => self.arrived(interface, packet, from),
                 Action::Receive { interface, packet, from } => self.receive(interface, packet, from),
                 Action::Overheard { interface, packet, from, to } => {
@@ -302,10 +303,25 @@ impl<P: Probe> World<P> {
     fn serve_mac(&mut self, interface: usize) {
         let Self { channels, interfaces, cx, queue, .. } = self;
         let Attachment::Radio { channel, station, link, .. } = &mut interfaces[interface].attachment else { return };
-        channels[channel.index()].serve(*station as usize, cx, queue, |cx| {
-            let (packet, next_hop) = link.next_frame(cx.now)?;
+        channels[channel.index()].serve(*station as usize, cx, queue, |cx, takes| {
+            let (packet, next_hop) = match takes {
+                None => link.next_frame(cx.now)?,
+                Some(takes) => link.next_chosen(cx, takes)?,
+            };
             Some(Outgoing { packet, size: cx.packets[packet].size, to: next_hop.into() })
         });
+    }
+
+    /// An agent has found slots. The MACs of the node's radios learn them.
+    fn assign_slots(&mut self, node: NodeId, slots: &Slots) {
+        for place in 0..=self.nodes[node.index()].further.len() {
+            let interface = place.checked_sub(1).map_or(node.index(), |n| self.nodes[node.index()].further[n].index());
+            if let Attachment::Radio { channel, station, .. } = self.interfaces[interface].attachment {
+                let Self { channels, cx, queue, .. } = self;
+                channels[channel.index()].assign(station as usize, slots, cx, queue);
+                self.serve_mac(interface);
+            }
+        }
     }
 
     /// The channels, and what surrounds them.

@@ -1,3 +1,5 @@
+mod slots;
+
 use hopyard_wire::{WireError, ipv4};
 
 use super::*;

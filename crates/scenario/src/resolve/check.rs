@@ -73,6 +73,8 @@ impl Resolver<'_> {
         }
         self.check_flows(&resolved);
         self.check_reception(&resolved);
+        self.check_feedback(&resolved);
+        self.check_packet_sizes(&resolved);
         if resolved.measure.from >= resolved.head.duration && !self.is_faulty("measure") && !self.is_faulty("duration")
         {
             let expected = format!("less than the run's duration, {}", resolved.head.duration);
@@ -88,6 +90,7 @@ impl Resolver<'_> {
         }
         if self.problems.is_empty() {
             self.check_reach(&resolved);
+            self.check_shared_slots(&resolved);
             self.report_flow_faults();
         }
         resolved

@@ -1,5 +1,6 @@
 //! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
 
+mod access;
 mod check;
 mod drawn;
 mod external;

@@ -12,6 +12,7 @@ mod olsr;
 mod paper;
 mod published;
 mod tcp;
+mod tdma;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     dcf::ONE_STATION,
     dcf::CONTENTION,
     closed_forms::CLOSED_FORMS,
+    tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
     tcp::HOPS,

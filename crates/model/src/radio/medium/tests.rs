@@ -69,8 +69,8 @@ impl Listener<()> for Recorder {
         After::Nothing
     }
 
-    fn take_received(&mut self) -> bool {
-        self.receives
+    fn outcome(&mut self) -> Outcome {
+        if self.receives { Outcome::RECEIVED } else { Outcome::default() }
     }
 }
 
@@ -81,7 +81,7 @@ fn hearers(medium: &mut Medium<()>, from: u32, now: Time) -> Vec<(u32, u64)> {
     };
     let mut listener = Recorder { goes_on: true, ..Recorder::default() };
     assert_eq!(medium.walk(id, false, &mut listener), Walk::Finished);
-    medium.finish(id);
+    medium.finish(id, usize::MAX);
     listener.seen.iter().filter(|(_, begins, _)| *begins).map(|&(node, _, at)| (node, at - now.nanos())).collect()
 }
 
@@ -167,7 +167,7 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
             assert_eq!(medium.held(), if owned { vec![packet] } else { Vec::new() });
         }
         assert_eq!(listener.seen.len(), 4);
-        assert_eq!(medium.finish(id), if owned { Ended::HandedOver(packet) } else { Ended::Nothing });
+        assert_eq!(medium.finish(id, 1), if owned { Ended::HandedOver(packet) } else { Ended::Kept });
         assert!(medium.held().is_empty());
     }
 }
@@ -239,7 +239,9 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
         assert_eq!(medium.walk(id, false, &mut listener), Walk::Finished);
         assert_eq!(medium.held(), [packet]);
         let ended = if receives { Ended::HandedOver(packet) } else { Ended::NotReceived(packet) };
-        assert_eq!(medium.finish(id), ended);
+        assert_eq!(medium.finish(id, 1), ended);
+        assert_eq!(medium.fate(id, 1), if receives { Fate::Heard } else { Fate::Collision });
+        assert_eq!(medium.fate(id, 7), if receives { Fate::Heard } else { Fate::OutOfReach });
     }
 }
 
@@ -273,7 +275,7 @@ fn a_short_frame_ends_at_near_hearers_before_it_begins_at_far_ones() {
             assert!(listener.seen.is_sorted_by_key(|&(_, _, at)| at), "{:?}", listener.seen);
             seen.push(listener.seen.iter().filter(|edge| edge.1).map(|edge| edge.0).collect::<Vec<_>>());
             assert_eq!(medium.held(), [packet], "round {round}");
-            ends.push(medium.finish(part));
+            ends.push(medium.finish(part, 2));
         }
         assert_eq!(seen, [vec![1, 2], vec![3], vec![4]]);
         assert_eq!(ends, [Ended::Nothing, Ended::Nothing, Ended::HandedOver(packet)], "the first part has decoded it");

@@ -48,8 +48,12 @@ pub struct End {
 pub enum Verdict {
     /// It was not being received, or the radio was sending.
     Missed,
+    /// Its preamble was not found because of noise, so that it was not being received.
+    Unfound,
     /// It was received in error.
     Error,
+    /// It was received with bit errors, although no other signal disturbed it.
+    Noise,
     /// It was decoded.
     Decoded,
 }

@@ -33,6 +33,8 @@ pub struct Sinr {
     sending_until: Time,
     /// Frames lost to another frame.
     collisions: u32,
+    /// The transmission whose preamble was not found because of noise alone.
+    unfound: u32,
     /// The bits of the frame being received; absent until the first frame.
     bits: Option<Box<Bits>>,
 }
@@ -49,6 +51,8 @@ struct Bits {
     detected: bool,
     airtime: Span,
     rate: u32,
+    /// Another signal came with some of the bits.
+    disturbed: bool,
     /// Frames lost to bit errors.
     errors: u64,
 }
@@ -62,6 +66,7 @@ impl Default for Bits {
             detected: false,
             airtime: Span::ZERO,
             rate: 0,
+            disturbed: false,
             errors: 0,
         }
     }
@@ -76,6 +81,7 @@ impl Default for Sinr {
             locked_end: Time::ZERO,
             sending_until: Time::ZERO,
             collisions: 0,
+            unfound: NONE,
             bits: None,
         }
     }
@@ -133,10 +139,19 @@ impl Radio for Sinr {
         self.count_bits(now, receiver);
         self.signals.remove(power);
         let verdict = if self.locked != transmission {
-            Verdict::Missed
+            if self.unfound != transmission {
+                Verdict::Missed
+            } else {
+                self.unfound = NONE;
+                Verdict::Unfound
+            }
         } else {
             self.locked = NONE;
-            if self.has_bit_error(rng) { Verdict::Error } else { Verdict::Decoded }
+            match self.has_bit_error(rng) {
+                false => Verdict::Decoded,
+                true if self.bits.as_ref().is_some_and(|bits| bits.disturbed) => Verdict::Error,
+                true => Verdict::Noise,
+            }
         };
         End { verdict, idle: self.signals.count() == 0 }
     }
@@ -179,12 +194,16 @@ impl Sinr {
             bits.detected = sinr >= receiver.preamble_sinr;
             if !bits.detected {
                 // The receiver searches for a preamble again. No frame has begun since the time of the decision.
+                if interference == 0.0 {
+                    self.unfound = self.locked;
+                }
                 self.locked = NONE;
                 bits.errors += u64::from(interference == 0.0);
                 self.collisions += u32::from(interference > 0.0);
                 return;
             }
         }
+        bits.disturbed |= interference > 0.0;
         if sinr >= ERROR_FREE {
             bits.counted_until = now;
             return;
@@ -216,5 +235,6 @@ impl Sinr {
         bits.counted_until = now;
         bits.detection = now + DETECTION;
         bits.detected = false;
+        bits.disturbed = false;
     }
 }

@@ -266,6 +266,10 @@ impl Facts for Params {
         }
     }
 
+    fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
+        (!self.by_hello()).then_some(("link_detection", "\"hello\" or \"both\""))
+    }
+
     fn search_hops(&self) -> Option<MostHops> {
         let hops = self.net_diameter.into();
         Some(MostHops { hops, parameter: "net_diameter", value: hops })

@@ -278,6 +278,11 @@ impl Facts for Params {
         Some(MostHops { hops, parameter: "discovery_hop_limit", value: hops })
     }
 
+    fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
+        (self.acknowledgement == Acknowledgement::LinkLayer)
+            .then_some(("acknowledgement", "\"network\" or \"passive\""))
+    }
+
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         (self.rules == Rules::Ns2)
             .then_some("ns-2's DSR runs on a queue that serves TCP's acknowledgements before data")

@@ -1,0 +1,483 @@
+//! The parameters of slotted access.
+
+use std::fmt;
+
+use hopyard_engine::Span;
+use hopyard_engine::units::{Bytes, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::params::{self, Fault};
+
+/// Who owns each slot of a frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Schedule {
+    /// A rule by which slots are given out.
+    Rule(Rule),
+    /// The owners of each slot, in order. A node may own several slots.
+    Owners(Vec<Owner>),
+}
+
+/// A rule by which slots are given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Each node owns one slot, in the order of their numbers.
+    InTurn,
+    /// An agent of the node finds a slot during the run.
+    Agent,
+}
+
+/// The owners of one slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Owner {
+    /// The number of the node that owns it.
+    Node(u32),
+    /// The numbers of the nodes that own it together, because they are far apart.
+    Nodes(Vec<u32>),
+}
+
+impl Owner {
+    /// The numbers of the nodes.
+    #[must_use]
+    pub fn nodes(&self) -> &[u32] {
+        match self {
+            Self::Node(node) => std::slice::from_ref(node),
+            Self::Nodes(nodes) => nodes,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Schedule;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"in_turn\", \"agent\" or a list of node numbers such as [0, 1, [2, 7], 1]")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
+                match text {
+                    "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
+                    "agent" => Ok(Schedule::Rule(Rule::Agent)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Schedule, A::Error> {
+                let mut owners = Vec::new();
+                while let Some(owner) = list.next_element()? {
+                    owners.push(owner);
+                }
+                Ok(Schedule::Owners(owners))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// How much is sent in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Packing {
+    /// As many whole packets as fit, one after the other. A packet that comes within the slot may still be sent.
+    Fit,
+    /// One packet, at the beginning of the slot (ns-2).
+    One,
+}
+
+/// After how many slots a slot that an agent has found comes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameRule {
+    /// As many as the largest slot that the node has heard of needs.
+    Global,
+    /// A power of two that has room for the largest slot within two hops of the node (Z-MAC).
+    Local,
+    /// `frame_slots`.
+    Fixed,
+}
+
+/// A share of the time, or one that follows from other parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Share {
+    /// A word.
+    Rule(ShareRule),
+    /// This share.
+    Of(f64),
+}
+
+/// A share that follows from other parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareRule {
+    /// 0.1 where slots come from an agent, otherwise 0.
+    Auto,
+}
+
+/// How stations share the contention part of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// With carrier sense and a random back-off.
+    Sense,
+    /// In a random one of slots of their own, without carrier sense (slotted ALOHA).
+    RandomSlot,
+}
+
+/// Where the messages of agents are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlPlace {
+    /// In the contention part.
+    Contention,
+    /// In the station's own slots once it has any, before that in the contention part.
+    OwnSlots,
+    /// On an ideal channel beside this one: each neighbour in range receives them, and they use no time on the air.
+    OutOfBand,
+}
+
+/// Who may send in a slot that its owner leaves empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EmptySlots {
+    /// Nobody.
+    Unused,
+    /// Every station, after a wait for the owner, with carrier sense and a random back-off (Z-MAC).
+    Contend,
+}
+
+/// Parameters of slotted access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Rate of all frames: 1, 2, 5.5 or 11 Mbps.
+    pub rate: Rate,
+    /// Length of a slot.
+    pub slot: Span,
+    /// Time at the end of each slot, and of the contention part, during which nobody may send.
+    pub guard: Span,
+    /// What is sent in a slot: as many whole packets as fit ("fit"), or one packet at its beginning ("one").
+    pub packing: Packing,
+    /// Slots at the beginning of each frame, after the contention part, that belong to nobody.
+    pub unused_slots: u32,
+    /// The owner of each slot: "in_turn" for one slot a node in the order of their numbers, "agent" for slots that an
+    /// agent of each node finds during the run, or a list of node numbers such as [0, 1, [2, 7], 1]. A list within the
+    /// list has the owners of one slot.
+    pub schedule: Schedule,
+    /// After how many slots a slot that an agent has found comes again: one more than the largest slot that the node
+    /// has heard of ("global"), the smallest power of two above the largest slot within two hops ("local"), or
+    /// `frame_slots` ("fixed").
+    pub frame: FrameRule,
+    /// Slots between two contention parts where slots come from an agent; also the length of a fixed frame.
+    pub frame_slots: u32,
+    /// Share of each frame that its contention part takes, from 0 to 0.9; "auto" for 0.1 where slots come from an
+    /// agent, and otherwise 0.
+    pub contention: Share,
+    /// How stations share the contention part: with carrier sense and a random back-off ("sense"), or each message in
+    /// a random one of slots of length `contention_slot` ("random_slot").
+    pub contention_access: Access,
+    /// Length of the slots of the contention part where `contention_access` is "random_slot".
+    pub contention_slot: Span,
+    /// Where messages of agents are sent if there is a contention part or slots come from an agent: in the contention
+    /// part ("contention"), in own slots once there are any ("own_slots"), or on an ideal channel beside this one
+    /// ("out_of_band").
+    pub control: ControlPlace,
+    /// Who may send in a slot that its owner leaves empty: nobody ("unused"), or every station, by carrier sense
+    /// ("contend").
+    pub empty_slots: EmptySlots,
+    /// How long stations that contend for an empty slot wait for its owner.
+    pub owner_wait: Span,
+    /// Unit of random back-offs.
+    pub backoff_slot: Span,
+    /// Number of units from which a back-off is drawn: from 0 to one less.
+    pub backoff_window: u32,
+    /// Whether the receiver acknowledges a frame within the slot. Routing then learns of packets that are given up.
+    pub acknowledge: bool,
+    /// How often a frame that is not acknowledged is sent again.
+    pub retry_limit: u32,
+    /// Time from the end of a frame to its acknowledgement.
+    pub turnaround: Span,
+    /// Longest propagation delay for which the sender of a frame waits for its acknowledgement.
+    pub propagation: Span,
+    /// How long packets wait at a node that has no slot before they are dropped.
+    pub slot_wait: Span,
+    /// Largest offset of a node's clock at the beginning; each node draws its own between minus this and plus this.
+    pub clock_offset: Span,
+    /// Largest drift of a node's clock, in parts per million; each node draws its own between minus this and plus
+    /// this.
+    pub clock_drift: f64,
+    /// The offset of each node's clock, in microseconds, in the order of the nodes on the channel; an empty list if
+    /// offsets are drawn.
+    pub clock_offsets: Vec<f64>,
+    /// The drift of each node's clock, in parts per million, in the order of the nodes on the channel; an empty list
+    /// if drifts are drawn.
+    pub clock_drifts: Vec<f64>,
+    /// Time that the preamble and the header of the physical layer take.
+    pub preamble: Span,
+    /// Bytes that the MAC adds to a packet.
+    pub header: Bytes,
+}
+
+/// The greatest number of slots that a schedule, or the unused part of a frame, may have.
+pub const MOST_SLOTS: u32 = 1_000_000;
+
+/// Bytes of the shortest packets of TCP and of the routing protocols: an acknowledgement, and a route error with one
+/// destination (RFC 3561 §5.3).
+const SMALLEST_PACKET: u32 = 40;
+
+/// Longer than any propagation delay: no radio farther than 25 km away hears a frame.
+const FARTHEST: Span = Span::from_micros(84);
+
+/// Bytes of an acknowledgement, those of IEEE 802.11.
+const ACK_BYTES: u32 = 14;
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[params::RFC, params::NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns2 = profile == params::NS2;
+        Self {
+            rate: Rate::from_bps(2_000_000),
+            // 1500 bytes at 2 Mb/s under ns2; elsewhere, the same packets fit with preamble and header.
+            slot: if ns2 { Span::from_micros(6000) } else { Span::from_micros(6500) },
+            guard: Span::ZERO,
+            packing: if ns2 { Packing::One } else { Packing::Fit },
+            unused_slots: u32::from(ns2),
+            schedule: Schedule::Rule(Rule::InTurn),
+            frame: FrameRule::Global,
+            frame_slots: 16,
+            contention: Share::Rule(ShareRule::Auto),
+            contention_access: Access::Sense,
+            contention_slot: Span::from_millis(1),
+            control: ControlPlace::Contention,
+            empty_slots: EmptySlots::Unused,
+            owner_wait: Span::from_micros(100),
+            backoff_slot: Span::from_micros(20),
+            backoff_window: 32,
+            acknowledge: false,
+            retry_limit: 3,
+            // An acknowledgement must come after the frame has ended at every radio (`check`).
+            turnaround: Span::from_micros(if ns2 { 30 } else { 10 }),
+            propagation: Span::from_micros(2),
+            slot_wait: Span::from_secs(1),
+            clock_offset: Span::ZERO,
+            clock_drift: 0.0,
+            clock_offsets: Vec::new(),
+            clock_drifts: Vec::new(),
+            preamble: if ns2 { Span::ZERO } else { Span::from_micros(192) },
+            header: Bytes::new(if ns2 { 52 } else { 36 }),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
+        let rates = [1_000_000, 2_000_000, 5_500_000, 11_000_000].map(Rate::from_bps);
+        if !rates.contains(&self.rate) {
+            return fault("rate", format!("expected 1, 2, 5.5 or 11 Mbps, found {}", self.rate));
+        }
+        if self.header.count() > 1000 {
+            return fault("header", format!("expected at most 1000 B, found {}", self.header));
+        }
+        if self.slot > Span::from_secs(3600) {
+            return fault("slot", format!("expected at most an hour, found {}", self.slot));
+        }
+        if self.guard >= self.slot && !self.slot.is_zero() {
+            let (guard, slot) = (self.guard, self.slot);
+            return fault("guard", format!("expected less than the slot, {slot}, found {guard}"));
+        }
+        let shortest = self.exchange(SMALLEST_PACKET);
+        if self.slot < shortest + self.guard {
+            let answer = if self.acknowledge { ", acknowledgement" } else { "" };
+            return fault(
+                "slot",
+                format!(
+                    "expected at least {} (preamble, header, {SMALLEST_PACKET} bytes as in the smallest packets of \
+                     routing{answer}, and guard), found {}",
+                    shortest + self.guard,
+                    self.slot
+                ),
+            );
+        }
+        for (name, found, least) in [("unused_slots", self.unused_slots, 0), ("frame_slots", self.frame_slots, 1)] {
+            if !(least..=MOST_SLOTS).contains(&found) {
+                return fault(name, format!("expected {least} to {MOST_SLOTS} slots, found {found}"));
+            }
+        }
+        self.check_contention()?;
+        self.check_clocks()?;
+        let (least, answer) = (FARTHEST, self.turnaround + self.ack().1);
+        if self.acknowledge && answer < least {
+            return fault(
+                "turnaround",
+                format!(
+                    "expected at least {}, so that acknowledgements come after a frame has ended at every radio, found {}",
+                    least.saturating_sub(self.ack().1),
+                    self.turnaround
+                ),
+            );
+        }
+        if self.turnaround > Span::from_secs(1) || self.propagation > Span::from_secs(1) {
+            let name = if self.turnaround > Span::from_secs(1) { "turnaround" } else { "propagation" };
+            return fault(name, "expected at most 1 s".to_owned());
+        }
+        if self.retry_limit > 1000 {
+            return fault("retry_limit", format!("expected at most 1000, found {}", self.retry_limit));
+        }
+        match &self.schedule {
+            Schedule::Owners(owners) if owners.is_empty() => {
+                fault("schedule", "expected at least one node number, found an empty list".to_owned())
+            }
+            Schedule::Owners(owners) if owners.len() > MOST_SLOTS as usize => {
+                fault("schedule", format!("expected at most {MOST_SLOTS} slots, found {}", owners.len()))
+            }
+            Schedule::Owners(owners) => {
+                let none = owners.iter().enumerate().filter(|(_, owner)| owner.nodes().is_empty());
+                let none = none.map(|(slot, _)| (slot, format!("slot {slot} has no owner: expected a node number")));
+                Fault::of_elements("schedule", none.collect())
+            }
+            Schedule::Rule(_) => Ok(()),
+        }
+    }
+}
+
+impl Params {
+    /// Whether slots come from an agent.
+    #[must_use]
+    pub fn has_agent(&self) -> bool {
+        self.schedule == Schedule::Rule(Rule::Agent)
+    }
+
+    /// The share of the time that contention parts take.
+    #[must_use]
+    pub fn contention_share(&self) -> f64 {
+        match self.contention {
+            Share::Of(share) => share,
+            Share::Rule(ShareRule::Auto) if self.has_agent() => 0.1,
+            Share::Rule(ShareRule::Auto) => 0.0,
+        }
+    }
+
+    /// The length of the contention part of frames with so many slots.
+    #[must_use]
+    pub fn contention_part(&self, slots: u64) -> Span {
+        let share = self.contention_share();
+        (self.slot * slots).mul_f64(share / (1.0 - share))
+    }
+
+    /// Slots between two contention parts.
+    #[must_use]
+    pub fn slots_between(&self, nodes: usize) -> u64 {
+        match &self.schedule {
+            Schedule::Rule(Rule::InTurn) => nodes as u64,
+            Schedule::Rule(Rule::Agent) => u64::from(self.frame_slots),
+            Schedule::Owners(owners) => owners.len() as u64,
+        }
+    }
+
+    /// How long a frame with a packet of this size is on the air.
+    #[inline]
+    #[must_use]
+    pub fn airtime(&self, size: u32) -> Span {
+        self.preamble + self.rate.airtime(size + self.header.count() as u32)
+    }
+
+    /// Bytes and duration of an acknowledgement.
+    #[must_use]
+    pub fn ack(&self) -> (u32, Span) {
+        (ACK_BYTES, self.preamble + self.rate.airtime(ACK_BYTES))
+    }
+
+    /// How long the frame with a packet of this size occupies the sender, its acknowledgement included.
+    #[must_use]
+    pub fn exchange(&self, size: u32) -> Span {
+        let answer = match self.acknowledge {
+            true => self.turnaround + self.ack().1 + self.propagation * 2,
+            false => Span::ZERO,
+        };
+        self.airtime(size) + answer
+    }
+
+    /// The size of the largest packet that fits into a slot.
+    #[must_use]
+    pub fn largest_packet(&self) -> u32 {
+        let fits = |size: u32| self.exchange(size) + self.guard <= self.slot;
+        let (mut fit, mut not) = (0_u32, 1 << 26);
+        while not - fit > 1 {
+            let middle = fit.midpoint(not);
+            if fits(middle) { fit = middle } else { not = middle }
+        }
+        fit
+    }
+
+    /// The shortest contention part that is of use.
+    #[must_use]
+    pub fn least_part(&self) -> Span {
+        match self.contention_access {
+            Access::Sense => self.airtime(SMALLEST_PACKET) + self.guard,
+            Access::RandomSlot => self.contention_slot,
+        }
+    }
+
+    fn check_contention(&self) -> Result<(), Fault> {
+        let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
+        let share = self.contention_share();
+        if !(0.0..=0.9).contains(&share) {
+            return fault("contention", format!("expected 0 to 0.9, or \"auto\", found {share}"));
+        }
+        if share == 0.0 && self.has_agent() && self.control != ControlPlace::OutOfBand {
+            let problem = "expected more than 0: without a contention part no node can send before it has a slot, and \
+                           agents find slots by messages";
+            return fault("contention", problem.to_owned());
+        }
+        // In turn there are as many slots as nodes, which the stations' check knows.
+        let part = self.contention_part(u64::from(self.unused_slots) + self.slots_between(1));
+        let random = self.contention_access == Access::RandomSlot;
+        let smallest = self.airtime(SMALLEST_PACKET) + self.guard;
+        if random && self.contention_slot < smallest {
+            let found = self.contention_slot;
+            let expected = format!("expected at least {smallest} (a packet of {SMALLEST_PACKET} bytes and guard)");
+            return fault("contention_slot", format!("{expected}, found {found}"));
+        }
+        let least = self.least_part();
+        if share > 0.0 && self.schedule != Schedule::Rule(Rule::InTurn) && part < least {
+            return fault("contention", format!("expected a contention part of at least {least}, found one of {part}"));
+        }
+        if !(1..=65_536).contains(&self.backoff_window) {
+            return fault("backoff_window", format!("expected 1 to 65536, found {}", self.backoff_window));
+        }
+        if self.backoff_slot.is_zero() {
+            return fault("backoff_slot", format!("expected more than 0 s, found {}", self.backoff_slot));
+        }
+        let contends = self.empty_slots == EmptySlots::Contend;
+        if contends && self.owner_wait + self.exchange(SMALLEST_PACKET) + self.guard > self.slot {
+            let most = self.slot.saturating_sub(self.exchange(SMALLEST_PACKET) + self.guard);
+            let expected =
+                format!("expected at most {most}, which leaves room for a packet of {SMALLEST_PACKET} bytes");
+            return fault("owner_wait", format!("{expected} in the slot, found {}", self.owner_wait));
+        }
+        Ok(())
+    }
+
+    fn check_clocks(&self) -> Result<(), Fault> {
+        const MOST: Span = Span::from_secs(3600);
+        const FASTEST: f64 = 1e5;
+        if self.clock_offset > MOST {
+            return Err(Fault::new("clock_offset", format!("expected at most {MOST}, found {}", self.clock_offset)));
+        }
+        if !(0.0..=FASTEST).contains(&self.clock_drift) {
+            return Err(Fault::new("clock_drift", format!("expected 0 to {FASTEST}, found {}", self.clock_drift)));
+        }
+        for (name, list, most) in [
+            ("clock_offsets", &self.clock_offsets, MOST.seconds() * 1e6),
+            ("clock_drifts", &self.clock_drifts, FASTEST),
+        ] {
+            let bad = list.iter().enumerate().filter(|(_, value)| value.is_nan() || value.abs() > most);
+            let bad = bad.map(|(place, value)| (place, format!("expected {} to {most}, found {value}", -most)));
+            Fault::of_elements(name, bad.collect())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Checks of medium access against what uses it: routing that waits for reports of the MAC, packets that the MAC cannot
+//! send, and slots that nodes near each other share.
+
+use std::collections::BTreeSet;
+
+use hopyard_model::address::NodeId;
+use hopyard_model::packet::{IP_HEADER, TCP_HEADER, UDP_HEADER};
+use hopyard_model::transport::tcp;
+use hopyard_model::{mac, traffic};
+use serde_json::Value;
+
+use super::links::Reach;
+use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
+use super::resolver::Resolver;
+
+/// So many pairs of nodes are examined to find slots that nodes near each other share.
+const MOST_PAIRS: u64 = 50_000_000;
+
+/// A MAC with its parameters, if these are valid.
+fn config(mac: &Chosen) -> Option<mac::Config> {
+    mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()
+}
+
+/// The MAC of each channel, with its section.
+fn macs(resolved: &Resolved) -> Vec<(String, mac::Config)> {
+    let further = resolved.channels.iter().enumerate().map(|(number, it)| (format!("channel.{number}"), &it.mac));
+    let all = std::iter::once(("mac".to_owned(), &resolved.mac)).chain(further);
+    all.filter_map(|(section, mac)| Some((section, config(mac)?))).collect()
+}
+
+/// The size of the largest packets of a flow, headers included, and what they are.
+fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
+    match &kind.tcp {
+        Some(tcp) => {
+            let params: tcp::Params = serde_json::from_value(Value::Object(tcp.machine.clone())).ok()?;
+            let size = params.segment_size;
+            Some((size.count() + u64::from(IP_HEADER + TCP_HEADER), format!("segments of {size}")))
+        }
+        None => {
+            let model = kind.traffic.model.name;
+            let config = traffic::Config::read(model, &Value::Object(kind.traffic.values.clone())).ok()?;
+            let size = config.packet_size()?;
+            Some((size + u64::from(IP_HEADER + UDP_HEADER), format!("packets of {size} B")))
+        }
+    }
+}
+
+impl Resolver<'_> {
+    /// Reports routing that learns of broken links from the MAC alone, over a MAC that reports none.
+    pub(super) fn check_feedback(&mut self, resolved: &Resolved) {
+        if self.is_faulty("routing") || resolved.nodes.count == 0 {
+            return;
+        }
+        let Some(routing) = chosen_routing(resolved) else { return };
+        let Some((parameter, others)) = routing.needs_link_failures() else { return };
+        let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
+        let silent = macs(resolved).into_iter().take(used).find(|(_, mac)| !mac.reports_failures());
+        if let Some((_, mac)) = silent {
+            let (name, mac) = (routing.name(), mac.name());
+            let message = format!("`{name}` learns of broken links from the MAC alone, and `{mac}` reports none");
+            let problem = self.problem(&format!("routing.{name}.{parameter}"), message);
+            problem.expected = Some(format!("{others}, or a MAC that acknowledges frames"));
+            problem.hint = Some(format!("write `{parameter}` in [routing.{name}]"));
+        }
+    }
+
+    /// Reports flows whose packets are longer than the MAC of the only channel can send.
+    pub(super) fn check_packet_sizes(&mut self, resolved: &Resolved) {
+        // Over several channels, or over wires, a packet may go another way.
+        if !resolved.channels.is_empty() || !resolved.wires.is_empty() || self.is_faulty("mac") {
+            return;
+        }
+        let Some(mac) = config(&resolved.mac) else { return };
+        let Some(largest) = mac.largest_packet() else { return };
+        let drawn = resolved.random_flows.iter().filter(|(flows, _)| flows.random > 0).map(|(_, kind)| (None, kind));
+        let flows = resolved.flows.iter().enumerate().map(|(i, (_, kind))| (Some(i), kind)).chain(drawn);
+        for (index, kind) in flows {
+            let section = index.map_or_else(|| "flows".to_owned(), |i| format!("flow.{i}"));
+            let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(largest)) else {
+                continue;
+            };
+            if !self.is_faulty(&section) && !self.is_faulty("tcp") && !self.is_faulty("traffic") {
+                let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
+                let message =
+                    format!("{what} are {size} B with their headers, and `{}` can send none of them", mac.name());
+                let fault = self.flow_problem(index, key, message);
+                fault.expected = Some(format!("packets of at most {largest} B, headers included"));
+                fault.hint = Some(format!("[mac.{}] says how long a frame may be", mac.name()));
+            }
+        }
+    }
+
+    /// Warns of slots that two nodes own together who are within two hops of each other at the start.
+    pub(super) fn check_shared_slots(&mut self, resolved: &Resolved) {
+        let places = &resolved.positions;
+        let Some(channels) = Reach::of(resolved) else { return };
+        if places.len() != resolved.nodes.count as usize {
+            return;
+        }
+        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+            let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
+            let near = |a: u32, b: u32| places[a as usize].distance(places[b as usize]) <= channel.usual;
+            let (mut budget, mut found) = (MOST_PAIRS, Vec::new());
+            let mut seen = BTreeSet::new();
+            for (slot, owners) in mac.slots(&nodes).iter().enumerate() {
+                for (place, a) in owners.iter().enumerate() {
+                    for b in &owners[..place] {
+                        let (a, b) = (a.0.min(b.0), a.0.max(b.0));
+                        if a == b || !seen.insert((a, b)) {
+                            continue;
+                        }
+                        budget = budget.saturating_sub(channel.nodes.len() as u64 + 1);
+                        if budget == 0 {
+                            return;
+                        }
+                        let between = channel.nodes.iter().find(|&&c| c != a && c != b && near(a, c) && near(c, b));
+                        match between {
+                            _ if near(a, b) => found.push((slot, a, b, "which hear each other".to_owned())),
+                            Some(between) => found.push((slot, a, b, format!("which node {between} hears both"))),
+                            None => {}
+                        }
+                    }
+                }
+            }
+            let Some((slot, a, b, why)) = found.first() else { continue };
+            let more = match found.len() - 1 {
+                0 => String::new(),
+                more => format!(" (and {more} more such pairs)"),
+            };
+            let message = format!("slot {slot} belongs to nodes {a} and {b}, {why} at the start{more}");
+            let problem = self.warning(&format!("{section}.{}.schedule", mac.name()), message);
+            problem.expected = Some("nodes more than two hops apart".to_owned());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Medium access that does not suit what uses it is refused, or warned of.
+
+use std::path::Path;
+
+use hopyard_scenario::Scenario;
+
+/// The warnings of a scenario with slots.
+fn load(text: &str) -> Result<Vec<String>, String> {
+    let text = format!("[mac]\nmodel = \"tdma\"\n{text}");
+    let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())?;
+    Ok(scenario.warnings().iter().map(ToString::to_string).collect())
+}
+
+fn refused(text: &str, words: &[&str]) {
+    let shown = load(text).expect_err(text);
+    for word in words {
+        assert!(shown.contains(word), "\"{word}\" is not in:\n{shown}");
+    }
+}
+
+const CHAIN: &str = "[nodes]\ncount = 4\nspacing = \"200 m\"\n[radio]\nreceive = \"250 m\"\nsense = \"300 m\"\n\
+                     [[flow]]\nfrom = 0\nto = 3\n";
+
+#[test]
+fn routing_that_waits_for_reports_of_the_mac_needs_a_mac_that_gives_them() {
+    for (protocol, given, others) in [
+        ("aodv", "link_detection = \"link_layer\"", "`link_detection`"),
+        ("aomdv", "link_detection = \"link_layer\"", "`link_detection`"),
+        ("dsr", "acknowledgement = \"link_layer\"", "`acknowledgement`"),
+    ] {
+        let routing = format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{given}\n");
+        let said = format!("`{protocol}` learns of broken links from the MAC alone, and `tdma` reports none");
+        refused(&routing, &[&said, "s.toml:15:", "or a MAC that acknowledges", others]);
+        assert_eq!(
+            load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{routing}")),
+            Ok(vec![]),
+            "{protocol}"
+        );
+        // The default of the profile is the cause.
+        let text = format!("{CHAIN}[routing]\nprotocol = \"aodv\"\n[routing.aodv]\nprofile = \"ns2\"\n");
+        refused(&text, &["`aodv` learns of broken links"]);
+    }
+    for protocol in ["olsr", "dsdv", "oracle", "aodv"] {
+        assert_eq!(load(&format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n")), Ok(vec![]), "{protocol}");
+    }
+}
+
+#[test]
+fn packets_that_no_slot_can_carry_are_refused() {
+    // 5 ms at 1 Mb/s less the preamble are 601 bytes, 36 of them the header.
+    let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5 ms\"\n";
+    refused(
+        &format!("{slot}{CHAIN}tcp = \"newreno\"\n"),
+        &["segments of 1460 B are 1500 B with their headers, and `tdma` can send none", "at most 565 B", "s.toml:14:"],
+    );
+    let udp = |size: u32| format!("{slot}{CHAIN}udp = true\ntraffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n");
+    refused(&udp(538), &["packets of 538 B are 566 B with their headers", "at most 565 B, headers included"]);
+    assert_eq!(load(&udp(537)), Ok(vec![]));
+}
+
+#[test]
+fn a_slot_of_two_nodes_within_two_hops_is_warned_of_with_the_pair() {
+    let with = |list: &str, nodes: &str| load(&format!("tdma.schedule = {list}\n{nodes}"));
+    let warned = |list: &str, words: &str| {
+        let warnings = with(list, CHAIN).expect("a warning is no error");
+        assert_eq!(warnings.len(), 1, "{list}: {warnings:?}");
+        assert!(warnings[0].contains(words) && warnings[0].contains("s.toml:3:"), "{}", warnings[0]);
+    };
+    warned("[[0, 1], 2, 3]", "slot 0 belongs to nodes 0 and 1, which hear each other at the start");
+    warned("[0, [1, 3], 2]", "slot 1 belongs to nodes 1 and 3, which node 2 hears both at the start");
+    warned(
+        "[[0, 1, 2, 3]]",
+        "slot 0 belongs to nodes 0 and 1, which hear each other at the start (and 4 more such pairs)",
+    );
+    assert_eq!(with("[[0, 3], 1, 2]", CHAIN), Ok(vec![]), "three hops apart");
+    assert_eq!(with("[0, 1, 2, 3, 0]", CHAIN), Ok(vec![]), "several slots of one node");
+    // Nobody knows where drawn nodes are.
+    let drawn = CHAIN
+        .replace("count = 4\n", "count = 4\nplacement = \"uniform\"\n")
+        .replace("spacing = \"200 m\"", "area = [\"300 m\", \"300 m\"]");
+    assert_eq!(with("[[0, 1], 2, 3]", &drawn), Ok(vec![]));
+}
+
+#[test]
+fn impossible_slots_are_refused_with_their_place() {
+    for (given, words) in [
+        ("tdma.slot = \"1 ms\"\ntdma.guard = \"1 ms\"\n", "`guard` cannot be"),
+        ("tdma.slot = \"200 us\"\n", "40 bytes as in the smallest packets of routing"),
+        ("tdma.schedule = \"drand\"\n", "\"in_turn\", \"agent\" or a list of node numbers"),
+        ("tdma.schedule = [0, [], 1]\n", "slot 1 has no owner"),
+        ("tdma.schedule = [0, [1, 7], 2, 3]\n", "expected nodes with a radio on this channel, found 7"),
+        ("tdma.contention = \"much\"\n", "contention"),
+        ("tdma.clock_offsets = [0.0, 1.5]\n", "a value for each of 4 nodes, found 2"),
+        ("tdma.schedule = \"agent\"\ntdma.contention = 0\n", "agents find slots by messages"),
+    ] {
+        refused(&format!("{given}{CHAIN}"), &[words, "s.toml:"]);
+    }
+    let fine =
+        "tdma.schedule = \"agent\"\ntdma.frame = \"local\"\ntdma.contention = 0.2\ntdma.empty_slots = \"contend\"\n";
+    assert_eq!(load(&format!("{fine}{CHAIN}")), Ok(vec![]));
+}
