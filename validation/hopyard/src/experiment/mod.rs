@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod dcf;
+mod drand;
 mod drops;
 mod drops_ns3;
 mod gateway;
@@ -58,6 +59,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::RWP50,
     olsr::OLSR,
     gateway::GATEWAY,
+    drand::DRAND,
     paper::PAPER,
     paper::LOAD,
 ];
