@@ -291,6 +291,7 @@ impl Network {
     /// Carries out what a node wants, and looks at its slot.
     fn after(&mut self, node: u32) {
         let n = node as usize;
+        let mut assigned = None;
         while let Some(output) = self.machines[n].as_mut().and_then(Machine::next_output) {
             match output {
                 Output::Broadcast(message) => {
@@ -306,14 +307,14 @@ impl Network {
                         self.transmit(node, to.0, &Rc::new(message));
                     }
                 }
-                Output::Assigned(assigned) => {
-                    let machine = self.machines[n].as_ref().expect("it has just spoken");
-                    assert_eq!(assigned.slot, machine.slot());
-                }
+                Output::Assigned(told) => assigned = Some(told),
             }
         }
         let machine = self.machines[n].as_ref().expect("a node that has acted lives");
         let (slot, deadline) = (machine.slot(), machine.deadline());
+        // What the MAC was told last is what is the case.
+        assert_eq!(assigned.unwrap_or(machine.assigned()), machine.assigned());
+        assert_eq!(machine.assigned().slot, slot);
         if self.looks_at_tables
             && let Some(slot) = slot
         {

@@ -133,8 +133,8 @@ fn gaps(network: &Network) -> usize {
     (0..links.len()).filter(lacks).count()
 }
 
-fn network_row(number: u64, params: &Params) -> NetworkRow {
-    let Seen { network, within_two_hops, .. } = look(number, params, 0.0);
+fn network_row(number: u64, Seen { network, within_two_hops, .. }: &Seen, params: &Params) -> NetworkRow {
+    let within_two_hops = *within_two_hops;
     let greedy: Vec<_> = colouring::greedy(&network.links).into_iter().map(Some).collect();
     NetworkRow {
         network: number,
@@ -144,7 +144,7 @@ fn network_row(number: u64, params: &Params) -> NetworkRow {
         slots: slots(network.slots()),
         greedy_slots: slots(&greedy),
         shared: network.violations.len() + network.open().len(),
-        gaps: gaps(&network),
+        gaps: gaps(network),
         messages: network.messages(),
         seconds: rounded(network.last_change.seconds() - params.settle.seconds()),
     }
@@ -158,12 +158,15 @@ fn times(mut seconds: Vec<f64>) -> [f64; 3] {
     [mean, seconds[(seconds.len() - 1) * 95 / 100], longest].map(rounded)
 }
 
-fn loss_row(loss: f64, resends: Resends, lottery: Lottery, networks: u64) -> LossRow {
+/// All networks under these parameters: what they show together, and, without loss, each of them.
+fn loss_row(loss: f64, resends: Resends, lottery: Lottery, networks: u64) -> (LossRow, Vec<NetworkRow>) {
     let params = Params { grant_resends: resends, lottery, ..Params::of_profile(RFC) };
-    let parts: Vec<(LossRow, Vec<f64>)> = (0..networks)
+    let parts: Vec<(LossRow, Vec<f64>, NetworkRow)> = (0..networks)
         .into_par_iter()
         .map(|number| {
-            let Seen { network, within_two_hops, decided } = look(number, &params, loss);
+            let seen = look(number, &params, loss);
+            let single = network_row(number, &seen, &params);
+            let Seen { network, within_two_hops, decided } = seen;
             let all: Vec<f64> = network.violations.iter().map(|it| it.until.since(it.from).seconds()).collect();
             let sum = |of: fn(hopyard_model::agent::drand::machine::Counters) -> u64| {
                 network.machines().map(|it| of(it.counters())).sum()
@@ -185,13 +188,13 @@ fn loss_row(loss: f64, resends: Resends, lottery: Lottery, networks: u64) -> Los
                 periods: decided.map_or(f64::NAN, |at| (at.seconds() - start) / period),
                 ..LossRow::default()
             };
-            (row, all)
+            (row, all, single)
         })
         .collect();
     let mean = |of: fn(&LossRow) -> f64| rounded(parts.iter().map(|it| of(&it.0)).sum::<f64>() / parts.len() as f64);
     let sum = |of: fn(&LossRow) -> u64| parts.iter().map(|it| of(&it.0)).sum::<u64>();
     let [mean_seconds, p95_seconds, longest_seconds] = times(parts.iter().flat_map(|it| it.1.clone()).collect());
-    LossRow {
+    let row = LossRow {
         loss,
         grant_resends: match resends {
             Resends::Times(most) => most.to_string(),
@@ -213,13 +216,15 @@ fn loss_row(loss: f64, resends: Resends, lottery: Lottery, networks: u64) -> Los
         messages_per_node: mean(|it| it.messages_per_node),
         hellos_per_node: mean(|it| it.hellos_per_node),
         periods: mean(|it| it.periods),
-    }
+    };
+    (row, parts.into_iter().map(|it| it.2).collect())
 }
 
 /// Nodes, and their mean degree with the border left out of account, like the paper's 96 nodes and its 18.
 const MOVING: [(usize, f64); 2] = [(18, 6.0), (96, 12.0)];
 const SPEEDS: [f64; 6] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0];
-const SCHEDULES: [&str; 3] = ["drand", "frozen", "greedy"];
+/// DRAND with its parameters as they are; DRAND that leaves out neighbours sooner; the bounds.
+const SCHEDULES: [&str; 4] = ["drand", "drand, silence 1.2 s", "frozen", "greedy"];
 /// After this time the nodes move, for so many steps.
 const SETTLED: Span = Span::from_secs(60);
 const STEPS: usize = 1200;
@@ -234,13 +239,19 @@ fn moving_row(speed: f64, schedule: &str, (nodes, degree): (usize, f64)) -> Movi
         seconds: Vec<f64>,
     }
     let part = |seed: u64| {
-        let params = Params::of_profile(RFC);
+        let mut params = Params::of_profile(RFC);
+        let is_drand = schedule.starts_with("drand");
+        if schedule.ends_with("1.2 s") {
+            params.silence = Span::from_millis(1200);
+        }
         let mut walkers = Walkers::new(nodes, degree, 150.0, seed);
         let mut network = Network::new(walkers.links(|_| true), &params, 0.0, seed);
         let given_up = |it: &Network| it.machines().map(|it| it.counters().conflicts).sum::<u64>();
         let frozen: Vec<_> = colouring::greedy(&network.links).into_iter().map(Some).collect();
         let settled = Time::ZERO + SETTLED;
-        network.run(settled, |_| false);
+        if is_drand {
+            network.run(settled, |_| false);
+        }
         let before = (given_up(&network), network.violations.len());
         let mut part = Part { in_conflict: 0, without_slot: 0, slots: 0, given_up: 0, seconds: Vec::new() };
         let mut since = std::collections::BTreeMap::new();
@@ -248,7 +259,7 @@ fn moving_row(speed: f64, schedule: &str, (nodes, degree): (usize, f64)) -> Movi
             walkers.walk(speed * STEP.seconds());
             let links = walkers.links(|_| true);
             let (pairs, current): (Vec<(u32, u32)>, Vec<Option<u16>>) = match schedule {
-                "drand" => {
+                _ if is_drand => {
                     network.set_links(links);
                     let until = network.now + STEP;
                     network.run(until, |_| false);
@@ -266,7 +277,7 @@ fn moving_row(speed: f64, schedule: &str, (nodes, degree): (usize, f64)) -> Movi
             part.in_conflict += touched.len();
             part.without_slot += current.iter().filter(|it| it.is_none()).count();
             part.slots += usize::from(slots(&current));
-            if schedule != "drand" {
+            if !is_drand {
                 // Conflicts of fixed slots end by movement only.
                 let ended: Vec<_> = since.keys().copied().filter(|it| pairs.binary_search(it).is_err()).collect();
                 part.seconds.extend(ended.iter().filter_map(|it| since.remove(it)).map(|n: usize| n as f64 * 0.1));
@@ -275,7 +286,7 @@ fn moving_row(speed: f64, schedule: &str, (nodes, degree): (usize, f64)) -> Movi
                 }
             }
         }
-        if schedule == "drand" {
+        if is_drand {
             part.given_up = given_up(&network) - before.0;
             part.seconds = network.violations[before.1..].iter().map(|it| it.until.since(it.from).seconds()).collect();
         }
@@ -305,16 +316,15 @@ fn moving_row(speed: f64, schedule: &str, (nodes, degree): (usize, f64)) -> Movi
 
 fn run(root: &Path, options: &Options) -> Result<()> {
     let networks = options.networks.map_or(NETWORKS, |most| most.min(NETWORKS));
-    let params = Params::of_profile(RFC);
-    let rows: Vec<_> = (0..networks).into_par_iter().map(|number| network_row(number, &params)).collect();
-    figures::write(&root.join("results/drand_networks.csv"), &rows)?;
-    let mut rows = Vec::new();
-    for loss in [0.0, 0.1, 0.3] {
+    let (row, single) = loss_row(0.0, Resends::Times(5), Lottery::Own, networks);
+    figures::write(&root.join("results/drand_networks.csv"), &single)?;
+    let mut rows = vec![row];
+    rows.push(loss_row(0.0, Resends::Times(5), Lottery::Largest, networks).0);
+    for loss in [0.1, 0.3] {
         for resends in [Resends::Times(5), Resends::Unlimited] {
-            rows.push(loss_row(loss, resends, Lottery::Own, networks));
+            rows.push(loss_row(loss, resends, Lottery::Own, networks).0);
         }
     }
-    rows.push(loss_row(0.0, Resends::Times(5), Lottery::Largest, networks));
     figures::write(&root.join("results/drand_loss.csv"), &rows)?;
     let mut rows = Vec::new();
     for network in MOVING {

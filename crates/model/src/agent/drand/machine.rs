@@ -89,6 +89,8 @@ pub struct Machine {
     next_hello: Time,
     next_try: Time,
     assigned: Assignment,
+    /// The other nodes without a slot within two hops, if they have been counted since the tables changed.
+    others: Option<usize>,
     counters: Counters,
     outputs: VecDeque<Output>,
 }
@@ -108,6 +110,7 @@ impl Machine {
             next_hello: Time::NEVER,
             next_try: Time::NEVER,
             assigned: Assignment { slot: None, largest_near: None, largest: None },
+            others: None,
             counters: Counters { taken: 0, conflicts: 0, forgotten: 0, left_out: 0 },
             outputs: VecDeque::new(),
         }
@@ -204,6 +207,7 @@ impl Machine {
             if matches!(&self.state, State::Granting(it) if self.tables.neighbour(it.holder).is_none()) {
                 self.state = State::Idle;
             }
+            self.look(params, now);
             self.decide_if_granted();
             self.hello(params, now);
         }
@@ -255,8 +259,9 @@ impl Machine {
     }
 
     /// The nodes without a slot within two hops, this one among them.
-    fn undecided(&self) -> u16 {
-        let others = self.tables.known().iter().filter(|it| it.claim.slot.is_none()).count();
+    fn undecided(&mut self) -> u16 {
+        let count = || self.tables.known().iter().filter(|it| it.claim.slot.is_none()).count();
+        let others = *self.others.get_or_insert_with(count);
         u16::try_from(others + usize::from(self.slot.is_none())).unwrap_or(u16::MAX)
     }
 
@@ -459,6 +464,10 @@ impl Machine {
             self.state = State::Idle;
             self.relay(holder, claim.round, slot);
         }
+        if !self.tables.take_changed() {
+            return self.tell(now);
+        }
+        self.others = None;
         // A conflict: the larger address gives up its slot.
         if let Some(slot) = self.slot
             && self.tables.rival(slot).is_some()
@@ -468,6 +477,11 @@ impl Machine {
             self.counters.conflicts += 1;
             self.next_try = now + self.between_tries(params);
         }
+        self.tell(now);
+    }
+
+    /// Tells the slots if they have changed.
+    fn tell(&mut self, now: Time) {
         let assigned = Assignment {
             slot: self.slot,
             largest_near: self.tables.largest_near().max(self.slot),

@@ -54,11 +54,14 @@ impl Neighbour {
         self.symmetric_until > now && now.since(self.heard) < silence
     }
 
-    fn merge_claim(&mut self, claim: Claim) {
-        if claim.is_newer(self.claim) {
+    /// Takes up a claim if it is newer, and says whether it is.
+    fn merge_claim(&mut self, claim: Claim) -> bool {
+        let is_newer = claim.is_newer(self.claim);
+        if is_newer {
             self.claim = claim;
             self.sum_up();
         }
+        is_newer
     }
 
     fn sum_up(&mut self) {
@@ -74,13 +77,15 @@ pub struct Tables {
     neighbours: Vec<Neighbour>,
     /// The largest slot that HELLOs have told of, and when a node within two hops of its owner has vouched for it.
     told: Option<(u16, Time)>,
+    /// Whether nodes or slots have changed since it was last asked.
+    changed: bool,
 }
 
 impl Tables {
     /// Those of a node that has heard nothing.
     #[must_use]
     pub const fn new(node: Address) -> Self {
-        Self { node, neighbours: Vec::new(), told: None }
+        Self { node, neighbours: Vec::new(), told: None, changed: false }
     }
 
     /// The nodes that are heard, sorted by address.
@@ -112,9 +117,10 @@ impl Tables {
         match self.place(from) {
             Ok(place) => {
                 self.neighbours[place].heard = now;
-                self.neighbours[place].merge_claim(claim);
+                self.changed |= self.neighbours[place].merge_claim(claim);
             }
             Err(place) => {
+                self.changed = true;
                 let neighbour = Neighbour {
                     address: from,
                     heard: now,
@@ -139,14 +145,21 @@ impl Tables {
         // A HELLO lists all nodes that its sender hears. One without this node ends the symmetry at once.
         let is_listed = hello.neighbours.binary_search_by_key(&node, |entry| entry.node).is_ok();
         it.symmetric_until = if is_listed { now + hold } else { Time::ZERO };
-        let before = std::mem::take(&mut it.list);
-        it.list.extend(hello.neighbours.iter().filter(|entry| entry.node != node).map(|entry| {
-            let known = before.binary_search_by_key(&entry.node, |it| it.node).map(|place| before[place]);
-            known.ok().filter(|known| known.claim.is_newer(entry.claim)).unwrap_or(*entry)
-        }));
-        it.sum_up();
-        for entry in &hello.neighbours {
-            self.hear_of(entry.node, entry.claim);
+        let mut list: Vec<Entry> = hello.neighbours.iter().filter(|entry| entry.node != node).copied().collect();
+        if list != it.list {
+            let mut known = it.list.iter().peekable();
+            for entry in &mut list {
+                while known.next_if(|it| it.node < entry.node).is_some() {}
+                if let Some(known) = known.next_if(|it| it.node == entry.node && it.claim.is_newer(entry.claim)) {
+                    *entry = *known;
+                }
+            }
+            it.list = list;
+            it.sum_up();
+            self.changed = true;
+            for entry in &hello.neighbours {
+                self.hear_of(entry.node, entry.claim);
+            }
         }
         if let Some(slot) = hello.largest {
             let age = Span::from_millis(u64::from(hello.age));
@@ -171,13 +184,19 @@ impl Tables {
             Err(place) => it.list.insert(place, entry),
         }
         it.sum_up();
+        self.changed = true;
     }
 
     /// Somebody has said what slot a node has. If it is a neighbour, that counts here as if it had said so itself.
     fn hear_of(&mut self, node: Address, claim: Claim) {
         if let Ok(place) = self.place(node) {
-            self.neighbours[place].merge_claim(claim);
+            self.changed |= self.neighbours[place].merge_claim(claim);
         }
+    }
+
+    /// Whether nodes or slots have changed since it was last asked.
+    pub const fn take_changed(&mut self) -> bool {
+        std::mem::replace(&mut self.changed, false)
     }
 
     /// Whether the release of a neighbour in a round is to be relayed: once.
@@ -189,7 +208,9 @@ impl Tables {
     /// Forgets neighbours that have been silent for `hold`, and a largest slot that nobody has vouched for within
     /// `largest_hold`.
     pub fn prune(&mut self, now: Time, hold: Span, largest_hold: Span) {
+        let before = self.neighbours.len();
         self.neighbours.retain(|it| now.since(it.heard) < hold);
+        self.changed |= self.neighbours.len() < before;
         self.told = self.told.filter(|&(_, since)| now.since(since) < largest_hold);
     }
 
