@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use bolero::check;
 use hopyard_wire::{
-    WireError, aodv, aomdv, arp, checksum, cooked, dsdv, dsr, icmp, ieee80211, ipv4, olsr, radiotap, tcp, udp,
+    WireError, aodv, aomdv, arp, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, olsr, radiotap, tcp, udp,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
@@ -127,6 +127,11 @@ fn routing_formats() {
             Ok(())
         });
         check_again(bytes, aomdv::Message::parse, |message, rest, out| {
+            message.emit(out)?;
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        check_again(bytes, drand::Message::parse, |message, rest, out| {
             message.emit(out)?;
             out.extend_from_slice(rest);
             Ok(())

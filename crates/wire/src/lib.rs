@@ -15,6 +15,7 @@ pub mod aomdv;
 pub mod arp;
 pub mod checksum;
 pub mod cooked;
+pub mod drand;
 pub mod dsdv;
 pub mod dsr;
 pub mod icmp;

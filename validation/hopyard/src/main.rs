@@ -5,6 +5,9 @@
 //! there, ours and the peers'. The same seeds give the same figures, whatever the number of jobs.
 
 mod comparison;
+#[allow(dead_code, reason = "the tests of the model use more of it")]
+#[path = "../../../crates/model/tests/drand/network.rs"]
+mod drand_network;
 mod experiment;
 mod figures;
 #[path = "../../../crates/model/tests/two_links/ns3.rs"]

@@ -6,6 +6,7 @@
 //! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
 //! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
 
+pub mod drand;
 pub mod neighbours;
 mod protocol;
 
@@ -94,6 +95,8 @@ pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config)> {
 }
 
 agents! {
+    "drand" => drand::Drand,
+        "DRAND: nodes agree among themselves on slots for TDMA (Rhee, Warrier, Min and Xu, MobiHoc 2006)";
     "neighbours" => neighbours::Neighbours,
         "Neighbour discovery: HELLO messages with the list of neighbours (as in RFC 6130 and RFC 3626)";
 }

@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod dcf;
+mod drand;
 mod drops;
 mod drops_ns3;
 mod gateway;
@@ -64,6 +65,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     olsr::OLSR,
     gateway::GATEWAY,
     groups::GROUPS,
+    drand::DRAND,
     paper::PAPER,
     paper::LOAD,
 ];

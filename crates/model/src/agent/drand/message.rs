@@ -1,0 +1,209 @@
+//! DRAND's messages, and what a node knows of another one's slot.
+
+use std::net::Ipv4Addr;
+
+use hopyard_wire::{WireError, drand};
+
+use crate::address::Address;
+use crate::packet::{self, Carrier, Place};
+
+/// Whether a round is later than another one. Rounds are 16 bits and wrap (RFC 1982 §3.2).
+#[must_use]
+pub const fn is_later(round: u16, than: u16) -> bool {
+    (round.wrapping_sub(than) as i16) > 0
+}
+
+/// What is known of a node's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Its slot, or nothing.
+    pub slot: Option<u16>,
+    /// The round in which the node took the slot, gave one up, or last asked for one.
+    pub round: u16,
+}
+
+impl Claim {
+    /// Whether it is more recent than another one of the same node. Within a round, a node first has no slot.
+    #[must_use]
+    pub const fn is_newer(self, than: Self) -> bool {
+        is_later(self.round, than.round) || self.round == than.round && self.slot.is_some() && than.slot.is_none()
+    }
+}
+
+/// What a message says of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The node.
+    pub node: Address,
+    /// Its slot.
+    pub claim: Claim,
+}
+
+/// A HELLO.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Whether the sender waits for grants.
+    pub requesting: bool,
+    /// Its own slot.
+    pub claim: Claim,
+    /// How many nodes within two hops, itself among them, have no slot as far as it knows.
+    pub undecided: u16,
+    /// The largest slot of the network that it knows of.
+    pub largest: Option<u16>,
+    /// How many milliseconds ago a node within two hops of that slot's owner has vouched for it.
+    pub age: u16,
+    /// The neighbours that it hears, sorted.
+    pub neighbours: Vec<Entry>,
+}
+
+/// A message. Its sender is the source of the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The sender's neighbours and their slots.
+    Hello(Hello),
+    /// Asks all neighbours for a grant.
+    Request {
+        /// The sender's round.
+        round: u16,
+    },
+    /// Promises to grant nobody else until the request has ended.
+    Grant {
+        /// Whether it is sent again.
+        again: bool,
+        /// The round of the request.
+        round: u16,
+        /// The sender and its neighbours, those that have a slot.
+        decided: Vec<Entry>,
+    },
+    /// Refuses a grant.
+    Reject {
+        /// The round of the request.
+        round: u16,
+    },
+    /// The request has ended without a slot.
+    Fail {
+        /// Its round.
+        round: u16,
+    },
+    /// The sender has taken a slot.
+    Release {
+        /// The round in which it did.
+        round: u16,
+        /// The slot.
+        slot: u16,
+    },
+    /// A neighbour of the sender has taken a slot.
+    TwoHopRelease {
+        /// The neighbour.
+        node: Address,
+        /// The round in which it did.
+        round: u16,
+        /// The slot.
+        slot: u16,
+    },
+}
+
+impl Message {
+    /// Its bytes without the headers of IP and UDP.
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        match self {
+            Self::Hello(hello) => 16 + 8 * hello.neighbours.len() as u32,
+            Self::Request { .. } | Self::Reject { .. } | Self::Fail { .. } => 4,
+            Self::Grant { decided, .. } => 8 + 8 * decided.len() as u32,
+            Self::Release { .. } => 8,
+            Self::TwoHopRelease { .. } => 12,
+        }
+    }
+
+    /// The message as it is on the wire.
+    #[must_use]
+    pub fn on_the_wire(&self, address: &dyn Fn(Address) -> Ipv4Addr) -> drand::Message {
+        let entry = |it: &Entry| drand::Entry { node: address(it.node), slot: it.claim.slot, round: it.claim.round };
+        match self {
+            Self::Hello(it) => drand::Message::Hello(drand::Hello {
+                requesting: it.requesting,
+                round: it.claim.round,
+                slot: it.claim.slot,
+                undecided: it.undecided,
+                largest: it.largest,
+                age: it.age,
+                neighbours: it.neighbours.iter().map(entry).collect(),
+            }),
+            &Self::Request { round } => drand::Message::Request { round },
+            Self::Grant { again, round, decided } => drand::Message::Grant(drand::Grant {
+                again: *again,
+                round: *round,
+                decided: decided.iter().map(entry).collect(),
+            }),
+            &Self::Reject { round } => drand::Message::Reject { round },
+            &Self::Fail { round } => drand::Message::Fail { round },
+            &Self::Release { round, slot } => drand::Message::Release { round, slot },
+            &Self::TwoHopRelease { node, round, slot } => {
+                drand::Message::TwoHopRelease { node: address(node), round, slot }
+            }
+        }
+    }
+}
+
+impl packet::Message for Message {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "HELLO",
+            Self::Request { .. } => "request",
+            Self::Grant { .. } => "grant",
+            Self::Reject { .. } => "reject",
+            Self::Fail { .. } => "fail",
+            Self::Release { .. } => "release",
+            Self::TwoHopRelease { .. } => "two_hop_release",
+        }
+    }
+
+    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.on_the_wire(place.address).emit(out)?;
+        Ok(Carrier::Udp(PORT))
+    }
+}
+
+/// The UDP port of the messages: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
+pub const PORT: u16 = 49_270;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Message as _;
+
+    #[test]
+    fn sizes_are_those_of_the_bytes() {
+        let entry = |slot| Entry { node: Address(3), claim: Claim { slot, round: 2 } };
+        let neighbours = vec![entry(None), entry(Some(1)), entry(Some(2))];
+        let claim = Claim { slot: None, round: 2 };
+        let hello = Hello { requesting: false, claim, undecided: 1, largest: None, age: 0, neighbours };
+        let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };
+        for (message, expected) in [
+            (Message::Hello(hello), 40),
+            (Message::Request { round: 1 }, 4),
+            (Message::Grant { again: false, round: 1, decided: vec![entry(Some(1)); 2] }, 24),
+            (Message::Reject { round: 1 }, 4),
+            (Message::Fail { round: 1 }, 4),
+            (Message::Release { round: 1, slot: 2 }, 8),
+            (Message::TwoHopRelease { node: Address(1), round: 1, slot: 2 }, 12),
+        ] {
+            let mut out = Vec::new();
+            assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(PORT)));
+            assert_eq!((message.bytes(), out.len()), (expected, expected as usize), "{message:?}");
+            assert_eq!(drand::Message::parse(&out), Ok((message.on_the_wire(place.address), &[][..])));
+        }
+    }
+
+    #[test]
+    fn rounds_wrap_and_a_slot_follows_the_request_for_it() {
+        let claim = |slot, round| Claim { slot, round };
+        assert!(claim(None, 1).is_newer(claim(Some(3), 0)));
+        assert!(claim(None, 2).is_newer(claim(Some(3), 65_534)));
+        assert!(!claim(Some(3), 65_534).is_newer(claim(None, 2)));
+        assert!(claim(Some(3), 7).is_newer(claim(None, 7)));
+        assert!(!claim(None, 7).is_newer(claim(Some(3), 7)));
+        assert!(!claim(Some(3), 7).is_newer(claim(Some(3), 7)));
+    }
+}

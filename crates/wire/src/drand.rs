@@ -1,0 +1,355 @@
+//! The messages of DRAND. Rhee, Warrier, Min and Xu (MobiHoc 2006; IEEE Transactions on Mobile Computing 8, 2009) say
+//! what they carry, but define no format. This format is Hopyard's own. All numbers are in network byte order.
+//!
+//! | bytes | HELLO (type 0) | grant (2) | request (1), reject (3), fail (4) | release (5) | two-hop release (6) |
+//! |---|---|---|---|---|---|
+//! | 0–3 | type, flags, round | type, flags, round | type, zero, round | type, zero, round | type, zero, round |
+//! | 4–7 | slot, undecided nodes | number of entries, zero | | slot, zero | slot, zero |
+//! | 8–11 | largest slot, its age | entries of 8 bytes | | | the node that has the slot |
+//! | 12–15 | number of entries, zero | | | | |
+//! | 16– | entries of 8 bytes | | | | |
+//!
+//! An entry is the address of a node, its slot, and the round in which it took the slot or gave it up. The flag 80 of a
+//! HELLO says that the sender has asked for a slot in this round and waits for grants; the flag 80 of a grant says that
+//! it is sent again. The slot ffff stands for none. The age is in milliseconds. What is zero here is ignored on
+//! reception. UDP carries the messages; their sender is the source of the IP packet.
+
+use std::net::Ipv4Addr;
+
+use super::{Reader, WireError, Write};
+
+const FORMAT: &str = "DRAND";
+
+/// The flag of a HELLO that says that its sender waits for grants, and of a grant that says that it is sent again.
+const FLAG: u8 = 0x80;
+
+/// The slot that stands for none.
+const NONE: u16 = 0xffff;
+
+/// What is known of a node's slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The node.
+    pub node: Ipv4Addr,
+    /// Its slot, or nothing; below 65535.
+    pub slot: Option<u16>,
+    /// The round in which it took the slot or gave it up.
+    pub round: u16,
+}
+
+/// A HELLO, 16 bytes and 8 for each neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// Whether the sender waits for grants.
+    pub requesting: bool,
+    /// Its round.
+    pub round: u16,
+    /// Its slot; below 65535.
+    pub slot: Option<u16>,
+    /// How many nodes within two hops, itself among them, have no slot as far as it knows.
+    pub undecided: u16,
+    /// The largest slot of the network that it knows of; below 65535.
+    pub largest: Option<u16>,
+    /// How many milliseconds ago a node within two hops of the slot's owner has vouched for it.
+    pub age: u16,
+    /// The neighbours that it hears, at most 65535.
+    pub neighbours: Vec<Entry>,
+}
+
+/// A grant, 8 bytes and 8 for each entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// Whether it is sent again.
+    pub again: bool,
+    /// The round of the request.
+    pub round: u16,
+    /// The sender and its neighbours, those that have a slot; at most 65535.
+    pub decided: Vec<Entry>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Type 0.
+    Hello(Hello),
+    /// Type 1: asks all neighbours for a grant. 4 bytes.
+    Request {
+        /// The sender's round.
+        round: u16,
+    },
+    /// Type 2.
+    Grant(Grant),
+    /// Type 3: refuses a grant. 4 bytes.
+    Reject {
+        /// The round of the request.
+        round: u16,
+    },
+    /// Type 4: the request has failed. 4 bytes.
+    Fail {
+        /// Its round.
+        round: u16,
+    },
+    /// Type 5: the sender has taken a slot. 8 bytes.
+    Release {
+        /// The round in which it did.
+        round: u16,
+        /// The slot; below 65535.
+        slot: u16,
+    },
+    /// Type 6: a neighbour of the sender has taken a slot. 12 bytes.
+    TwoHopRelease {
+        /// The neighbour.
+        node: Ipv4Addr,
+        /// The round in which it did.
+        round: u16,
+        /// The slot; below 65535.
+        slot: u16,
+    },
+}
+
+impl Reader<'_> {
+    fn slot(&mut self) -> Result<Option<u16>, WireError> {
+        self.u16().map(|slot| (slot != NONE).then_some(slot))
+    }
+
+    /// A slot that is not none.
+    fn taken_slot(&mut self) -> Result<u16, WireError> {
+        self.slot()?.ok_or_else(|| self.malformed("a slot", u32::from(NONE)))
+    }
+
+    fn entries(&mut self, count: u16) -> Result<Vec<Entry>, WireError> {
+        // The bytes that are there bound what is set aside for a count that nothing follows.
+        let mut entries = Vec::with_capacity(usize::from(count).min(self.bytes.len() / 8));
+        for _ in 0..count {
+            entries.push(Entry { node: self.address()?, slot: self.slot()?, round: self.u16()? });
+        }
+        Ok(entries)
+    }
+}
+
+fn slot(slot: Option<u16>, out: &mut Vec<u8>) -> Result<(), WireError> {
+    if slot == Some(NONE) {
+        let (limit, found) = (usize::from(NONE) - 1, usize::from(NONE));
+        return Err(WireError::TooLong { format: FORMAT, unit: "as a slot", limit, found });
+    }
+    out.u16(slot.unwrap_or(NONE));
+    Ok(())
+}
+
+fn count(entries: &[Entry]) -> Result<u16, WireError> {
+    let found = entries.len();
+    u16::try_from(found).map_err(|_| WireError::TooLong { format: FORMAT, unit: "entries", limit: 65535, found })
+}
+
+fn list(entries: &[Entry], out: &mut Vec<u8>) -> Result<(), WireError> {
+    for entry in entries {
+        out.address(entry.node);
+        slot(entry.slot, out)?;
+        out.u16(entry.round);
+    }
+    Ok(())
+}
+
+const fn flag(set: bool) -> u8 {
+    if set { FLAG } else { 0 }
+}
+
+impl Message {
+    /// The message, and the bytes that follow it.
+    ///
+    /// # Errors
+    /// If the bytes end too early, the type is unknown, or a release or a grant names a node without a slot.
+    pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
+        let mut reader = Reader::new(FORMAT, bytes);
+        let (kind, flags, round) = (reader.u8()?, reader.u8()?, reader.u16()?);
+        let message = match kind {
+            0 => {
+                let (slot, undecided) = (reader.slot()?, reader.u16()?);
+                let (largest, age) = (reader.slot()?, reader.u16()?);
+                let (count, _zero) = (reader.u16()?, reader.u16()?);
+                let neighbours = reader.entries(count)?;
+                Self::Hello(Hello { requesting: flags & FLAG != 0, round, slot, undecided, largest, age, neighbours })
+            }
+            1 => Self::Request { round },
+            2 => {
+                let (count, _zero) = (reader.u16()?, reader.u16()?);
+                let decided = reader.entries(count)?;
+                if decided.iter().any(|entry| entry.slot.is_none()) {
+                    return Err(reader.malformed("a slot", u32::from(NONE)));
+                }
+                Self::Grant(Grant { again: flags & FLAG != 0, round, decided })
+            }
+            3 => Self::Reject { round },
+            4 => Self::Fail { round },
+            5 => {
+                let (slot, _zero) = (reader.taken_slot()?, reader.u16()?);
+                Self::Release { round, slot }
+            }
+            6 => {
+                let (slot, _zero) = (reader.taken_slot()?, reader.u16()?);
+                Self::TwoHopRelease { node: reader.address()?, round, slot }
+            }
+            _ => return Err(reader.malformed("type 0 to 6", u32::from(kind))),
+        };
+        Ok((message, reader.bytes))
+    }
+
+    /// Appends the message's bytes.
+    ///
+    /// # Errors
+    /// If a slot is 65535, there are more than 65535 entries, or a grant names a node without a slot.
+    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let mut head = |kind, set, round: u16| {
+            out.extend([kind, flag(set)]);
+            out.u16(round);
+        };
+        match self {
+            Self::Hello(hello) => {
+                head(0, hello.requesting, hello.round);
+                slot(hello.slot, out)?;
+                out.u16(hello.undecided);
+                slot(hello.largest, out)?;
+                out.u16(hello.age);
+                out.u16(count(&hello.neighbours)?);
+                out.u16(0);
+                list(&hello.neighbours, out)?;
+            }
+            Self::Request { round } => head(1, false, *round),
+            Self::Grant(grant) => {
+                if grant.decided.iter().any(|entry| entry.slot.is_none()) {
+                    let (expected, found) = ("a slot", u32::from(NONE));
+                    return Err(WireError::Malformed { format: FORMAT, expected, found });
+                }
+                head(2, grant.again, grant.round);
+                out.u16(count(&grant.decided)?);
+                out.u16(0);
+                list(&grant.decided, out)?;
+            }
+            Self::Reject { round } => head(3, false, *round),
+            Self::Fail { round } => head(4, false, *round),
+            Self::Release { round, slot: taken } => {
+                head(5, false, *round);
+                slot(Some(*taken), out)?;
+                out.u16(0);
+            }
+            Self::TwoHopRelease { node, round, slot: taken } => {
+                head(6, false, *round);
+                slot(Some(*taken), out)?;
+                out.u16(0);
+                out.address(*node);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{address, bytes, hex};
+
+    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
+
+    fn emitted(message: &Message) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        message.emit(&mut bytes).expect("in range");
+        bytes
+    }
+
+    #[test]
+    fn each_message_is_laid_out_as_the_table_says() {
+        let entries = vec![Entry { node: A, slot: Some(3), round: 7 }, Entry { node: B, slot: None, round: 0x102 }];
+        let hello = Hello {
+            requesting: true,
+            round: 9,
+            slot: None,
+            undecided: 4,
+            largest: Some(17),
+            age: 1500,
+            neighbours: entries.clone(),
+        };
+        let text = "00800009 ffff0004 001105dc 00020000 0a000001 00030007 0a000009 ffff0102";
+        assert_eq!(emitted(&Message::Hello(hello)), hex(text));
+        let grant = Grant { again: true, round: 9, decided: entries[..1].to_vec() };
+        assert_eq!(emitted(&Message::Grant(grant)), hex("02800009 00010000 0a000001 00030007"));
+        assert_eq!(emitted(&Message::Request { round: 9 }), hex("01000009"));
+        assert_eq!(emitted(&Message::Reject { round: 9 }), hex("03000009"));
+        assert_eq!(emitted(&Message::Fail { round: 9 }), hex("04000009"));
+        assert_eq!(emitted(&Message::Release { round: 9, slot: 5 }), hex("05000009 00050000"));
+        let relayed = Message::TwoHopRelease { node: B, round: 9, slot: 5 };
+        assert_eq!(emitted(&relayed), hex("06000009 00050000 0a000009"));
+        // What is zero is ignored on reception, and the flags of messages that have none.
+        assert_eq!(Message::parse(&hex("06ff0009 0005abcd 0a000009 77")), Ok((relayed, &[0x77][..])));
+    }
+
+    #[test]
+    fn impossible_messages_are_refused() {
+        for (text, problem) in [
+            ("07000000", "DRAND: expected type 0 to 6, found 7"),
+            ("010000", "DRAND: expected 4 bytes or more, found 3"),
+            ("05000009 ffff0000", "DRAND: expected a slot, found 65535"),
+            ("02000009 00010000 0a000001 ffff0007", "DRAND: expected a slot, found 65535"),
+            ("02000009 ffff0000 0a000001 0003", "DRAND: expected 16 bytes or more, found 14"),
+        ] {
+            assert_eq!(Message::parse(&hex(text)).expect_err(text).to_string(), problem);
+        }
+        let entry = |slot| Entry { node: A, slot, round: 1 };
+        let grant = |decided| Message::Grant(Grant { again: false, round: 1, decided });
+        let refused = |message: Message| message.emit(&mut Vec::new()).expect_err("it has no encoding").to_string();
+        assert_eq!(refused(grant(vec![entry(None)])), "DRAND: expected a slot, found 65535");
+        assert_eq!(refused(grant(vec![entry(Some(1)); 65536])), "DRAND: expected at most 65535 entries, found 65536");
+        let release = Message::Release { round: 1, slot: 65535 };
+        assert_eq!(refused(release), "DRAND: expected at most 65534 as a slot, found 65535");
+    }
+
+    fn taken() -> impl Strategy<Value = u16> {
+        0..NONE
+    }
+
+    fn entries(slot: impl Strategy<Value = Option<u16>>) -> impl Strategy<Value = Vec<Entry>> {
+        let entry = (address(), slot, any::<u16>()).prop_map(|(node, slot, round)| Entry { node, slot, round });
+        prop::collection::vec(entry, 0..40)
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let slot = || prop::option::of(taken());
+        let hello = (any::<(bool, u16, u16, u16)>(), slot(), slot(), entries(slot())).prop_map(
+            |((requesting, round, undecided, age), slot, largest, neighbours)| {
+                Message::Hello(Hello { requesting, round, slot, undecided, largest, age, neighbours })
+            },
+        );
+        let grant = (any::<(bool, u16)>(), entries(taken().prop_map(Some)))
+            .prop_map(|((again, round), decided)| Message::Grant(Grant { again, round, decided }));
+        prop_oneof![
+            hello,
+            any::<u16>().prop_map(|round| Message::Request { round }),
+            grant,
+            any::<u16>().prop_map(|round| Message::Reject { round }),
+            any::<u16>().prop_map(|round| Message::Fail { round }),
+            (any::<u16>(), taken()).prop_map(|(round, slot)| Message::Release { round, slot }),
+            (address(), any::<u16>(), taken()).prop_map(|(node, round, slot)| Message::TwoHopRelease {
+                node,
+                round,
+                slot
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_emitted_is_parsed(message in message(), rest in bytes(10)) {
+            let mut bytes = emitted(&message);
+            bytes.extend_from_slice(&rest);
+            prop_assert_eq!(Message::parse(&bytes), Ok((message, &rest[..])));
+        }
+
+        #[test]
+        fn no_bytes_upset_the_parser(bytes in bytes(80), kind in 0..8_u8) {
+            let _ = Message::parse(&bytes);
+            let _ = Message::parse(&[&[kind], &bytes[..]].concat());
+        }
+    }
+}
