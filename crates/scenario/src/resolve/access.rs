@@ -9,6 +9,7 @@ use hopyard_model::transport::tcp;
 use hopyard_model::{mac, traffic};
 use serde_json::Value;
 
+use super::flow_faults::Place;
 use super::links::Reach;
 use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
 use super::resolver::Resolver;
@@ -72,10 +73,10 @@ impl Resolver<'_> {
         }
         let Some(mac) = config(&resolved.mac) else { return };
         let Some(largest) = mac.largest_packet() else { return };
-        let drawn = resolved.random_flows.iter().filter(|(flows, _)| flows.random > 0).map(|(_, kind)| (None, kind));
-        let flows = resolved.flows.iter().enumerate().map(|(i, (_, kind))| (Some(i), kind)).chain(drawn);
-        for (index, kind) in flows {
-            let section = index.map_or_else(|| "flows".to_owned(), |i| format!("flow.{i}"));
+        let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
+        let listed = resolved.flows.iter().enumerate();
+        let listed = listed.map(|(i, (_, kind))| (Place::Listed(i), format!("flow.{i}"), kind));
+        for (place, section, kind) in listed.chain(drawn) {
             let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(largest)) else {
                 continue;
             };
@@ -83,7 +84,7 @@ impl Resolver<'_> {
                 let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
                 let message =
                     format!("{what} are {size} B with their headers, and `{}` can send none of them", mac.name());
-                let fault = self.flow_problem(index, key, message);
+                let fault = self.flow_problem(place, key, message);
                 fault.expected = Some(format!("packets of at most {largest} B, headers included"));
                 fault.hint = Some(format!("[mac.{}] says how long a frame may be", mac.name()));
             }
