@@ -35,11 +35,13 @@ pub enum DropReason {
     TooLong,
     /// The receiver did not decode the frame with the packet, and the MAC knows no acknowledgements.
     NotReceived,
+    /// The battery of the node that held the packet ran dry.
+    BatteryEmpty,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -55,6 +57,7 @@ impl DropReason {
         Self::NoListener,
         Self::TooLong,
         Self::NotReceived,
+        Self::BatteryEmpty,
     ];
 
     /// The reason's name in tables.
@@ -76,6 +79,7 @@ impl DropReason {
             Self::NoListener => "no_listener",
             Self::TooLong => "too_long",
             Self::NotReceived => "not_received",
+            Self::BatteryEmpty => "battery_empty",
         }
     }
 }

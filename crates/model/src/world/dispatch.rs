@@ -41,6 +41,7 @@ impl<P: Probe> World<P> {
         if !self.quantities.is_empty() {
             self.queue.set(self.timers.sample, Time::ZERO);
         }
+        self.look_at_batteries();
         if let Some(flow) = self.flows.first() {
             self.queue.push(flow.meter.from(), order::MEASURE, Event::Measure);
         }
@@ -56,6 +57,9 @@ impl<P: Probe> World<P> {
             }
             Event::Enter => return self.receive_in_line(),
             Event::Leg(node) => self.next_leg(node as usize),
+            Event::Send(node, packet, _) if self.is_dead(node) => {
+                self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
+            }
             Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
             Event::Measure => self.begin_measuring(),
@@ -103,8 +107,10 @@ impl<P: Probe> World<P> {
             let wire = (timer - slots.wires) as usize;
             self.wires[wire].on_timer(&mut self.cx);
             self.arm_wire(wire);
-        } else {
+        } else if timer == slots.sample {
             self.sample();
+        } else {
+            self.look_at_battery(NodeId(timer - slots.batteries));
         }
         self.drain();
     }
@@ -401,6 +407,9 @@ impl<P: Probe> World<P> {
     fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         let (node, from) = (self.interfaces[interface.index()].node, Address::from(from));
         let n = node.index();
+        if self.is_dead(node) {
+            return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
+        }
         if P::WATCHES && matches!(self.interfaces[interface.index()].attachment, Attachment::Wire { .. }) {
             self.probe.on_wire_received(self.cx.now, interface, &self.cx.packets[packet]);
         }
