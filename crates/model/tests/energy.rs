@@ -159,9 +159,9 @@ fn a_sender_stops_in_the_middle_of_a_frame() {
 fn a_listener_stops_in_the_middle_of_a_frame() {
     let joules = 10.5 * AIRTIME as f64 / 1e9;
     // Node 2 is 200 m away from the sender and 100 m from the receiver, whose acknowledgements it hears too.
-    let ack = 192_000 + 8 * 14 * 500;
+    let ack = 192_000 + 8 * 14 * 1000;
     let outcome = run(&plain(powers(0.0, 1.0, 0.0), &[None, Some(joules), Some(joules + 10.0 * ack as f64 / 1e9)]));
-    let (near, far) = (334, 668);
+    let (near, far) = (334, 667);
     assert_eq!(died(&outcome.nodes[1]), Some(2_000_000_000 + near + AIRTIME / 2));
     assert_eq!(died(&outcome.nodes[2]), Some(2_000_000_000 + far + AIRTIME / 2));
     // The sender learns it from acknowledgements that do not come.

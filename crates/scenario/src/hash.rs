@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
+use crate::sections::{Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Tunnel, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -28,6 +28,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         propagation,
         mac,
         channels,
+        energy,
+        energy_model,
+        batteries,
         addresses,
         link,
         ip,
@@ -84,7 +87,12 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Wire { between, network } = wire;
         json!([between, network, link])
     };
-    let identity = json!({
+    let Energy { model: _, battery } = energy;
+    let of_nodes = |it: &Battery| {
+        let Battery { nodes, capacity } = it;
+        json!([nodes, capacity])
+    };
+    let mut identity = json!({
         "duration": duration,
         "nodes": nodes,
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
@@ -105,6 +113,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "wires": wires.iter().map(wire).collect::<Vec<_>>(),
         "measure": from,
     });
+    // Without an account of energy, batteries change nothing.
+    if energy_model.model.name != "off" {
+        let batteries: Vec<Value> = batteries.iter().map(of_nodes).collect();
+        identity["energy"] = json!([chosen(energy_model), battery, batteries]);
+    }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 

@@ -33,6 +33,10 @@ macro_rules! section {
     };
 }
 
+mod energy;
+
+pub use energy::{Battery, Energy};
+
 /// When something ends: at a time, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {

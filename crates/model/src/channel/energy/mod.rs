@@ -20,13 +20,41 @@ pub use account::{Account, Purpose, Spent};
 pub use gauge::{Gauge, Heard, Load, Meter};
 pub use per_packet::PacketPrices;
 
-crate::registry! { "energy":
-    "off" => off::Off, "Energy is not counted.";
-    "state" => state::State,
-        "Power times time in each state of the radio: sending, hearing, idle (ns-2.35, ns-3, INET)";
-    "per_packet" => per_packet::PerPacket,
-        "A cost for each packet sent, received, overheard and discarded, linear in its size (Feeney and Nilsson, 2001)";
+use crate::params::Params;
+
+/// The list of all models: calls a macro with it.
+macro_rules! energies {
+    ($macro:ident) => {
+        $macro! {
+            "off" => off::Off, "Energy is not counted.";
+            "state" => state::State,
+                "Power times time in each state of the radio: sending, hearing, idle (ns-2.35, ns-3, INET)";
+            "per_packet" => per_packet::PerPacket,
+                "A cost for each packet sent, received or discarded, linear in its size (Feeney and Nilsson, 2001)";
+        }
+    };
 }
+
+/// Parameters that say what a radio takes.
+pub trait Priced: Params {
+    /// What it takes; nothing if energy is not counted.
+    fn prices(&self) -> Option<Prices>;
+}
+
+macro_rules! config {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! { "energy": $($name => $module::$variant, $summary;)+ }
+
+        impl Config {
+            /// What a radio takes; nothing if energy is not counted.
+            #[must_use]
+            pub fn prices(&self) -> Option<Prices> {
+                match self { $(Self::$variant(params) => params.prices(),)+ }
+            }
+        }
+    };
+}
+energies!(config);
 
 /// Attojoules: what a power of one nanowatt takes in one nanosecond.
 pub type Attojoules = i128;
@@ -64,18 +92,6 @@ impl Prices {
             .map(|(sends, hears)| self.power(sends, hears))
             .into_iter()
             .fold(0, u64::max)
-    }
-}
-
-impl Config {
-    /// What a radio takes; nothing if energy is not counted.
-    #[must_use]
-    pub fn prices(&self) -> Option<Prices> {
-        match self {
-            Self::Off(_) => None,
-            Self::State(params) => Some(params.prices()),
-            Self::PerPacket(params) => Some(params.prices()),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Priced, Prices};
 use crate::params;
 
 /// No parameters.
@@ -13,5 +14,11 @@ pub struct Params {}
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
         Self {}
+    }
+}
+
+impl Priced for Params {
+    fn prices(&self) -> Option<Prices> {
+        None
     }
 }

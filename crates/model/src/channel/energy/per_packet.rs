@@ -15,7 +15,7 @@ use hopyard_engine::units::{Draw, Energy, EnergyPerByte};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Attojoules, Prices, attojoules, nanowatts};
+use super::{Attojoules, Priced, Prices, attojoules, nanowatts};
 use crate::params;
 
 /// The cost of an operation on a packet.
@@ -100,9 +100,9 @@ pub struct PacketPrices {
     pub discard: Price,
 }
 
-impl Params {
-    pub(super) fn prices(&self) -> Prices {
-        Prices {
+impl Priced for Params {
+    fn prices(&self) -> Option<Prices> {
+        Some(Prices {
             send: 0,
             hear: 0,
             idle: nanowatts(self.idle),
@@ -115,6 +115,6 @@ impl Params {
                 overhear: self.overhear.price(),
                 discard: self.discard.price(),
             }),
-        }
+        })
     }
 }

@@ -16,7 +16,7 @@ use hopyard_engine::units::Draw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Prices, nanowatts};
+use super::{Priced, Prices, nanowatts};
 use crate::params::{self, NS2};
 
 /// Which signals a radio hears.
@@ -60,14 +60,14 @@ impl params::Params for Params {
     }
 }
 
-impl Params {
-    pub(super) fn prices(&self) -> Prices {
-        Prices {
+impl Priced for Params {
+    fn prices(&self) -> Option<Prices> {
+        Some(Prices {
             send: nanowatts(self.send),
             hear: nanowatts(self.hear),
             idle: nanowatts(self.idle),
             only_decodable: self.hears == Hears::Decodable,
             packets: None,
-        }
+        })
     }
 }

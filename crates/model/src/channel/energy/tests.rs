@@ -1,5 +1,5 @@
 use super::*;
-use crate::params::{NS2, Params as _};
+use crate::params::NS2;
 use hopyard_engine::{Span, Time};
 
 const NOW: fn(u64) -> Time = Time::from_nanos;
@@ -62,9 +62,10 @@ fn a_radio_that_stops_takes_nothing_more() {
 
 #[test]
 fn powers_are_whole_nanowatts_and_energies_whole_attojoules() {
-    let prices = state::Params::of_profile(NS2).prices();
+    let prices = state::Params::of_profile(NS2).prices().expect("prices");
     assert_eq!((prices.send, prices.hear, prices.idle), (660_000_000, 395_000_000, 0));
-    let prices = per_packet::Params::of_profile(NS2).prices().packets.expect("prices of packets");
+    let prices =
+        per_packet::Params::of_profile(NS2).prices().and_then(|prices| prices.packets).expect("prices of packets");
     assert_eq!(prices.send.of(512), (420_000_000 + 512 * 1_900_000) * 1_000_000);
     assert_eq!(prices.discard.of(1000), -392_800_000_000_000);
     assert_eq!(attojoules(Energy::new(100.0)), 100_000_000_000_000_000_000);
