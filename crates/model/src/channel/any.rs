@@ -81,12 +81,12 @@ impl AnyChannel {
 
     /// See [`Channel::walk`].
     #[inline(always)]
-    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
-        each!(self, channel => channel.walk(id, around))
+        each!(self, channel => channel.walk::<METERED, E, P>(id, around))
     }
 
     /// See [`Channel::next_edge`].

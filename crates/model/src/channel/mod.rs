@@ -233,27 +233,17 @@ impl<M: Mac> Channel<M> {
     }
 
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
-    /// first.
+    /// first. `METERED` says whether energy is counted: what that needs is not compiled in otherwise.
     #[inline(always)]
-    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
-        match &self.gauge {
-            None => self.walk_metered(id, around, &mut ()),
-            Some(_) => self.walk_with_gauge(id, around),
+        if !METERED {
+            return self.walk_metered(id, around, &mut ());
         }
-    }
-
-    /// [`Channel::walk`] where energy is counted, out of the way of those where it is not.
-    #[inline(never)]
-    fn walk_with_gauge<E: From<Scheduled> + Copy, P: Probe>(
-        &mut self,
-        id: TransmissionId,
-        around: Surroundings<'_, E, P>,
-    ) -> Walk {
-        let Some(mut gauge) = self.gauge.take() else { return Walk::Finished };
+        let Some(mut gauge) = self.gauge.take() else { return self.walk_metered(id, around, &mut ()) };
         let walk = self.walk_metered(id, around, &mut *gauge);
         self.gauge = Some(gauge);
         walk

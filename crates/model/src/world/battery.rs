@@ -13,12 +13,13 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{Attachment, World};
-use crate::address::NodeId;
+use super::{Attachment, Event, World};
+use crate::address::{Address, NodeId};
 use crate::agent;
 use crate::channel::energy::{Attojoules, Load};
-use crate::context::DropReason;
+use crate::context::{Action, DropReason};
 use crate::observe::Probe;
+use crate::order;
 use crate::packet::PacketId;
 use crate::routing::Routing;
 
@@ -89,6 +90,41 @@ impl<P: Probe> World<P> {
         self.queue.set(timer, at);
     }
 
+    /// A packet goes to the link, after a jitter.
+    #[inline(never)]
+    pub(super) fn send_delayed(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
+        if self.is_dead(node) {
+            return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
+        }
+        self.send(node, packet, next_hop);
+    }
+
+    /// Whether the first packet of the receive path is not due yet, because a node stopped that had one before it. Its
+    /// event is scheduled then.
+    #[inline(never)]
+    pub(super) fn waits_for_first(&mut self) -> bool {
+        let first = self.receive_path.front().map(|first| first.at).filter(|&at| at > self.cx.now);
+        if let Some(at) = first {
+            self.queue.push(at, order::ENTER, Event::Enter);
+        }
+        first.is_some()
+    }
+
+    /// Drops the packets that wires have brought to nodes that have stopped.
+    pub(super) fn drop_for_the_dead(&mut self) {
+        if self.batteries.is_none() {
+            return;
+        }
+        for action in std::mem::take(&mut self.cx.actions) {
+            match action {
+                Action::Receive { interface, packet, .. } if self.is_dead(self.interfaces[interface.index()].node) => {
+                    self.cx.drop_packet(self.interfaces[interface.index()].node, packet, DropReason::BatteryEmpty);
+                }
+                other => self.cx.act(other),
+            }
+        }
+    }
+
     /// What a node's radios take. They are watched from now on, or not any more, if that is said.
     fn loads(&mut self, node: NodeId, watched: Option<bool>) -> Vec<Load> {
         let interfaces: Vec<_> = self.interfaces_of(node).collect();
@@ -121,6 +157,7 @@ impl<P: Probe> World<P> {
                 self.queue.set(self.timers.links + interface.0, Time::NEVER);
             }
         }
+        lost.extend(self.receive_path.take_out(|interface| self.interfaces[interface.index()].node == node));
         let it = &self.nodes[n];
         lost.extend(it.routing.held());
         lost.extend(it.agents.iter().flat_map(agent::Model::held));

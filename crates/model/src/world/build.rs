@@ -281,6 +281,7 @@ impl<P: Probe> World<P> {
             queued_edges: 0,
             numbered_before: 0,
             failure: None,
+            is_metered: prices.is_some(),
             batteries,
         };
         world.tell_network(spec);

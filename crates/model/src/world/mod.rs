@@ -169,6 +169,8 @@ pub struct World<P: Probe = ()> {
     /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
     numbered_before: u64,
     failure: Option<RuleFailure>,
+    /// Whether energy is counted.
+    is_metered: bool,
     /// The batteries of the nodes, if any of them can run dry.
     batteries: Option<Box<Batteries>>,
 }
@@ -235,7 +237,7 @@ impl<P: Probe> World<P> {
         let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
         let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
         let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self { recorded, series, events, queued_edges, numbered_before, failure, batteries, .. } = self;
+        let Self { recorded, series, events, queued_edges, numbered_before, failure, is_metered, batteries, .. } = self;
         cx.is_watched = Q::WATCHES;
         World {
             probe,
@@ -269,6 +271,7 @@ impl<P: Probe> World<P> {
             queued_edges,
             numbered_before,
             failure,
+            is_metered,
             batteries,
         }
     }
