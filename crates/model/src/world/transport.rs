@@ -323,6 +323,7 @@ impl<P: Probe> World<P> {
                     dropped,
                     notices: counters.notices,
                     probes: counters.probes,
+                    work: Some(sender.work(self.cx.now)),
                 }
             }
         }
