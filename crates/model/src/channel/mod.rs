@@ -524,7 +524,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             if self.is_cut && end.verdict == Verdict::Decoded {
                 end.verdict = Verdict::Error;
             }
-            due = end.verdict == Verdict::Decoded && self.pay(station, frame, now);
+            due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
         }
         if P::WATCHES {
             let reception = match end.verdict {

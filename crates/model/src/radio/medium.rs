@@ -321,7 +321,7 @@ impl<C: Copy> Medium<C> {
 
     /// Processes the edges of a transmission, starting with the next one, which happens now. It stops when another
     /// event comes first.
-    #[inline]
+    #[inline(always)]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let transmission = &mut transmissions[id.0 as usize];
@@ -420,6 +420,7 @@ impl<C: Copy> Medium<C> {
 
 impl<C: Copy> Transmission<C> {
     /// See [`Medium::walk`].
+    #[inline(always)]
     fn walk<R: Radio, L: Listener<C>>(
         &mut self,
         id: u32,

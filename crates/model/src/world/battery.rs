@@ -188,13 +188,13 @@ fn lasts(energy: Attojoules, power: u64) -> Option<Span> {
 
 /// When the energy that is left is spent, if no further signal begins.
 fn empty_at(mut left: Attojoules, loads: &[Load], now: Time) -> Time {
-    let mut changes: Vec<Time> = loads.iter().flat_map(|load| [load.sends_until, load.hears_until]).collect();
+    let mut changes: Vec<Time> = loads.iter().flat_map(|load| [load.sends_until, load.busy_until]).collect();
     changes.retain(|&at| at > now);
     changes.push(Time::NEVER);
     changes.sort_unstable();
     let mut from = now;
     for until in changes {
-        let power = loads.iter().map(|it| it.prices.power(from < it.sends_until, from < it.hears_until)).sum();
+        let power = loads.iter().map(|it| it.prices.power(from < it.sends_until, from < it.busy_until)).sum();
         let part = until.since(from);
         match lasts(left, power) {
             Some(span) if span <= part => return from + span,
@@ -213,7 +213,7 @@ mod tests {
     const PRICES: Prices = Prices { send: 7, hear: 3, idle: 1, only_decodable: false, packets: None };
 
     fn load(sends: u64, hears: u64) -> Load {
-        Load { spent: 0, sends_until: Time::from_nanos(sends), hears_until: Time::from_nanos(hears), prices: PRICES }
+        Load { spent: 0, sends_until: Time::from_nanos(sends), busy_until: Time::from_nanos(hears), prices: PRICES }
     }
 
     #[test]

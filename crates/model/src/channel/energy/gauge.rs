@@ -19,6 +19,9 @@ pub trait Meter {
     /// A signal of this power, in watts, begins at a radio. Returns whether the prediction of its battery is due.
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool;
 
+    /// Whether packets have prices, so that the meter is told of those decoded.
+    fn prices_packets(&self) -> bool;
+
     /// A radio has decoded a packet of this size. Returns whether the prediction of its battery is due.
     fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool;
 
@@ -56,6 +59,10 @@ impl Meter for () {
         false
     }
 
+    fn prices_packets(&self) -> bool {
+        false
+    }
+
     fn on_decoded(&mut self, _: usize, _: Heard, _: u32) -> bool {
         false
     }
@@ -79,12 +86,12 @@ impl Meter for () {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 struct Times {
-    /// When the last of the signals that have begun ends.
-    hears_until: Time,
+    /// When the last of the signals that have begun ends, or the radio's own last transmission if that is later.
+    busy_until: Time,
+    /// How long it heard a signal and did not send, up to `busy_until`.
+    heard: Span,
     /// When the radio's own last transmission ends.
     sends_until: Time,
-    /// How long it heard a signal and did not send, up to `hears_until`.
-    heard: Span,
     /// How long it sent, up to `sends_until`.
     sent: Span,
 }
@@ -113,8 +120,8 @@ pub struct Load {
     pub spent: Attojoules,
     /// Until when the radio sends.
     pub sends_until: Time,
-    /// Until when it hears the signals that have begun.
-    pub hears_until: Time,
+    /// Until when it sends, or hears the signals that have begun.
+    pub busy_until: Time,
     /// What it takes.
     pub prices: Prices,
 }
@@ -167,9 +174,9 @@ impl Gauge {
         let end = now + airtime;
         let times = &mut self.times[station];
         // What it would have heard meanwhile is not paid for.
-        times.heard = times.heard.saturating_sub(times.hears_until.min(end).since(now.max(times.sends_until)));
+        times.heard = times.heard.saturating_sub(times.busy_until.min(end).since(now.max(times.sends_until)));
         times.sent += airtime;
-        times.sends_until = end;
+        (times.sends_until, times.busy_until) = (end, times.busy_until.max(end));
         let sent =
             Sent { purpose: Purpose::of(packet), again, retransmission: packet.is_some_and(Packet::is_retransmission) };
         let frames = &mut self.frames[station];
@@ -199,10 +206,10 @@ impl Gauge {
     pub fn switch_off(&mut self, station: usize, now: Time) {
         let unsent = self.times[station].sends_until.since(now);
         let times = &mut self.times[station];
-        times.heard = times.heard.saturating_sub(times.hears_until.since(now.max(times.sends_until)));
+        times.heard = times.heard.saturating_sub(times.busy_until.since(now.max(times.sends_until)));
         times.sent = times.sent.saturating_sub(unsent);
         // No signal adds anything any more.
-        (times.hears_until, times.sends_until) = (Time::NEVER, Time::NEVER);
+        (times.busy_until, times.sends_until) = (Time::NEVER, Time::NEVER);
         let frames = &mut self.frames[station];
         if let Some(last) = frames.last {
             frames.account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
@@ -229,7 +236,7 @@ impl Gauge {
                 if let Some(last) = frames.last {
                     account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
                 }
-                let unheard = times.hears_until.since(now.max(times.sends_until));
+                let unheard = times.busy_until.since(now.max(times.sends_until));
                 (times.sent.saturating_sub(unsent), times.heard.saturating_sub(unheard), now)
             }
         };
@@ -240,8 +247,8 @@ impl Gauge {
     /// What the battery of a radio's node needs to know of it.
     #[must_use]
     pub fn load(&self, station: usize, now: Time) -> Load {
-        let Times { hears_until, sends_until, .. } = self.times[station];
-        Load { spent: self.spent(station, now).total(), sends_until, hears_until, prices: self.prices }
+        let Times { busy_until, sends_until, .. } = self.times[station];
+        Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
     }
 }
 
@@ -254,13 +261,18 @@ impl Meter for Gauge {
             return false;
         }
         let times = &mut self.times[station];
-        let from = now.max(times.hears_until).max(times.sends_until);
-        times.heard += end.since(from);
-        times.hears_until = times.hears_until.max(end);
+        let from = now.max(times.busy_until);
+        let more = end.since(from);
+        times.heard += more;
+        times.busy_until = from + more;
         self.is_watched(station)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn prices_packets(&self) -> bool {
+        self.prices.packets.is_some()
+    }
+
     fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
         let Some(prices) = &self.prices.packets else { return false };
         let price = match heard {
