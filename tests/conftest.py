@@ -85,10 +85,6 @@ def results() -> Results:
             data_bytes=1000 * node,
             simulated_s=10.0,
             collisions=run,
-            energy_j=3.0 + node,
-            energy_send_j=1.0,
-            energy_hear_j=0.5,
-            battery_empty_s=5.0 + run if node == 1 else None,
         )
         for tcp in goodput
         for run in range(3)
