@@ -43,39 +43,6 @@ def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:
         reduce(older, group, 1)
 
 
-def test_energy_is_measured_where_it_is_counted() -> None:
-    chain = Scenario.parse(_core.new_scenario("chain"))
-    settings = {"duration": "5 s", "energy.model": "state", "energy.battery": "4 J"}
-    powers = {"energy.state.send": "2 W", "energy.state.hear": "1 W", "energy.state.idle": "0.5 W"}
-    nodes = run(chain, set={**settings, **powers}, runs=2, progress=False).nodes
-    group = nodes["run"].to_numpy().astype(np.int64)
-    column = {name: nodes[name].to_numpy(zero_copy_only=False) for name in nodes.column_names}
-    total, bits, idle, first, dead = (
-        MEASURES[name].of_runs(nodes, group, 2)
-        for name in (
-            "energy",
-            "energy_per_bit",
-            "energy_per_bit_without_idle",
-            "first_death",
-            "dead",
-        )
-    )
-    for run_number in range(2):
-        rows = group == run_number
-        joules, received = column["energy_j"][rows].sum(), 8 * column["data_bytes"][rows].sum()
-        assert total[run_number] == pytest.approx(joules)
-        assert bits[run_number] == pytest.approx(1e6 * joules / received)
-        active = joules - column["energy_idle_j"][rows].sum()
-        assert idle[run_number] == pytest.approx(1e6 * active / received)
-        ends = column["battery_empty_s"][rows]
-        assert first[run_number] == np.nanmin(ends) < 5
-        assert dead[run_number] == pytest.approx(100 * np.isfinite(ends).mean())
-    nodes = run(chain, set={"duration": "1 s"}, runs=1, progress=False).nodes
-    group = np.zeros(nodes.num_rows, dtype=np.int64)
-    for name in ("energy", "energy_per_bit", "first_death", "dead"):
-        assert np.isnan(MEASURES[name].of_runs(nodes, group, 1)).all(), name
-
-
 def test_the_page_of_results_is_up_to_date() -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert listing.render(page) == page, "python -m hopyard.listing makes it anew"

@@ -95,7 +95,7 @@ def _present(name: str, of_runs: Reduction) -> Reduction:
 def _energy_per_bit(*parts: str) -> Reduction:
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         energy = sum(_sum(floats(rows, part), group, runs) for part in parts)
-        return _divide(1e6 * np.asarray(energy), 8 * _sum(floats(rows, "data_bytes"), group, runs))
+        return _divide(np.asarray(energy), 8 * _sum(floats(rows, "data_bytes"), group, runs))
 
     return _present(parts[0], of_runs)
 
@@ -329,7 +329,7 @@ MEASURES = {
         Measure(
             "energy_per_bit",
             "Energy/bit",
-            "uJ/bit",
+            "J/bit",
             _energy_per_bit("energy_j"),
             "Energy that the radios of all nodes took, per bit of payload that applications "
             "received in order; over the whole run.",
@@ -338,7 +338,7 @@ MEASURES = {
         Measure(
             "energy_per_bit_without_idle",
             "Energy/bit, no idle",
-            "uJ/bit",
+            "J/bit",
             _energy_per_bit("energy_send_j", "energy_hear_j"),
             "As `energy_per_bit`, without the energy that radios took while they were idle.",
             **_NODES,

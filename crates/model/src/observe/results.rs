@@ -143,25 +143,6 @@ pub struct FlowRow {
     /// Payload that the application received in order, each byte once.
     #[schemars(extend("unit" = "bytes"))]
     pub delivered_bytes: u64,
-    /// Acknowledgements that found the sender in slow start: with the window below the slow start threshold, and not in
-    /// recovery.
-    pub acks_slow_start: Option<u64>,
-    /// Acknowledgements that found it in congestion avoidance: with the window at the slow start threshold or above, and
-    /// not in recovery.
-    pub acks_congestion_avoidance: Option<u64>,
-    /// Acknowledgements that found it in recovery from losses that it had found without a timeout.
-    pub acks_recovery: Option<u64>,
-    /// Samples that the sender took into its estimate of the round trip.
-    pub round_trip_samples: Option<u64>,
-    /// The time in slow start, while there was something to send or to be acknowledged.
-    #[schemars(extend("unit" = "s"))]
-    pub slow_start_s: Option<f64>,
-    /// The time in congestion avoidance, likewise.
-    #[schemars(extend("unit" = "s"))]
-    pub congestion_avoidance_s: Option<f64>,
-    /// The time in recovery, likewise.
-    #[schemars(extend("unit" = "s"))]
-    pub recovery_s: Option<f64>,
     /// Time-weighted mean of the congestion window, over the whole run.
     #[schemars(extend("unit" = "segments"))]
     pub cwnd_mean: Option<f64>,

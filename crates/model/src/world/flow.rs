@@ -7,7 +7,6 @@ use hopyard_engine::Time;
 use crate::address::{Address, NodeId};
 use crate::observe::FlowMeter;
 use crate::traffic::Source;
-use crate::transport::connection::Work;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
 use crate::transport::udp::UdpReceiver;
 
@@ -58,8 +57,6 @@ pub(super) struct Counts {
     pub dropped: u64,
     pub notices: u64,
     pub probes: u64,
-    /// Nothing for UDP.
-    pub work: Option<Work>,
 }
 
 /// The two ends of a flow.

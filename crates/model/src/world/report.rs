@@ -10,7 +10,6 @@ use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, mac_columns};
 use crate::packet::{Packet, PacketKind};
-use crate::transport::connection::Phase;
 
 /// Data packets of a flow that are still on the way.
 #[derive(Clone, Copy, Default)]
@@ -95,9 +94,6 @@ impl<P: Probe> World<P> {
         let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
         let (notices, probes) = (all.notices - before.notices, all.probes - before.probes);
         let dropped = all.dropped - before.dropped;
-        let work = all.work.map(|work| work - before.work.unwrap_or_default());
-        let acks = |phase: Phase| work.map(|work| work.acks[phase as usize]);
-        let time = |phase: Phase| work.map(|work| work.time[phase as usize].seconds());
         let ran = self.cx.now.seconds();
         FlowRow {
             flow: number as u32,
@@ -133,13 +129,6 @@ impl<P: Probe> World<P> {
             first_new_s: meter.first_new.map(Time::seconds),
             first_delivery_s: meter.first_delivery.map(Time::seconds),
             delivered_bytes: meter.delivered,
-            acks_slow_start: acks(Phase::SlowStart),
-            acks_congestion_avoidance: acks(Phase::CongestionAvoidance),
-            acks_recovery: acks(Phase::Recovery),
-            round_trip_samples: work.map(|work| work.samples),
-            slow_start_s: time(Phase::SlowStart),
-            congestion_avoidance_s: time(Phase::CongestionAvoidance),
-            recovery_s: time(Phase::Recovery),
             cwnd_mean: (flow.segment > 0 && ran > 0.0)
                 .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
         }

@@ -323,7 +323,6 @@ impl<P: Probe> World<P> {
                     dropped,
                     notices: counters.notices,
                     probes: counters.probes,
-                    work: Some(sender.work(self.cx.now)),
                 }
             }
         }

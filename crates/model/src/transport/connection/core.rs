@@ -10,7 +10,6 @@ use super::params::{Connect, Params};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
-use super::work::Work;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Decision, RateSample};
 
@@ -103,7 +102,6 @@ pub struct Core {
     pub(crate) ack_hops: u8,
     pub(crate) link_rate: Option<Rate>,
     pub(crate) counters: SenderCounters,
-    pub(crate) work: Work,
     /// Classified losses that have not been fetched yet.
     pub(crate) judged: Vec<Judged>,
     pub(super) mss: u32,
@@ -152,7 +150,6 @@ impl Core {
             ack_hops: 0,
             link_rate: None,
             counters: SenderCounters::default(),
-            work: Work::default(),
             judged: Vec::new(),
             mss: params.mss(),
             params: params.clone(),
@@ -242,7 +239,6 @@ impl Core {
             if sent >= self.sampled_from {
                 // A time shorter than the clock's resolution counts as one tick.
                 self.rtt.sample(elapsed.max(Span::from_millis(1)), sent, true);
-                self.work.samples += 1;
             }
         }
         if let Some((end, sent)) = self.timed
@@ -252,7 +248,6 @@ impl Core {
             self.rtt.end_back_off();
             if self.echo.is_none() {
                 self.rtt.sample(self.now.since(sent), sent, false);
-                self.work.samples += 1;
             }
         }
     }

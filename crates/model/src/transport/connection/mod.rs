@@ -14,11 +14,9 @@ mod rtt;
 mod sampling;
 mod scoreboard;
 mod window;
-mod work;
 
 pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
 pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit};
 pub use self::scoreboard::{Acked, Board, Segment};
-pub use self::work::{Phase, Work};

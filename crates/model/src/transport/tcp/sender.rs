@@ -8,8 +8,7 @@ use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, IdleRestart, Judged, Params, Phase, SenderCounters, Work, dsack, header_bytes,
-    milliseconds,
+    Close, Connect, Core, Estimation, IdleRestart, Judged, Params, SenderCounters, dsack, header_bytes, milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -215,7 +214,6 @@ impl TcpSender {
     /// The first step of every event.
     #[inline]
     fn begin(&mut self, now: Time) {
-        self.core.work.spend(self.phase(), now);
         self.core.now = now;
         self.core.limited = false;
         self.core.burst = match self.core.params.max_burst {
@@ -247,7 +245,6 @@ impl TcpSender {
             self.on_answer(header);
             return;
         }
-        self.core.work.acks[self.core.phase() as usize] += 1;
         let moved = self.core.update_window(header);
         if moved {
             self.persist = Time::NEVER;
@@ -594,19 +591,6 @@ impl TcpSender {
     #[must_use]
     pub const fn counters(&self) -> &SenderCounters {
         &self.core.counters
-    }
-
-    /// The phase, while there is something to send or to be acknowledged.
-    fn phase(&self) -> Option<Phase> {
-        (self.stage != Stage::Closed && !self.is_finished()).then(|| self.core.phase())
-    }
-
-    /// What the sender had to compute up to now.
-    #[must_use]
-    pub fn work(&self, now: Time) -> Work {
-        let mut work = self.core.work;
-        work.spend(self.phase(), now);
-        work
     }
 
     /// The state, to be sampled.
