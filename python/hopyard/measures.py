@@ -82,6 +82,43 @@ def _per_second(parts: tuple[str, ...], factor: float = 1.0) -> Reduction:
     return of_runs
 
 
+def _present(name: str, of_runs: Reduction) -> Reduction:
+    """As `of_runs`; NaN for a run of which no row has a value in the column `name`."""
+
+    def of_present(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        known = _sum(np.isfinite(floats(rows, name)).astype(float), group, runs)
+        return np.where(known > 0, of_runs(rows, group, runs), np.nan)
+
+    return of_present
+
+
+def _energy_per_bit(*parts: str) -> Reduction:
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        energy = sum(_sum(floats(rows, part), group, runs) for part in parts)
+        return _divide(np.asarray(energy), 8 * _sum(floats(rows, "data_bytes"), group, runs))
+
+    return _present(parts[0], of_runs)
+
+
+def _least(name: str) -> Reduction:
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        least = np.full(runs, np.inf)
+        np.fmin.at(least, group, floats(rows, name))
+        return np.where(np.isfinite(least), least, np.nan)
+
+    return of_runs
+
+
+def _share(name: str) -> Reduction:
+    """The share of the rows with a value in a column."""
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        known = np.isfinite(floats(rows, name)).astype(float)
+        return 100 * _divide(_sum(known, group, runs), _sum(np.ones_like(known), group, runs))
+
+    return of_runs
+
+
 def _repeated(rows: pa.Table, group: Integers, runs: int) -> Floats:
     """Packets with a repeated visit; NaN for a run without paths."""
     packets, repeats = floats(rows, "packets"), floats(rows, "repeats")
@@ -307,6 +344,48 @@ MEASURES = {
             "",
             _total("collisions"),
             "Frames that a radio could not decode because of other frames; the sum over the nodes.",
+            **_NODES,
+        ),
+        Measure(
+            "energy",
+            "Energy",
+            "J",
+            _present("energy_j", _total("energy_j")),
+            "Energy that the radios took, over the whole run; the sum over the nodes. It needs "
+            "`energy.model`, as all measures of energy do.",
+            **_NODES,
+        ),
+        Measure(
+            "energy_per_bit",
+            "Energy/bit",
+            "J/bit",
+            _energy_per_bit("energy_j"),
+            "Energy that the radios of all nodes took, per bit of payload that applications "
+            "received in order; over the whole run.",
+            **_NODES,
+        ),
+        Measure(
+            "energy_per_bit_without_idle",
+            "Energy/bit, no idle",
+            "J/bit",
+            _energy_per_bit("energy_send_j", "energy_hear_j"),
+            "As `energy_per_bit`, without the energy that radios took while they were idle.",
+            **_NODES,
+        ),
+        Measure(
+            "first_death",
+            "First death",
+            "s",
+            _least("battery_empty_s"),
+            "When the first battery of the run became empty; no value if none did.",
+            **_NODES,
+        ),
+        Measure(
+            "dead",
+            "Dead nodes",
+            "%",
+            _present("energy_j", _share("battery_empty_s")),
+            "Nodes whose battery became empty, as a share of all nodes.",
             **_NODES,
         ),
     )

@@ -159,6 +159,21 @@ quantity!(
     Frequency, hertz, 0.0 to 1e15, "a frequency such as \"914 MHz\", up to 1e15 Hz", "914 MHz",
     [("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)]
 );
+quantity!(
+    /// A power that a device draws, in watts. Unlike the power of a signal, it can be zero.
+    Draw, watts, 0.0 to 1e6, "a power drawn such as \"0.66 W\" or \"0 W\", up to 1e6 W", "0.66 W",
+    [("W", 1.0), ("uW", 1e-6), ("mW", 1e-3), ("kW", 1e3)]
+);
+quantity!(
+    /// An energy in joules.
+    Energy, joules, 0.0 to 1e12, "an energy such as \"420 uJ\" or \"100 J\", up to 1e12 J", "100 J",
+    [("J", 1.0), ("nJ", 1e-9), ("uJ", 1e-6), ("mJ", 1e-3), ("kJ", 1e3)]
+);
+quantity!(
+    /// An energy for each byte, in microjoules. A negative one saves energy.
+    EnergyPerByte, microjoules, -1e6 to 1e6, "an energy for each byte such as \"1.9 uJ/B\", within 1e6 uJ/B of zero",
+    "1.9 uJ/B", [("uJ/B", 1.0), ("nJ/B", 1e-3), ("mJ/B", 1e3)]
+);
 
 /// A data rate in bits per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
@@ -432,6 +447,18 @@ mod tests {
             let ratio: Ratio = text.parse().unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(ratio.to_string().parse(), Ok(ratio));
         }
+    }
+
+    #[test]
+    fn energies_and_powers_drawn_are_read() {
+        assert_eq!("0.66 W".parse(), Ok(Draw::new(0.66)));
+        assert_eq!("0 W".parse(), Ok(Draw::new(0.0)));
+        assert_eq!("50 uW".parse::<Draw>().map(|it| it.to_string()).as_deref(), Ok("0.00005 W"));
+        assert_eq!("420 uJ".parse(), Ok(Energy::new(420e-6)));
+        assert_eq!("-0.49 uJ/B".parse(), Ok(EnergyPerByte::new(-0.49)));
+        let error = "-0.66 W".parse::<Draw>().expect_err("negative").to_string();
+        assert!(error.contains("\"0.66 W\"") && error.contains("found \"-0.66 W\""), "{error}");
+        assert!("-1 J".parse::<Energy>().is_err() && "1 W".parse::<Energy>().is_err());
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
 //! packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run: MACs, links,
-//! routing protocols, agents, sources, sinks and wires, each in order of their numbers; and series are sampled. Signals
-//! begin last: a station whose back-off ends at the instant at which a signal arrives has not sensed it in time (IEEE
+//! routing protocols, agents, sources, sinks and wires, each in order of their numbers; series are sampled; and batteries
+//! run dry. Signals begin last: a station whose back-off ends at the instant at which a signal arrives has not sensed it in time (IEEE
 //! 802.11-1999 §9.2), and sends. Such ties are common, because stations count their slots from the end of the same
 //! frame.
 
@@ -66,21 +66,26 @@ pub struct Timers {
     pub wires: u32,
     /// The slot of the series.
     pub sample: u32,
+    /// The first slot of the batteries: one for each node, if energy is counted.
+    pub batteries: u32,
+    count: u32,
 }
 
 impl Timers {
     /// The slots of so many objects.
     #[must_use]
-    pub const fn new(interfaces: u32, nodes: u32, flows: u32, wires: u32) -> Self {
+    pub const fn new(interfaces: u32, nodes: u32, flows: u32, wires: u32, batteries: u32) -> Self {
         let (links, routing) = (interfaces, 2 * interfaces);
         let (agents, sources) = (routing + nodes, routing + 2 * nodes);
         let (sinks, first_wire) = (sources + flows, sources + 2 * flows);
-        Self { links, routing, agents, sources, sinks, wires: first_wire, sample: first_wire + wires }
+        let sample = first_wire + wires;
+        let count = sample + 1 + batteries;
+        Self { links, routing, agents, sources, sinks, wires: first_wire, sample, batteries: sample + 1, count }
     }
 
     /// The number of slots.
     #[must_use]
     pub const fn count(&self) -> usize {
-        self.sample as usize + 1
+        self.count as usize
     }
 }

@@ -324,6 +324,20 @@ impl Packet {
         }
     }
 
+    /// Whether this is a segment that TCP sends again.
+    #[must_use]
+    pub fn is_retransmission(&self) -> bool {
+        let body = match &self.body {
+            Body::Extended(it) => it.body(),
+            body => body,
+        };
+        match body {
+            Body::Tcp(header) => header.retransmission,
+            Body::Tunnelled(inner) => inner.is_retransmission(),
+            _ => false,
+        }
+    }
+
     /// What kind of packet this is, for counters and traces.
     #[must_use]
     pub fn kind(&self) -> PacketKind {

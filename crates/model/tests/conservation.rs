@@ -4,9 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::channel::energy::{self, Battery};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Configured as _, Movements};
@@ -217,14 +218,16 @@ fn spec() -> impl Strategy<Value = Spec> {
     let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>());
     let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64), 0..3);
     let tunnel = prop::option::weighted(0.3, (0..64_u32, 0..64_u32, select(&["10.0.0.0/9", "192.168.0.0/16"][..])));
-    let further = (wires, tunnel, prop::option::of(any::<bool>()));
+    // Up to 5 J, at 0.5 to 1.1 W: some nodes run dry.
+    let energy = (names(energy::MODELS), prop::collection::vec(prop::option::of(0.01..5.0_f64), 9));
+    let further = (wires, tunnel, prop::option::of(any::<bool>()), energy);
     let observed = (prop::collection::vec(flow(), 1..5), 1..6_u64, any::<bool>());
     (place, protocols, narrow, further, observed).prop_map(
         |(
             (profile, places, seed),
             (routing, ground),
             (ttl, queue, hold, resolve),
-            (wires, tunnel, agents),
+            (wires, tunnel, agents, (energy, batteries)),
             (flows, seconds, series),
         )| {
             let mut spec = network(profile, routing, &places);
@@ -262,6 +265,9 @@ fn spec() -> impl Strategy<Value = Spec> {
             for plan in &flows {
                 add(&mut spec, plan);
             }
+            spec.energy.model = energy::Config::of_profile(energy, profile).expect("a model of energy");
+            let battery = |it: Option<f64>| it.map_or(Battery::Endless, |joules| Battery::Full(Energy::new(joules)));
+            spec.energy.batteries = batteries.into_iter().map(battery).collect();
             spec.duration = Span::from_secs(seconds);
             if series {
                 spec.observe.series = Quantity::ALL.to_vec();
@@ -289,6 +295,15 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(by_node, by_reason);
     prop_assert_eq!(outcome.nodes.iter().map(|node| node.frames).sum::<u64>(), outcome.frames);
     for node in &outcome.nodes {
+        let states = [node.sending_s, node.hearing_s, node.idle_s, node.off_s];
+        if let [Some(sending), Some(hearing), Some(idle), Some(off)] = states {
+            let radios = ((sending + hearing + idle + off) / node.simulated_s).round();
+            let all = sending + hearing + idle + off - radios * node.simulated_s;
+            prop_assert!(
+                all.abs() < 1e-9 && radios >= 1.0 && (off > 0.0) <= node.battery_empty_s.is_some(),
+                "{node:?}"
+            );
+        }
         let control: u64 = ["rts", "cts", "acks"].into_iter().filter_map(|name| node.metric(name)).sum();
         prop_assert_eq!(node.frames, control + node.data_frames + node.broadcasts);
         // Both counters, and none of another MAC.

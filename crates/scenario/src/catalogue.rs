@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use hopyard_model::channel::energy;
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::{agent, ip, link, mac, mobility, radio, routing, traffic};
@@ -36,6 +37,7 @@ pub(crate) static ROOMS: &[Room] = &[
     Room { name: "mobility", models: mobility::MODELS, section: "mobility" },
     Room { name: "propagation", models: radio::propagation::MODELS, section: "radio" },
     Room { name: "mac", models: mac::MODELS, section: "mac" },
+    Room { name: "energy", models: energy::MODELS, section: "energy" },
     Room { name: "routing", models: routing::MODELS, section: "routing" },
     Room { name: "agent", models: agent::MODELS, section: "agents" },
     Room { name: "congestion", models: congestion::MODELS, section: "tcp" },
@@ -71,6 +73,10 @@ static ADDRESS: ModelInfo =
 static PROPAGATION: ModelInfo =
     ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
 static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
+static ENERGY: ModelInfo =
+    ModelInfo::of::<sections::Energy>("scenario", "energy", "The energy that radios take, and what there is of it.");
+static BATTERY: ModelInfo =
+    ModelInfo::of::<sections::Battery>("scenario", "battery", "Nodes with another battery than the rest.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
@@ -160,6 +166,8 @@ pub(crate) static LAYOUT: &[Layout] = &[
         required: &["nodes"],
         ..Layout::of("channel", &[&CHANNEL, &RADIO])
     },
+    Layout { rooms: &["energy"], selectors: &[("model", "energy")], ..Layout::of("energy", &[&ENERGY]) },
+    Layout { list: true, required: &["nodes", "capacity"], ..Layout::of("battery", &[&BATTERY]) },
     Layout { list: true, required: &["node", "address"], ..Layout::of("address", &[&ADDRESS]) },
     Layout::of("link", &[&LINK]),
     Layout::of("ip", &[&IP]),

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Pairs, Tunnel, Wire};
+use crate::sections::{Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Pairs, Tunnel, Wire};
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -28,6 +28,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         propagation,
         mac,
         channels,
+        energy,
+        energy_model,
+        batteries,
         addresses,
         link,
         ip,
@@ -91,6 +94,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Wire { between, network } = wire;
         json!([between, network, link])
     };
+    let Energy { model: _, battery } = energy;
+    let of_nodes = |it: &Battery| {
+        let Battery { nodes, capacity } = it;
+        json!([nodes, capacity])
+    };
     let mut identity = json!({
         "duration": duration,
         "nodes": nodes,
@@ -116,6 +124,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         && !further.is_empty()
     {
         identity.insert("further_random_flows".to_owned(), further.iter().map(random).collect());
+    }
+    // Without an account of energy, batteries change nothing.
+    if energy_model.model.name != "off" {
+        let batteries: Vec<Value> = batteries.iter().map(of_nodes).collect();
+        identity["energy"] = json!([chosen(energy_model), battery, batteries]);
     }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }

@@ -34,6 +34,10 @@ macro_rules! section {
     };
 }
 
+mod energy;
+
+pub use energy::{Battery, Energy};
+
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

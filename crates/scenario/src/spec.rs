@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::channel::energy;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{
-    ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, TunnelSpec, WireSpec,
 };
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
@@ -65,6 +66,7 @@ impl Scenario {
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();
+        spec.energy = energy_spec(resolved);
         spec.link = params(&resolved.link);
         spec.ip = params(&resolved.ip);
         let wire = |(wire, link): &(Wire, Values)| {
@@ -86,6 +88,16 @@ impl Scenario {
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
         spec
     }
+}
+
+fn energy_spec(resolved: &Resolved) -> EnergySpec {
+    let mut batteries = vec![resolved.energy.battery; resolved.nodes.count as usize];
+    for battery in &resolved.batteries {
+        for node in &battery.nodes {
+            batteries[*node as usize] = battery.capacity;
+        }
+    }
+    EnergySpec { model: config(energy::Config::read, &resolved.energy_model), batteries }
 }
 
 fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {

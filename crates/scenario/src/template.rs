@@ -108,7 +108,7 @@ pub fn new_scenario(kind: &str) -> Result<String, String> {
         }
         let header = if layout.name.is_empty() { String::new() } else { format!("[{}]", layout.name) };
         // Sections without settings are shown with defaults only; rare sections are left out.
-        if set.is_some() || !["simulator", "movement", "measure"].contains(&layout.name) {
+        if set.is_some() || !["simulator", "movement", "measure", "energy"].contains(&layout.name) {
             section(&mut text, &header, &own, set, full);
             for room in layout.rooms {
                 for model in models.iter().filter(|model| model.room == *room && full.get(model.name).is_some()) {

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages, and the list that each adds a model to. A probe needs no list.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "congestion",
     "recovery",
     "acking",
     "routing",
     "agent",
     "mac",
+    "energy",
     "reception",
     "propagation",
     "mobility",
@@ -55,6 +56,7 @@ fn main() {
         ("direct", "routing", "[routing.direct]"),
         ("listener", "agent", "[agents.listener]"),
         ("aloha", "mac", "[mac.aloha]"),
+        ("flat", "energy", "[energy.flat]"),
         ("cube", "propagation", "[radio.cube]"),
         ("drift", "mobility", "[mobility.drift]"),
         ("burst", "traffic", "[traffic.burst]"),
@@ -81,6 +83,9 @@ fn main() {
     let aloha = run(&[("mac.model", "aloha"), ("routing.protocol", "direct"), ("flow.to", "1")]);
     let bytes = aloha.nodes[0].metric("bytes_sent").expect("a column of its own");
     assert!(bytes > 1000 && aloha.nodes[0].metric("rts").is_none());
+    let flat = run(&[("energy.model", "flat"), ("energy.flat.power", "2 W")]);
+    assert!(flat.nodes.iter().all(|node| node.energy_j == Some(10.0)), "2 W for 5 s");
+    assert!(plain.nodes.iter().all(|node| node.energy_j.is_none()) && flat.digest == plain.digest);
     let alone = run(&[("radio.reception", "alone")]);
     assert_eq!(alone.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>(), 0);
     assert!(plain.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>() > 0);

@@ -2,6 +2,7 @@
 
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
+use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
@@ -85,12 +86,12 @@ impl AnyChannel {
 
     /// See [`Channel::walk`].
     #[inline(always)]
-    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
-        each!(self, channel => channel.walk(id, around))
+        each!(self, channel => channel.walk::<METERED, E, P>(id, around))
     }
 
     /// See [`Channel::next_edge`].
@@ -124,6 +125,16 @@ impl AnyChannel {
     /// See [`Channel::in_range`].
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         each!(self, channel => channel.in_range(station, now))
+    }
+
+    /// See [`Channel::load`].
+    pub fn load(&mut self, station: usize, watched: Option<bool>, now: Time) -> Option<Load> {
+        each!(self, channel => channel.load(station, watched, now))
+    }
+
+    /// See [`Channel::switch_off`].
+    pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
+        each!(self, channel => channel.switch_off(station, now))
     }
 
     /// See [`Channel::station`].

@@ -4,14 +4,16 @@
 //! that no call on the way of a frame goes through a pointer; [`AnyChannel`] has one `match` an event.
 
 mod any;
+pub mod energy;
 
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
+use energy::{Gauge, Heard, Load, Meter, Prices, Spent};
 
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
-use crate::frame::{Fate, Frame};
+use crate::frame::{Fate, Frame, Header};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing};
 use crate::mobility::{Leg, Position};
@@ -89,6 +91,8 @@ pub struct Plan<'a> {
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
+    /// What the radios take, if energy is counted, and the first of the timers of the nodes' batteries.
+    pub energy: Option<(Prices, u32)>,
 }
 
 /// A station as the tables of results show it.
@@ -102,6 +106,8 @@ pub struct StationView {
     pub own: Vec<(&'static Metric, u64)>,
     /// Frames that its radio has lost.
     pub lost: Lost,
+    /// The energy that its radio has taken, if energy is counted.
+    pub spent: Option<Spent>,
 }
 
 /// The stations of a channel, each with a MAC of type `M`.
@@ -117,6 +123,8 @@ pub struct Channel<M: Mac> {
     listening: Vec<bool>,
     /// Edges of the transmissions that have ended.
     edges: u64,
+    /// The account of energy, if there is one.
+    gauge: Option<Box<Gauge>>,
 }
 
 impl<M: Mac> Channel<M> {
@@ -144,7 +152,11 @@ impl<M: Mac> Channel<M> {
             number => streams.stream(&format!("channel/{number}/shadowing")),
         };
         let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
-        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0 }
+        let gauge = plan.energy.map(|(prices, first)| {
+            let timers = nodes.iter().map(|node| first + node.0).collect();
+            Box::new(Gauge::new(prices, medium.threshold(), timers))
+        });
+        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0, gauge }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
@@ -233,6 +245,14 @@ impl<M: Mac> Channel<M> {
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
+        if let Some(gauge) = &mut self.gauge {
+            let packet = frame.packet.map(|packet| &cx.packets[packet]);
+            let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
+            let how = (frame.receiver.is_broadcast(), again);
+            if gauge.on_send(station, packet, how, frame.airtime, cx.now) {
+                queue.set(gauge.timer(station), cx.now);
+            }
+        }
         match self.medium.transmit(station, frame, cx.now) {
             Some(mut part) => loop {
                 let edges = if exact { self.medium.edges(part) } else { 1 };
@@ -259,13 +279,30 @@ impl<M: Mac> Channel<M> {
     }
 
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
-    /// first.
+    /// first. `METERED` says whether energy is counted: what that needs is not compiled in otherwise.
     #[inline(always)]
-    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
+        if !METERED {
+            return self.walk_metered(id, around, &mut ());
+        }
+        let Some(mut gauge) = self.gauge.take() else { return self.walk_metered(id, around, &mut ()) };
+        let walk = self.walk_metered(id, around, &mut *gauge);
+        self.gauge = Some(gauge);
+        walk
+    }
+
+    #[inline(always)]
+    fn walk_metered<E: From<Scheduled> + Copy, P: Probe, G: Meter>(
+        &mut self,
+        id: TransmissionId,
+        around: Surroundings<'_, E, P>,
+        gauge: &mut G,
+    ) -> Walk {
+        let is_cut = G::ON && gauge.is_cut(id);
         let Surroundings { queue, cx, receive_path, end, exact, probe } = around;
         let mut listener = Macs {
             queue,
@@ -279,6 +316,8 @@ impl<M: Mac> Channel<M> {
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
             outcome: Outcome::default(),
+            gauge,
+            is_cut,
         };
         let walk = self.medium.walk(id, exact, &mut listener);
         if walk == Walk::Finished {
@@ -286,14 +325,16 @@ impl<M: Mac> Channel<M> {
             let receiver = listener.receiver;
             match self.medium.finish(id, receiver) {
                 Ended::Nothing => {}
-                Ended::HandedOver(packet) => {
+                Ended::HandedOver(packet) if !is_cut => {
                     cx.hand_over(packet);
                     self.count_fate(id, receiver);
                 }
-                Ended::NotReceived(packet) => {
+                Ended::HandedOver(packet) | Ended::NotReceived(packet) => {
                     cx.now = cx.now.max(self.medium.ended(id));
                     let transmitter = self.medium.transmitter(id);
+                    let off = G::ON && gauge.is_off(transmitter);
                     let reason = match self.medium.fate(id, receiver) {
+                        _ if off => DropReason::BatteryEmpty,
                         Fate::BitErrors => DropReason::BitErrors,
                         Fate::OutOfReach => DropReason::OutOfReach,
                         Fate::Collision | Fate::Heard => DropReason::Collision,
@@ -302,6 +343,9 @@ impl<M: Mac> Channel<M> {
                     self.count_fate(id, receiver);
                 }
                 Ended::Kept => self.count_fate(id, receiver),
+            }
+            if G::ON {
+                gauge.on_end(id);
             }
         }
         walk
@@ -342,12 +386,41 @@ impl<M: Mac> Channel<M> {
     /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        self.medium.reaches(a, b, now)
+        self.medium.reaches(a, b, now) && !self.is_off(a) && !self.is_off(b)
     }
 
     /// The interfaces that can decode a frame of a station when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
-        self.medium.in_range(station, now).into_iter().map(|station| self.interfaces[station]).collect()
+        let near = self.medium.in_range(station, now).into_iter();
+        near.filter(|&other| !self.is_off(station) && !self.is_off(other)).map(|other| self.interfaces[other]).collect()
+    }
+
+    /// Whether a station's radio is off, because the battery is empty.
+    fn is_off(&self, station: usize) -> bool {
+        self.gauge.as_ref().is_some_and(|gauge| gauge.is_off(station))
+    }
+
+    /// What the battery of a station's node needs to know of its radio, if energy is counted. From now on its timer is
+    /// set to the present whenever the radio's state changes, if it is `watched`.
+    pub fn load(&mut self, station: usize, watched: Option<bool>, now: Time) -> Option<Load> {
+        let gauge = self.gauge.as_mut()?;
+        if let Some(watched) = watched {
+            gauge.watch(station, watched);
+        }
+        Some(gauge.load(station, now))
+    }
+
+    /// A station's radio and its MAC stop for good. Its frame on the air is decoded by nobody. Returns the packets that
+    /// the MAC held; that of a frame on the air ends with the frame.
+    #[cold]
+    pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
+        let mut held: Vec<PacketId> = self.macs[station].held().into_iter().collect();
+        let cut = self.medium.stop(station, now, &mut held);
+        if let Some(gauge) = &mut self.gauge {
+            gauge.switch_off(station, now);
+            cut.into_iter().for_each(|part| gauge.cut(part));
+        }
+        held
     }
 
     /// A station as the tables of results show it.
@@ -359,6 +432,7 @@ impl<M: Mac> Channel<M> {
             counted: counters.common(),
             own: M::Counters::METRICS.iter().zip(counters.own()).collect(),
             lost: self.medium.lost(station),
+            spent: self.gauge.as_ref().map(|gauge| gauge.spent(station, now)),
         }
     }
 
@@ -384,14 +458,15 @@ impl<M: Mac> Channel<M> {
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
         let mut held = self.medium.held();
-        held.extend(self.macs.iter().filter_map(M::held));
-        held.extend(self.macs.iter().filter_map(M::held_apart));
+        let on = || self.macs.iter().enumerate().filter(|(station, _)| !self.is_off(*station)).map(|(_, mac)| mac);
+        held.extend(on().filter_map(M::held));
+        held.extend(on().filter_map(M::held_apart));
         held
     }
 }
 
 /// The MACs of all stations, as the medium sees them.
-struct Macs<'a, M: Mac, E, P> {
+struct Macs<'a, M: Mac, E, P, G> {
     queue: &'a mut Queue<E>,
     cx: &'a mut Context,
     receive_path: &'a mut ReceivePath,
@@ -404,13 +479,36 @@ struct Macs<'a, M: Mac, E, P> {
     /// The station that the frame is for, or a number that no station has.
     receiver: usize,
     outcome: Outcome,
+    gauge: &'a mut G,
+    /// Whether the transmitter stopped in the middle of the frame.
+    is_cut: bool,
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
+impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
     /// Sets the timer of a station's MAC.
     #[inline(always)]
     fn arm(&mut self, station: usize, now: Time) {
         self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
+    }
+
+    /// A station has decoded a frame. Returns whether the timer of its battery was set.
+    #[inline(never)]
+    fn pay(&mut self, station: usize, frame: &Frame<M::Control>, now: Time) -> bool {
+        let Some(packet) = frame.packet else { return false };
+        let heard = if station == self.receiver {
+            Heard::Own
+        } else if frame.receiver.is_broadcast() {
+            Heard::Broadcast
+        } else if self.listening.get(station) == Some(&true) {
+            Heard::Overheard
+        } else {
+            Heard::Discarded
+        };
+        let due = self.gauge.on_decoded(station, heard, self.cx.packets[packet].size);
+        if due {
+            self.queue.set(self.gauge.timer(station), now);
+        }
+        due
     }
 
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
@@ -434,7 +532,18 @@ impl<M: Mac, E: From<Scheduled> + Copy, P> Macs<'_, M, E, P> {
     }
 }
 
-impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<'_, M, E, P> {
+impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
+    const METERS: bool = G::ON;
+
+    #[inline(always)]
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
+        let due = self.gauge.on_signal(station, power, now, end);
+        if due {
+            self.queue.set(self.gauge.timer(station), now);
+        }
+        due
+    }
+
     #[inline(always)]
     fn undisturbed_until(&self) -> Time {
         self.queue.undisturbed_until().min(self.end)
@@ -452,6 +561,9 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
 
     #[inline(always)]
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
+        if G::ON && self.gauge.is_off(station) {
+            return false;
+        }
         let mac = &mut self.macs[station];
         match begin {
             Begin::Busy => {
@@ -471,7 +583,17 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
     }
 
     #[inline(always)]
-    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
+    fn on_end(&mut self, station: usize, mut end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
+        let mut due = false;
+        if G::ON {
+            if self.gauge.is_off(station) {
+                return After::Nothing;
+            }
+            if self.is_cut && end.verdict == Verdict::Decoded {
+                end.verdict = Verdict::Error;
+            }
+            due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
+        }
         if P::WATCHES {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
@@ -518,7 +640,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe> Listener<M::Control> for Macs<
         }
         if acts {
             if self.must_act(now) { After::Work } else { After::Scheduled }
-        } else if scheduled {
+        } else if scheduled || due {
             After::Scheduled
         } else {
             After::Nothing

@@ -43,11 +43,13 @@ pub enum DropReason {
     BitErrors,
     /// The node has no slot in which it may send.
     NoSlot,
+    /// The battery of the node that held the packet ran dry.
+    BatteryEmpty,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -66,6 +68,7 @@ impl DropReason {
         Self::OutOfReach,
         Self::BitErrors,
         Self::NoSlot,
+        Self::BatteryEmpty,
     ];
 
     /// The reason's name in tables.
@@ -90,6 +93,7 @@ impl DropReason {
             Self::OutOfReach => "out_of_reach",
             Self::BitErrors => "bit_errors",
             Self::NoSlot => "no_slot",
+            Self::BatteryEmpty => "battery_empty",
         }
     }
 }

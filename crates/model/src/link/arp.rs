@@ -280,6 +280,13 @@ impl Arp {
         waiting.chain(self.ready.iter().map(|(packet, _)| *packet))
     }
 
+    /// Forgets all addresses, and all packets.
+    pub(super) fn clear(&mut self) {
+        self.neighbours.clear();
+        self.ready.clear();
+        self.deadline = Time::NEVER;
+    }
+
     fn find(&self, neighbour: Address) -> Result<usize, usize> {
         self.neighbours.binary_search_by_key(&neighbour, |(node, _)| *node)
     }

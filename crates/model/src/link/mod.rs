@@ -170,6 +170,15 @@ impl Link {
         queued.chain(delayed).chain(self.arp.held()).collect()
     }
 
+    /// The link stops for good: returns every packet that it held.
+    pub fn stop(&mut self, now: Time) -> Vec<PacketId> {
+        let held = self.held();
+        self.queue.clear(now);
+        self.arp.clear();
+        (self.down, self.resolved) = (DelayLine::default(), DelayLine::default());
+        held
+    }
+
     /// Passes on what address resolution has made ready.
     fn send_resolved(&mut self, cx: &mut Context) {
         for (packet, receiver) in self.arp.take_ready() {

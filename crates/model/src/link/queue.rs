@@ -151,6 +151,12 @@ impl InterfaceQueue {
         taken
     }
 
+    /// Forgets all packets.
+    pub(super) fn clear(&mut self, now: Time) {
+        self.account(now);
+        self.entries.clear();
+    }
+
     /// How many packets wait.
     #[inline]
     #[must_use]

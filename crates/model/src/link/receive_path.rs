@@ -80,6 +80,15 @@ impl ReceivePath {
         self.line.front()
     }
 
+    /// Takes out the packets at these interfaces. The event that is pending may come before the first of those that
+    /// are left.
+    pub fn take_out(&mut self, at: impl Fn(InterfaceId) -> bool) -> Vec<PacketId> {
+        let taken = self.line.iter().filter(|it| at(it.interface)).map(|it| it.packet).collect();
+        self.line.retain(|it| !at(it.interface));
+        self.seen = 0;
+        taken
+    }
+
     /// Every packet in the line.
     pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.line.iter().map(|arriving| arriving.packet)
@@ -107,6 +116,7 @@ mod tests {
         let first = path.pop().expect("the first");
         assert_eq!(path.coming().count(), 0, "the second was among them");
         assert_eq!((first.interface, first.packet, first.from), (InterfaceId(1), packets[0], InterfaceId(9)));
+        assert_eq!(path.take_out(|interface| interface == InterfaceId(1)), []);
         let second = path.front().expect("the second");
         assert_eq!((second.at, second.interface), (Time::from_nanos(25_300), InterfaceId(2)));
         assert!(!path.is_instant() && ReceivePath::new(Span::ZERO).is_instant());

@@ -232,6 +232,60 @@ pub struct NodeRow {
     /// ICMP errors that this node sent.
     #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
+    /// The time in which the node's radios sent, if energy is counted, as all columns from here to `battery_empty_s`.
+    #[schemars(extend("unit" = "s"))]
+    pub sending_s: Option<f64>,
+    /// The time in which they heard signals and did not send.
+    #[schemars(extend("unit" = "s"))]
+    pub hearing_s: Option<f64>,
+    /// The time in which they did neither.
+    #[schemars(extend("unit" = "s"))]
+    pub idle_s: Option<f64>,
+    /// The time in which they were off, because the battery was empty.
+    #[schemars(extend("unit" = "s"))]
+    pub off_s: Option<f64>,
+    /// The energy that the node's radios took.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_j: Option<f64>,
+    /// The part of `energy_j` for sending.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_send_j: Option<f64>,
+    /// The part of `energy_j` for hearing signals, or for the packets in them.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_hear_j: Option<f64>,
+    /// The part of `energy_j` for being idle.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_idle_j: Option<f64>,
+    /// The part of `energy_send_j` for frames with payload.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_data_j: Option<f64>,
+    /// The part of `energy_send_j` for frames with acknowledgements of TCP.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_ack_j: Option<f64>,
+    /// The part of `energy_send_j` for frames of the MAC itself, such as RTS, CTS and ACK.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_mac_j: Option<f64>,
+    /// The part of `energy_send_j` for frames with messages of routing.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_routing_j: Option<f64>,
+    /// The part of `energy_send_j` for frames of address resolution.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_arp_j: Option<f64>,
+    /// The part of `energy_send_j` for all other frames: agents, ICMP, datagrams from outside.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_other_j: Option<f64>,
+    /// The part of `energy_send_j` for frames that the MAC sent again.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_retries_j: Option<f64>,
+    /// The part of `energy_send_j` for segments that TCP sent again, at every hop.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_retransmissions_j: Option<f64>,
+    /// The energy that is left in the node's battery, if the battery is not endless.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_left_j: Option<f64>,
+    /// Simulated time at which the node's battery ran dry.
+    #[schemars(extend("unit" = "s"))]
+    pub battery_empty_s: Option<f64>,
     /// What only the node's MACs and its movement model count: a column for each counter, in the order of
     /// [`own_columns`], with no value if the node has no such model.
     #[serde(skip)]

@@ -50,6 +50,15 @@ struct Transmission<C> {
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C> {
+    /// Whether the listener is told of every signal ([`Listener::on_signal`]).
+    const METERS: bool = false;
+
+    /// A signal of this power, in watts, begins at a station, whatever else it means there. Returns whether the queue
+    /// may have changed.
+    fn on_signal(&mut self, _station: usize, _power: f64, _now: Time, _end: Time) -> bool {
+        false
+    }
+
     /// Until when, exclusively, no other event comes.
     fn undisturbed_until(&self) -> Time;
 
@@ -416,30 +425,61 @@ impl<C: Copy> Medium<C> {
         whole.parts == 0
     }
 
+    /// The weakest frame that can be decoded, in watts.
+    #[must_use]
+    pub const fn threshold(&self) -> f64 {
+        self.receiver.threshold
+    }
+
+    /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to
+    /// the medium from now on, and are taken out of `held`. Returned are the transmissions, with all their parts, of
+    /// which the station has not sent the end.
+    #[cold]
+    pub fn stop(&mut self, station: usize, now: Time, held: &mut Vec<PacketId>) -> Vec<TransmissionId> {
+        let mut cut = Vec::new();
+        for id in self.in_air() {
+            let it = &mut self.transmissions[id as usize];
+            if it.station as usize != station {
+                continue;
+            }
+            if let Some(place) = held.iter().position(|&packet| it.frame.packet == Some(packet) && it.frame.kept) {
+                held.swap_remove(place);
+                it.frame.kept = false;
+            }
+            if it.start + it.frame.airtime > now {
+                let first = TransmissionId(id);
+                cut.extend(std::iter::successors(Some(first), |part| self.behind(*part)));
+            }
+        }
+        cut
+    }
+
+    /// The transmissions in the air, each by its first part.
+    fn in_air(&self) -> Vec<u32> {
+        let free: std::collections::BTreeSet<u32> = self.free.iter().copied().collect();
+        let all = (0..).zip(&self.transmissions);
+        all.filter(|(id, it)| !free.contains(id) && it.first == *id).map(|(id, _)| id).collect()
+    }
+
     /// The packets that belong to the medium.
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
-        let free: std::collections::BTreeSet<u32> = self.free.iter().copied().collect();
-        self.transmissions
-            .iter()
-            .enumerate()
-            .filter(|(i, t)| !free.contains(&(*i as u32)) && t.first == *i as u32 && !t.frame.kept)
-            .filter_map(|(_, t)| t.frame.packet)
-            .collect()
+        let frames = self.in_air().into_iter().map(|id| &self.transmissions[id as usize].frame);
+        frames.filter(|frame| !frame.kept).filter_map(|frame| frame.packet).collect()
     }
 }
 
 impl<C: Copy> Transmission<C> {
     /// See [`Medium::walk`]. Each kind of MAC has one caller, whose state it keeps in registers.
     #[inline(always)]
-    fn walk<R: Radio>(
+    fn walk<R: Radio, L: Listener<C>>(
         &mut self,
         id: u32,
         radios: &mut [R],
         reception: &mut [Rng],
         receiver: &Receiver,
         exact: bool,
-        listener: &mut impl Listener<C>,
+        listener: &mut L,
     ) -> Walk {
         let Self { frame, start, hearers, next, outcome, .. } = self;
         let n = hearers.len();
@@ -474,6 +514,9 @@ impl<C: Copy> Transmission<C> {
             let end = Time::from_nanos(ends + u64::from(hearer.delay));
             let station = hearer.station as usize;
             let begin = radios[station].begin(id, hearer.power, at, end, receiver, frame);
+            if L::METERS && listener.on_signal(station, hearer.power, at, end) && !exact {
+                undisturbed = listener.undisturbed_until();
+            }
             if begin != Begin::Nothing && listener.on_begin(station, begin, at) && !exact {
                 undisturbed = listener.undisturbed_until();
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::Unaccounted;
 use super::{Event, World};
+use crate::address::NodeId;
 use crate::agent;
 use crate::channel::AnyChannel;
 use crate::link::Link;
@@ -17,8 +18,10 @@ impl<P: Probe> World<P> {
         let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();
         held.extend(self.receive_path.held());
         held.extend(self.links().flat_map(Link::held));
-        held.extend(self.nodes.iter().flat_map(|node| node.routing.held()));
-        held.extend(self.nodes.iter().flat_map(|node| node.agents.iter().flat_map(agent::Model::held)));
+        // What the protocols of a node held whose battery is empty was dropped.
+        let running = || (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| !self.is_dead(*id)).map(|(_, node)| node);
+        held.extend(running().flat_map(|node| node.routing.held()));
+        held.extend(running().flat_map(|node| node.agents.iter().flat_map(agent::Model::held)));
         for wire in &self.wires {
             held.extend(wire.held());
         }
@@ -55,13 +58,13 @@ mod tests {
     use hopyard_engine::Span;
 
     use super::*;
-    use crate::address::{Address, NodeId};
+    use crate::address::Address;
     use crate::context::Action;
     use crate::mobility::Position;
     use crate::observe::Outcome;
     use crate::packet::{Body, FlowId, Packet, UdpHeader};
     use crate::params::{Params as _, RFC};
-    use crate::world::{ChannelSpec, MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
+    use crate::world::{ChannelSpec, EnergySpec, MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
     use crate::{ip, link, mobility, routing};
 
     /// Two idle nodes within range of each other.
@@ -88,6 +91,7 @@ mod tests {
             wires: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
+            energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
         };

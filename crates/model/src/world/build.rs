@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
+use super::battery::Batteries;
 use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
@@ -179,25 +180,6 @@ impl<P: Probe> World<P> {
                 }
             }
         }
-        let mut channels = Vec::with_capacity(spec.channels.len());
-        for (number, (channel, stations)) in spec.channels.iter().zip(stations).enumerate() {
-            let plan = Plan {
-                radio: &channel.radio,
-                propagation: &channel.propagation,
-                mac: &channel.mac,
-                search: spec.medium.search,
-            };
-            channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
-        }
-        for interface in &interfaces {
-            let node = &nodes[interface.node.index()];
-            if let Attachment::Radio { channel, station, .. } = &interface.attachment
-                && (node.routing.overhears() || node.agents.iter().any(agent::Model::overhears))
-            {
-                let channel: &mut AnyChannel = &mut channels[channel.index()];
-                channel.listen(*station as usize);
-            }
-        }
         let numbering: Vec<Numbering> = spec.flows.iter().map(numbering).collect();
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {
@@ -233,8 +215,36 @@ impl<P: Probe> World<P> {
             }
         }
         let owners = Owners::new(count as u32, further, addresses.names);
-        let timers =
-            Timers::new(interfaces.len() as u32, count as u32, spec.flows.len() as u32, spec.wires.len() as u32);
+        let prices = spec.energy.model.prices();
+        let battery = |node: usize| spec.energy.batteries.get(node).and_then(|battery| battery.capacity());
+        let batteries = prices.and_then(|_| Batteries::new((0..count).map(battery).collect()));
+        let timers = Timers::new(
+            interfaces.len() as u32,
+            count as u32,
+            spec.flows.len() as u32,
+            spec.wires.len() as u32,
+            if batteries.is_some() { count as u32 } else { 0 },
+        );
+        let mut channels = Vec::with_capacity(spec.channels.len());
+        for (number, (channel, stations)) in spec.channels.iter().zip(stations).enumerate() {
+            let plan = Plan {
+                radio: &channel.radio,
+                propagation: &channel.propagation,
+                mac: &channel.mac,
+                search: spec.medium.search,
+                energy: prices.map(|prices| (prices, timers.batteries)),
+            };
+            channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
+        }
+        for interface in &interfaces {
+            let node = &nodes[interface.node.index()];
+            if let Attachment::Radio { channel, station, .. } = &interface.attachment
+                && (node.routing.overhears() || node.agents.iter().any(agent::Model::overhears))
+            {
+                let channel: &mut AnyChannel = &mut channels[channel.index()];
+                channel.listen(*station as usize);
+            }
+        }
         let mut queue = Queue::with_timers(timers.count());
         for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
             queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
@@ -271,6 +281,8 @@ impl<P: Probe> World<P> {
             queued_edges: 0,
             numbered_before: 0,
             failure: None,
+            is_metered: prices.is_some(),
+            batteries,
         };
         world.tell_network(spec);
         Ok(world)

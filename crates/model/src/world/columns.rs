@@ -117,7 +117,7 @@ mod tests {
     fn a_unit_agrees_with_the_ending_of_the_name() {
         for column in tables().into_iter().flat_map(|table| table.columns) {
             for (ending, unit) in
-                [("_kbps", "kbit/s"), ("_ms", "ms"), ("_s", "s"), ("_percent", "%"), ("_bytes", "bytes")]
+                [("_kbps", "kbit/s"), ("_ms", "ms"), ("_s", "s"), ("_percent", "%"), ("_bytes", "bytes"), ("_j", "J")]
             {
                 if column.name.ends_with(ending) {
                     assert_eq!(column.unit, unit, "{}", column.name);

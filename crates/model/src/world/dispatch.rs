@@ -41,6 +41,7 @@ impl<P: Probe> World<P> {
         if !self.quantities.is_empty() {
             self.queue.set(self.timers.sample, Time::ZERO);
         }
+        self.look_at_batteries();
         if let Some(flow) = self.flows.first() {
             self.queue.push(flow.meter.from(), order::MEASURE, Event::Measure);
         }
@@ -52,11 +53,14 @@ impl<P: Probe> World<P> {
         match event {
             Event::Edge(channel, transmission) => {
                 self.queued_edges += 1;
-                return self.walk(channel, transmission);
+                if self.is_metered {
+                    return self.walk_metered(channel, transmission);
+                }
+                return self.walk::<false>(channel, transmission);
             }
             Event::Enter => return self.receive_in_line(),
             Event::Leg(node) => self.next_leg(node as usize),
-            Event::Send(node, packet, next_hop) => self.send(node, packet, next_hop),
+            Event::Send(node, packet, next_hop) => self.send_delayed(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
             Event::Measure => self.begin_measuring(),
             Event::Outside(node) => self.on_due(NodeId(node)),
@@ -102,9 +106,12 @@ impl<P: Probe> World<P> {
         } else if timer < slots.sample {
             let wire = (timer - slots.wires) as usize;
             self.wires[wire].on_timer(&mut self.cx);
+            self.drop_for_the_dead();
             self.arm_wire(wire);
-        } else {
+        } else if timer == slots.sample {
             self.sample();
+        } else {
+            self.look_at_battery(NodeId(timer - slots.batteries));
         }
         self.drain();
     }
@@ -340,10 +347,11 @@ impl<P: Probe> World<P> {
 
     /// Processes the edges of a transmission, and of other transmissions in between, until another kind of event comes
     /// first.
-    fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
+    #[inline(always)]
+    fn walk<const METERED: bool>(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         loop {
             let (channels, around) = self.split();
-            let (at, rank) = match channels[channel.index()].walk(transmission, around) {
+            let (at, rank) = match channels[channel.index()].walk::<METERED, _, _>(transmission, around) {
                 Walk::Next(..) if self.exact => return,
                 Walk::Next(at, rank) => (at, rank),
                 Walk::Interrupted => {
@@ -375,6 +383,12 @@ impl<P: Probe> World<P> {
         }
     }
 
+    /// [`World::walk`] where energy is counted, out of the way of the runs in which it is not.
+    #[inline(never)]
+    fn walk_metered(&mut self, channel: ChannelId, transmission: TransmissionId) {
+        self.walk::<true>(channel, transmission);
+    }
+
     /// The MAC of an interface received a packet from a neighbour.
     fn arrived(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         if matches!(self.cx.packets[packet].body, Body::Arp(_)) {
@@ -392,6 +406,9 @@ impl<P: Probe> World<P> {
 
     /// The first packet of the receive path reaches IP, and then those behind it, until another event comes first.
     fn receive_in_line(&mut self) {
+        if self.is_metered && self.waits_for_first() {
+            return;
+        }
         loop {
             if self.nodes.len() > CACHED {
                 // As with the edges of a transmission, the state of all receivers of a broadcast is read at once.

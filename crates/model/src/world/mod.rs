@@ -5,6 +5,7 @@
 
 mod account;
 mod addressing;
+mod battery;
 mod border;
 mod build;
 pub mod columns;
@@ -33,7 +34,8 @@ pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
-    ChannelSpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec,
+    WireSpec,
 };
 pub use wired_routes::tables;
 
@@ -50,6 +52,7 @@ use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
+use battery::Batteries;
 use border::Border;
 use flow::Flow;
 
@@ -166,6 +169,10 @@ pub struct World<P: Probe = ()> {
     /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
     numbered_before: u64,
     failure: Option<RuleFailure>,
+    /// Whether energy is counted.
+    is_metered: bool,
+    /// The batteries of the nodes, if any of them can run dry.
+    batteries: Option<Box<Batteries>>,
 }
 
 /// Shows another thread the progress of a run, and can stop the run.
@@ -230,7 +237,7 @@ impl<P: Probe> World<P> {
         let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
         let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
         let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self { recorded, series, events, queued_edges, numbered_before, failure, .. } = self;
+        let Self { recorded, series, events, queued_edges, numbered_before, failure, is_metered, batteries, .. } = self;
         cx.is_watched = Q::WATCHES;
         World {
             probe,
@@ -264,6 +271,8 @@ impl<P: Probe> World<P> {
             queued_edges,
             numbered_before,
             failure,
+            is_metered,
+            batteries,
         }
     }
 

@@ -20,7 +20,7 @@ use hopyard_wire::ipv4;
 use super::border::{Due, InjectError, MOST_DUE};
 use super::{Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, Token};
+use crate::context::{Departure, DropReason, Token};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -137,6 +137,9 @@ impl<P: Probe> World<P> {
                 self.cx.outside.begin(packet, node, token);
                 if P::WATCHES {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
+                }
+                if self.is_dead(node) {
+                    return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
                 }
                 self.route(node, packet);
                 self.arm_routing(node.index());

@@ -1,11 +1,12 @@
 //! The tables of a run, at its end and before.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use super::flow::Flow;
 use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
+use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
 use crate::context::DropReason;
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
 use crate::packet::{Packet, PacketKind};
@@ -87,7 +88,7 @@ impl<P: Probe> World<P> {
         let window = self.cx.now.since(meter.from()).seconds();
         let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
         let percent = |part: u64, whole: u64| if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 };
-        let milliseconds = |span: Option<hopyard_engine::Span>| span.map(|span| span.seconds() * 1e3);
+        let milliseconds = |span: Option<Span>| span.map(|span| span.seconds() * 1e3);
         let (all, before) = (self.counts(number), flow.before);
         let retransmissions = all.retransmissions - before.retransmissions;
         let timeouts = all.timeouts - before.timeouts;
@@ -165,6 +166,7 @@ impl<P: Probe> World<P> {
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
         let (mut collisions, mut bit_errors) = (0, 0);
         let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| node.mobility.metric(metric)).collect();
+        let mut spent: Option<Spent> = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
         for interface in self.interfaces_of(NodeId(number as u32)) {
             if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
@@ -176,6 +178,9 @@ impl<P: Probe> World<P> {
                     if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
                         *column = Some(column.unwrap_or(0) + value);
                     }
+                }
+                if let Some(radio) = it.spent {
+                    *spent.get_or_insert_default() += radio;
                 }
                 collisions += it.lost.collisions;
                 bit_errors += it.lost.bit_errors;
@@ -195,6 +200,10 @@ impl<P: Probe> World<P> {
             data_packets += flow.meter.total_unique();
             data_bytes += flow.meter.total_delivered();
         }
+        let time = |of: fn(&Spent) -> Span| spent.as_ref().map(|spent| of(spent).seconds());
+        let energy = |of: fn(&Spent) -> Attojoules| spent.as_ref().map(|spent| joules(of(spent)));
+        // The last nanosecond of a battery may take a little more than there was.
+        let left = spent.as_ref().zip(self.capacity(id)).map(|(spent, full)| joules((full - spent.total()).max(0)));
         NodeRow {
             node: number as u32,
             forwarded: node.forwarded,
@@ -213,6 +222,24 @@ impl<P: Probe> World<P> {
             queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
+            sending_s: time(|spent| spent.sending),
+            hearing_s: time(|spent| spent.hearing),
+            idle_s: time(|spent| spent.idling),
+            off_s: time(|spent| spent.off),
+            energy_j: energy(|spent| spent.total()),
+            energy_send_j: energy(|spent| spent.send),
+            energy_hear_j: energy(|spent| spent.hear),
+            energy_idle_j: energy(|spent| spent.idle),
+            energy_data_j: energy(|spent| spent.account.by_purpose[Purpose::Data as usize]),
+            energy_ack_j: energy(|spent| spent.account.by_purpose[Purpose::Ack as usize]),
+            energy_mac_j: energy(|spent| spent.account.by_purpose[Purpose::Mac as usize]),
+            energy_routing_j: energy(|spent| spent.account.by_purpose[Purpose::Routing as usize]),
+            energy_arp_j: energy(|spent| spent.account.by_purpose[Purpose::Arp as usize]),
+            energy_other_j: energy(|spent| spent.account.by_purpose[Purpose::Other as usize]),
+            energy_retries_j: energy(|spent| spent.account.again),
+            energy_retransmissions_j: energy(|spent| spent.account.retransmissions),
+            energy_left_j: left,
+            battery_empty_s: self.died(id).map(Time::seconds),
             own,
         }
     }

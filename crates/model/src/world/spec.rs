@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{NodeId, Prefix};
+use crate::channel::energy::{self, Battery};
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
@@ -43,6 +44,8 @@ pub struct Spec {
     pub tunnels: Vec<TunnelSpec>,
     /// Flows, in order of their numbers.
     pub flows: Vec<FlowSpec>,
+    /// The energy that radios take.
+    pub energy: EnergySpec,
     /// What is observed.
     pub observe: ObserveSpec,
     /// How the medium works; it has no effect on results.
@@ -67,9 +70,26 @@ impl Spec {
             wires: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
+            energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
         }
+    }
+}
+
+/// The energy that radios take, and what there is of it.
+#[derive(Clone, Debug)]
+pub struct EnergySpec {
+    /// How it is counted.
+    pub model: energy::Config,
+    /// The battery of each node, in order of their numbers; nodes beyond the last have an endless one.
+    pub batteries: Vec<Battery>,
+}
+
+impl Default for EnergySpec {
+    /// Energy is not counted.
+    fn default() -> Self {
+        Self { model: energy::Config::first(RFC), batteries: Vec::new() }
     }
 }
 

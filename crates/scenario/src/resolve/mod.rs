@@ -1,6 +1,7 @@
 //! From a tree of text to its meaning: the complete values of each section, the selected models, all checks.
 
 mod access;
+mod batteries;
 mod check;
 mod drawn;
 mod external;
@@ -27,7 +28,7 @@ use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
-use crate::sections::{Address, Head, Measure, Nodes, Simulator, Tunnel};
+use crate::sections::{Address, Battery, Energy, Head, Measure, Nodes, Simulator, Tunnel};
 use crate::tree::Table;
 use crate::value::Values;
 
@@ -80,6 +81,10 @@ impl Resolver<'_> {
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
         let mac = self.choice("mac", "mac");
         let channels = self.channels();
+        let energy = self.plain("energy");
+        let energy_model = self.chosen_in("energy", "energy", &energy);
+        let energy: Energy = typed(&energy);
+        let batteries = self.simple_list::<Battery>("battery");
         let addresses = self.simple_list::<Address>("address");
         let mut link = self.plain("link");
         let ip = self.plain("ip");
@@ -108,6 +113,9 @@ impl Resolver<'_> {
             propagation: propagation?,
             mac: mac?,
             channels,
+            energy,
+            energy_model: energy_model?,
+            batteries,
             addresses,
             link,
             ip,

@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use crate::files::MovementFile;
 use crate::problem::Problem;
-use crate::sections::{Address, Channel, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Tunnel, Wire};
+use crate::sections::{
+    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Tunnel, Wire,
+};
 use crate::value::Values;
 
 /// A model with all its parameters.
@@ -92,6 +94,9 @@ pub(crate) struct Resolved {
     pub propagation: Chosen,
     pub mac: Chosen,
     pub channels: Vec<FurtherChannel>,
+    pub energy: Energy,
+    pub energy_model: Chosen,
+    pub batteries: Vec<Battery>,
     pub addresses: Vec<Address>,
     pub link: Values,
     pub ip: Values,

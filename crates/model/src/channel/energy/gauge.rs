@@ -1,0 +1,308 @@
+//! How long each radio of a channel sends and hears, and what its packets cost.
+//!
+//! The beginning of a signal tells how long it lasts, so that the time in which a radio hears is the union of the
+//! intervals of its signals: each beginning adds the part that no earlier signal has covered. Ends need no account.
+//! What is entered so lies in the future in part, and is taken off again by whoever asks what was spent until now.
+
+use hopyard_engine::{Span, Time};
+
+use super::account::Sent;
+use super::{Account, Attojoules, Prices, Purpose, Spent};
+use crate::packet::Packet;
+use crate::radio::medium::TransmissionId;
+
+/// Who is told of the beginning of every signal at every radio. Without one, nothing is compiled in.
+pub trait Meter {
+    /// Whether there is one.
+    const ON: bool;
+
+    /// A signal of this power, in watts, begins at a radio. Returns whether the prediction of its battery is due.
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool;
+
+    /// Whether packets have prices, so that the meter is told of those decoded.
+    fn prices_packets(&self) -> bool;
+
+    /// A radio has decoded a packet of this size. Returns whether the prediction of its battery is due.
+    fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool;
+
+    /// Whether a radio is off.
+    fn is_off(&self, station: usize) -> bool;
+
+    /// Whether a radio stopped in the middle of this transmission.
+    fn is_cut(&self, transmission: TransmissionId) -> bool;
+
+    /// A transmission has ended at all radios.
+    fn on_end(&mut self, transmission: TransmissionId);
+
+    /// The timer of a radio's battery.
+    fn timer(&self, station: usize) -> u32;
+}
+
+/// For whom a packet was that a radio decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// For this radio alone.
+    Own,
+    /// For all.
+    Broadcast,
+    /// For another radio, and this one passes it up.
+    Overheard,
+    /// For another radio.
+    Discarded,
+}
+
+/// Nobody counts energy.
+impl Meter for () {
+    const ON: bool = false;
+
+    fn on_signal(&mut self, _: usize, _: f64, _: Time, _: Time) -> bool {
+        false
+    }
+
+    fn prices_packets(&self) -> bool {
+        false
+    }
+
+    fn on_decoded(&mut self, _: usize, _: Heard, _: u32) -> bool {
+        false
+    }
+
+    fn is_off(&self, _: usize) -> bool {
+        false
+    }
+
+    fn is_cut(&self, _: TransmissionId) -> bool {
+        false
+    }
+
+    fn on_end(&mut self, _: TransmissionId) {}
+
+    fn timer(&self, _: usize) -> u32 {
+        0
+    }
+}
+
+/// The times of a radio, which every beginning of a signal reads and writes.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(32))]
+struct Times {
+    /// When the last of the signals that have begun ends, or the radio's own last transmission if that is later.
+    busy_until: Time,
+    /// How long it heard a signal and did not send, up to `busy_until`.
+    heard: Span,
+    /// When the radio's own last transmission ends.
+    sends_until: Time,
+    /// How long it sent, up to `sends_until`.
+    sent: Span,
+}
+
+/// What single frames change.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frames {
+    account: Account,
+    /// The frame that the radio sent last.
+    last: Option<Sent>,
+    /// The energy of packets sent, and of packets decoded.
+    packets: [Attojoules; 2],
+    /// When the radio stopped.
+    off_since: Option<Time>,
+}
+
+/// The radio's battery must be looked at whenever the radio's state changes.
+const WATCHED: u8 = 1;
+/// The radio is off.
+const OFF: u8 = 2;
+
+/// What a battery needs to know of a radio to predict when it will be empty.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// What was spent so far.
+    pub spent: Attojoules,
+    /// Until when the radio sends.
+    pub sends_until: Time,
+    /// Until when it sends, or hears the signals that have begun.
+    pub busy_until: Time,
+    /// What it takes.
+    pub prices: Prices,
+}
+
+/// The account of the radios of a channel.
+#[derive(Debug)]
+pub struct Gauge {
+    prices: Prices,
+    /// The weakest signal that is heard, in watts.
+    floor: f64,
+    times: Vec<Times>,
+    /// Whether any radio has a flag: as long as none has, no beginning of a signal reads one.
+    has_flags: bool,
+    flags: Vec<u8>,
+    frames: Vec<Frames>,
+    /// The timer of each radio's battery.
+    timers: Vec<u32>,
+    /// The transmissions in the air, and the parts of them, whose radio stopped in the middle.
+    cut: Vec<TransmissionId>,
+}
+
+impl Gauge {
+    /// Radios that have spent nothing. `decodable` is the power, in watts, of the weakest signal that can be decoded;
+    /// `timers` are the timers of their batteries.
+    #[must_use]
+    pub fn new(prices: Prices, decodable: f64, timers: Vec<u32>) -> Self {
+        let stations = timers.len();
+        Self {
+            prices,
+            floor: if prices.only_decodable { decodable } else { 0.0 },
+            times: vec![Times::default(); stations],
+            has_flags: false,
+            flags: vec![0; stations],
+            frames: vec![Frames::default(); stations],
+            timers,
+            cut: Vec::new(),
+        }
+    }
+
+    /// A radio begins to send a frame with a packet, or without one. Returns whether the prediction of its battery is
+    /// due.
+    pub fn on_send(
+        &mut self,
+        station: usize,
+        packet: Option<&Packet>,
+        (broadcast, again): (bool, bool),
+        airtime: Span,
+        now: Time,
+    ) -> bool {
+        let end = now + airtime;
+        let times = &mut self.times[station];
+        // What it would have heard meanwhile is not paid for.
+        times.heard = times.heard.saturating_sub(times.busy_until.min(end).since(now.max(times.sends_until)));
+        times.sent += airtime;
+        (times.sends_until, times.busy_until) = (end, times.busy_until.max(end));
+        let sent =
+            Sent { purpose: Purpose::of(packet), again, retransmission: packet.is_some_and(Packet::is_retransmission) };
+        let frames = &mut self.frames[station];
+        let mut energy = Attojoules::from(self.prices.send) * Attojoules::from(airtime.nanos());
+        if let (Some(prices), Some(packet)) = (&self.prices.packets, packet) {
+            let price = if broadcast { prices.send_broadcast } else { prices.send };
+            energy += price.of(packet.size);
+            frames.packets[0] += price.of(packet.size);
+        }
+        frames.account.add(sent, energy);
+        frames.last = Some(sent);
+        self.is_watched(station)
+    }
+
+    /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
+    pub fn watch(&mut self, station: usize, watched: bool) {
+        self.flags[station] = if watched { self.flags[station] | WATCHED } else { self.flags[station] & !WATCHED };
+        self.has_flags |= watched;
+    }
+
+    #[inline]
+    fn is_watched(&self, station: usize) -> bool {
+        self.has_flags && self.flags[station] & WATCHED != 0
+    }
+
+    /// A radio stops for good.
+    pub fn switch_off(&mut self, station: usize, now: Time) {
+        let unsent = self.times[station].sends_until.since(now);
+        let times = &mut self.times[station];
+        times.heard = times.heard.saturating_sub(times.busy_until.since(now.max(times.sends_until)));
+        times.sent = times.sent.saturating_sub(unsent);
+        // No signal adds anything any more.
+        (times.busy_until, times.sends_until) = (Time::NEVER, Time::NEVER);
+        let frames = &mut self.frames[station];
+        if let Some(last) = frames.last {
+            frames.account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
+        }
+        frames.off_since = Some(now);
+        self.flags[station] = OFF;
+        self.has_flags = true;
+    }
+
+    /// A transmission, or a part of it, is not complete: its radio has stopped.
+    pub fn cut(&mut self, transmission: TransmissionId) {
+        self.cut.push(transmission);
+    }
+
+    /// What a radio has spent up to now.
+    #[must_use]
+    pub fn spent(&self, station: usize, now: Time) -> Spent {
+        let (times, frames) = (&self.times[station], &self.frames[station]);
+        let mut account = frames.account;
+        let (sent, heard, until) = match frames.off_since {
+            Some(since) => (times.sent, times.heard, since),
+            None => {
+                let unsent = times.sends_until.since(now);
+                if let Some(last) = frames.last {
+                    account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
+                }
+                let unheard = times.busy_until.since(now.max(times.sends_until));
+                (times.sent.saturating_sub(unsent), times.heard.saturating_sub(unheard), now)
+            }
+        };
+        let idle = until.since(Time::ZERO).saturating_sub(sent + heard);
+        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], frames.packets, account)
+    }
+
+    /// What the battery of a radio's node needs to know of it.
+    #[must_use]
+    pub fn load(&self, station: usize, now: Time) -> Load {
+        let Times { busy_until, sends_until, .. } = self.times[station];
+        Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
+    }
+}
+
+impl Meter for Gauge {
+    const ON: bool = true;
+
+    #[inline(always)]
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
+        if power < self.floor {
+            return false;
+        }
+        let times = &mut self.times[station];
+        let from = now.max(times.busy_until);
+        let more = end.since(from);
+        times.heard += more;
+        times.busy_until = from + more;
+        self.is_watched(station)
+    }
+
+    #[inline(always)]
+    fn prices_packets(&self) -> bool {
+        self.prices.packets.is_some()
+    }
+
+    fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
+        let Some(prices) = &self.prices.packets else { return false };
+        let price = match heard {
+            Heard::Own => prices.receive,
+            Heard::Broadcast => prices.receive_broadcast,
+            Heard::Overheard => prices.overhear,
+            Heard::Discarded => prices.discard,
+        };
+        self.frames[station].packets[1] += price.of(bytes);
+        self.is_watched(station)
+    }
+
+    #[inline(always)]
+    fn is_off(&self, station: usize) -> bool {
+        self.has_flags && self.flags[station] & OFF != 0
+    }
+
+    #[inline]
+    fn is_cut(&self, transmission: TransmissionId) -> bool {
+        self.cut.contains(&transmission)
+    }
+
+    #[inline]
+    fn on_end(&mut self, transmission: TransmissionId) {
+        if !self.cut.is_empty() {
+            self.cut.retain(|it| *it != transmission);
+        }
+    }
+
+    fn timer(&self, station: usize) -> u32 {
+        self.timers[station]
+    }
+}

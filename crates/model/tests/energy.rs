@@ -1,0 +1,244 @@
+//! Energy and batteries: the closed form of ns-2's model, the nanosecond at which a battery runs dry, and what becomes
+//! of the packets of a node that stops.
+
+mod common;
+
+use hopyard_engine::units::{Bytes, Draw, Energy};
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::channel::energy::{self, Battery, state::Hears};
+use hopyard_model::link::arp::Resolution;
+use hopyard_model::observe::{NodeRow, Outcome};
+use hopyard_model::params::Params as _;
+use hopyard_model::traffic;
+use hopyard_model::world::{FlowSpec, Spec, Transport};
+
+use common::{add_cbr, add_tcp, chain, network, run, with_dcf};
+
+/// Radios with these powers in watts.
+fn powers(send: f64, hear: f64, idle: f64) -> energy::Config {
+    let params = energy::state::Params {
+        send: Draw::new(send),
+        hear: Draw::new(hear),
+        idle: Draw::new(idle),
+        hears: Hears::Sensed,
+    };
+    energy::Config::State(params.into())
+}
+
+fn batteries(spec: &mut Spec, joules: &[Option<f64>]) {
+    let battery = |it: &Option<f64>| it.map_or(Battery::Endless, |joules| Battery::Full(Energy::new(joules)));
+    spec.energy.batteries = joules.iter().map(battery).collect();
+}
+
+/// Datagrams of this IP length from node 0 to node 1, 0.1 s apart, from 1 s.
+fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
+    let mut params = traffic::cbr::Params::of_profile("ns2");
+    (params.packet_size, params.interval, params.jitter) = (Bytes::new(length - 28), Span::from_millis(100), 0.0);
+    let start = Time::ZERO + Span::from_secs(1);
+    spec.flows.push(FlowSpec {
+        from: NodeId(0),
+        to: NodeId(1),
+        start,
+        stop: start + Span::from_millis(100 * count - 50),
+        traffic: traffic::Config::Cbr(params.into()),
+        transport: Transport::Udp,
+    });
+}
+
+fn states_add_up(outcome: &Outcome, seconds: f64) {
+    for node in &outcome.nodes {
+        let [sending, hearing, idle, off] =
+            [node.sending_s, node.hearing_s, node.idle_s, node.off_s].map(|it| it.expect("energy is counted"));
+        assert!((sending + hearing + idle + off - seconds).abs() < 1e-9, "{node:?}");
+        let sum = |parts: &[Option<f64>]| parts.iter().map(|it| it.expect("energy is counted")).sum::<f64>();
+        let total = node.energy_j.expect("energy is counted");
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 + 1e-9 * b.abs();
+        assert!(near(sum(&[node.energy_send_j, node.energy_hear_j, node.energy_idle_j]), total), "{node:?}");
+        let purposes = [
+            node.energy_data_j,
+            node.energy_ack_j,
+            node.energy_mac_j,
+            node.energy_routing_j,
+            node.energy_arp_j,
+            node.energy_other_j,
+        ];
+        assert!(near(sum(&purposes), node.energy_send_j.expect("energy is counted")), "{node:?}");
+    }
+}
+
+/// Three nodes in a line, of which the third one overhears: 100 datagrams of 512 bytes with RTS and one exchange of
+/// ARP. ns-2.35 prints these times, and what is left of 100 J each (`docs/models/energy.md`).
+fn three_nodes(idle: f64) -> Spec {
+    let mut spec = network("ns2", "static", &chain(3, 100.0));
+    spec.duration = Span::from_secs(20);
+    spec.energy.model = powers(0.66, 0.395, idle);
+    batteries(&mut spec, &[Some(100.0); 3]);
+    add_datagrams(&mut spec, 100, 512);
+    spec
+}
+
+#[test]
+fn three_nodes_take_what_they_take_in_ns2() {
+    let (sending, hearing) = ([274_096, 61_592, 0], [61_592, 274_096, 335_688]);
+    let left = [99.794_767_8, 99.851_081_4, 99.867_403_2];
+    for idle in [0.0, 0.05] {
+        let outcome = run(&three_nodes(idle));
+        assert_eq!(outcome.flows[0].packets_unique, 100);
+        states_add_up(&outcome, 20.0);
+        for (n, node) in outcome.nodes.iter().enumerate() {
+            let micros = |seconds: Option<f64>| seconds.map(|it| (it * 1e6).round() as u64);
+            assert_eq!((micros(node.sending_s), micros(node.hearing_s)), (Some(sending[n]), Some(hearing[n])), "{n}");
+            let resting = idle * (20.0 - 1e-6 * (sending[n] + hearing[n]) as f64);
+            // ns-2 prints seven digits.
+            let difference = node.energy_left_j.expect("a battery") - (left[n] - resting);
+            assert!(difference.abs() < 1e-7, "node {n} with an idle power of {idle} W: {difference}");
+        }
+    }
+}
+
+#[test]
+fn sending_is_attributed() {
+    let outcome = run(&three_nodes(0.0));
+    let node = &outcome.nodes[0];
+    let joules = |micros: f64| 0.66 * micros * 1e-6;
+    let near = |found: Option<f64>, micros: f64| (found.expect("energy is counted") - joules(micros)).abs() < 1e-12;
+    assert!(near(node.energy_data_j, 237_600.0) && near(node.energy_mac_j, 35_200.0 + 608.0), "{node:?}");
+    assert!(near(node.energy_arp_j, 688.0) && near(node.energy_routing_j, 0.0), "{node:?}");
+}
+
+#[test]
+fn energy_that_is_not_counted_is_not_shown() {
+    let mut spec = three_nodes(0.0);
+    let digest = run(&spec).digest;
+    spec.energy = Default::default();
+    let outcome = run(&spec);
+    assert_eq!(outcome.digest, digest, "who counts changes nothing");
+    assert!(outcome.nodes.iter().all(|node| node.energy_j.is_none() && node.sending_s.is_none()));
+}
+
+/// Datagrams of 512 bytes at 2 Mb/s, behind a long preamble.
+const AIRTIME: u64 = 192_000 + 8 * (512 + 36) * 500;
+
+/// Three nodes without RTS and ARP, of which the first sends to the second.
+fn plain(model: energy::Config, joules: &[Option<f64>]) -> Spec {
+    let mut spec = network("rfc", "static", &chain(3, 100.0));
+    spec.duration = Span::from_secs(20);
+    spec.link.arp.resolution = Resolution::Off;
+    with_dcf(&mut spec, |dcf| dcf.rts_threshold = Bytes::new(2347));
+    spec.energy.model = model;
+    batteries(&mut spec, joules);
+    add_datagrams(&mut spec, 100, 512);
+    spec
+}
+
+fn died(node: &NodeRow) -> Option<u64> {
+    node.battery_empty_s.map(|seconds| (seconds * 1e9).round() as u64)
+}
+
+fn dropped(outcome: &Outcome, node: u32, reason: &str) -> u64 {
+    outcome.drops.iter().filter(|row| row.node == node && row.reason == reason).map(|row| row.count).sum()
+}
+
+#[test]
+fn a_sender_stops_in_the_middle_of_a_frame() {
+    // Ten datagrams and a half, at one watt.
+    let joules = 10.5 * AIRTIME as f64 / 1e9;
+    let outcome = run(&plain(powers(1.0, 0.0, 0.0), &[Some(joules)]));
+    // The eleventh begins at 2 s, without back-off: the medium has been idle for long.
+    assert_eq!(died(&outcome.nodes[0]), Some(2_000_000_000 + AIRTIME / 2));
+    let flow = &outcome.flows[0];
+    assert_eq!((flow.packets_sent, flow.packets_unique, flow.packets_dropped), (11, 10, 1));
+    assert_eq!(dropped(&outcome, 0, "battery_empty"), 1);
+    assert_eq!(outcome.nodes[0].energy_left_j, Some(0.0));
+    assert_eq!(outcome.nodes[1].battery_empty_s, None);
+    states_add_up(&outcome, 20.0);
+}
+
+#[test]
+fn a_listener_stops_in_the_middle_of_a_frame() {
+    let joules = 10.5 * AIRTIME as f64 / 1e9;
+    // Node 2 is 200 m away from the sender and 100 m from the receiver, whose acknowledgements it hears too.
+    let ack = 192_000 + 8 * 14 * 1000;
+    let outcome = run(&plain(powers(0.0, 1.0, 0.0), &[None, Some(joules), Some(joules + 10.0 * ack as f64 / 1e9)]));
+    let (near, far) = (334, 667);
+    assert_eq!(died(&outcome.nodes[1]), Some(2_000_000_000 + near + AIRTIME / 2));
+    assert_eq!(died(&outcome.nodes[2]), Some(2_000_000_000 + far + AIRTIME / 2));
+    // The sender learns it from acknowledgements that do not come.
+    let flow = &outcome.flows[0];
+    assert_eq!((flow.packets_sent, flow.packets_unique), (100, 10));
+    assert_eq!(dropped(&outcome, 0, "retry_limit"), 90);
+    states_add_up(&outcome, 20.0);
+}
+
+#[test]
+fn an_idler_stops_when_its_battery_is_empty() {
+    let mut spec = network("rfc", "static", &[(0.0, 0.0), (5000.0, 0.0)]);
+    spec.duration = Span::from_secs(20);
+    spec.energy.model = powers(1.0, 1.0, 0.819);
+    batteries(&mut spec, &[Some(7.0), Some(100.0)]);
+    let outcome = run(&spec);
+    assert_eq!(died(&outcome.nodes[0]), Some(7_000_000_000_000_u64.div_ceil(819)));
+    assert!(outcome.nodes[1].energy_left_j.is_some_and(|left| (left - (100.0 - 20.0 * 0.819)).abs() < 1e-9));
+    assert!((outcome.nodes[0].off_s.expect("energy is counted") - (20.0 - 8.547_008_548)).abs() < 1e-9);
+    states_add_up(&outcome, 20.0);
+}
+
+#[test]
+fn packets_have_prices() {
+    let model = energy::Config::of_profile("per_packet", "rfc").expect("a model");
+    let outcome = run(&plain(model, &[Some(100.0); 3]));
+    let microjoules = |it: Option<f64>| (it.expect("energy is counted") * 1e6).round() as i64;
+    let [sender, receiver, other] = [0, 1, 2].map(|n| &outcome.nodes[n]);
+    // Acknowledgements of the MAC are part of the price of the packet.
+    assert_eq!(microjoules(sender.energy_send_j), 100 * 420 + 97_280);
+    assert_eq!((microjoules(sender.energy_hear_j), microjoules(receiver.energy_send_j)), (0, 0));
+    assert_eq!(microjoules(receiver.energy_hear_j), 100 * 330 + 21_504);
+    assert_eq!(microjoules(other.energy_hear_j), 9_720 - 25_088);
+    assert_eq!(microjoules(sender.energy_idle_j), 16_000_000);
+    states_add_up(&outcome, 20.0);
+    // A battery with the price of ten packets and a half, and the idle power until the eleventh begins, at 2 s.
+    let model = energy::Config::of_profile("per_packet", "rfc").expect("a model");
+    let outcome = run(&plain(model, &[Some(10.5 * 1392.8e-6 + 1.6)]));
+    assert_eq!(died(&outcome.nodes[0]), Some(2_000_000_000));
+    assert_eq!((outcome.flows[0].packets_unique, outcome.flows[0].packets_dropped), (10, 1));
+}
+
+/// Twenty-five nodes with TCP and datagrams, of which the even ones have little energy.
+fn dying(protocol: &str, mac: &str) -> Spec {
+    let places: Vec<_> = (0..25).map(|n| (f64::from(n % 5) * 150.0, f64::from(n / 5) * 150.0)).collect();
+    let mut spec = network("rfc", protocol, &places);
+    spec.duration = Span::from_secs(20);
+    spec.channels[0].mac = hopyard_model::mac::Config::of_profile(mac, "rfc").expect("a MAC");
+    spec.energy.model = energy::Config::of_profile("state", "ns3").expect("a model");
+    let joules: Vec<_> = (0..25).map(|n| (n % 2 == 0).then(|| 6.0 + 0.35 * f64::from(n))).collect();
+    batteries(&mut spec, &joules);
+    add_tcp(&mut spec, 0, 24, "rfc", "newreno", |_| {});
+    add_tcp(&mut spec, 20, 4, "rfc", "cubic", |_| {});
+    add_tcp(&mut spec, 2, 23, "rfc", "vegas", |_| {});
+    add_cbr(&mut spec, 10, 14, 512, Span::from_millis(20));
+    add_cbr(&mut spec, 13, 21, 512, Span::from_millis(20));
+    spec
+}
+
+#[test]
+fn half_of_the_nodes_die_and_every_packet_has_a_reason() {
+    for (protocol, mac) in [("aodv", "dcf"), ("dsr", "dcf"), ("olsr", "dcf"), ("oracle", "dcf"), ("aodv", "tdma")] {
+        let mut spec = dying(protocol, mac);
+        // The account is checked at the end of every run.
+        let outcome = run(&spec);
+        let dead = outcome.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count();
+        assert_eq!(dead, 13, "{protocol} {mac}");
+        states_add_up(&outcome, 20.0);
+        assert!(outcome.drops.iter().any(|row| row.reason == "battery_empty"), "{protocol} {mac}");
+        for node in &outcome.nodes {
+            assert_eq!(node.energy_left_j.is_some(), node.node % 2 == 0);
+            // Only what can be spent in a nanosecond is spent in excess.
+            let full = 6.0 + 0.35 * f64::from(node.node);
+            let spent = node.energy_j.expect("energy is counted");
+            assert!(node.battery_empty_s.is_none() || (0.0..2e-9).contains(&(spent - full)), "{node:?}");
+        }
+        spec.medium.exact = true;
+        assert_eq!(run(&spec).digest, outcome.digest, "{protocol} {mac}: with an event for each edge");
+    }
+}
