@@ -37,6 +37,7 @@ const COMPANIONS: &[(&str, &str, &str)] = &[
     ("aodv.rules", "purge_interval", "500 ms"),
     // One of the two says how many flows are drawn.
     ("flows.share", "random", "0"),
+    ("flows.0.share", "random", "0"),
     ("flows.1.random", "share", "0.0"),
 ];
 

@@ -36,6 +36,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
             },
             start,
             movements: None,
+            table: 0,
             radios: vec![0],
             routing: routing::Config::of_profile(protocol, profile).expect("a routing protocol"),
             agents: Vec::new(),

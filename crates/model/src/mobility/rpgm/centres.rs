@@ -52,6 +52,7 @@ pub(super) struct Pass {
 
 /// The centre of a member's group; of all groups, if members change their group.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and a member is in a box of its own")]
 pub(super) enum Centres {
     /// A copy of the path, and its leg.
     One(Path, Leg),
