@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{add_cbr, chain, mbps, network, run, with_ranges};
-use hopyard_engine::{Span, Time};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, with_ranges};
+use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
@@ -12,7 +12,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::world::Spec;
-use hopyard_model::{radio, routing};
+use hopyard_model::{agent, radio, routing};
 
 fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Params)) {
     let mut params = tdma::Params::of_profile(profile);
@@ -375,4 +375,51 @@ fn acknowledged_frames_are_repeated_and_reported() {
     let given_up = dropped(&outcome, DropReason::RetryLimit);
     assert!(given_up > 100);
     assert!(own(&outcome, "frames_out_of_reach") - 3 * given_up < 3);
+}
+
+/// Whatever the parameters, packets add up, and one event for each edge gives the same run.
+#[test]
+fn every_combination_of_parameters_accounts_for_its_packets() {
+    use tdma::{Access, ControlPlace, EmptySlots, Owner, Packing, Rule, Schedule, Share};
+    let hello = agent::Config::of_profile("neighbours", "rfc").expect("an agent");
+    let mut sent = 0;
+    for case in 0..60_u64 {
+        let mut rng = Streams::new(case, 0).stream("parameters");
+        let mut pick = |choices: u64| rng.below(choices);
+        let mut spec = network("rfc", "aodv", &chain(7, 150.0));
+        let reception = [Reception::Threshold, Reception::Ns2, Reception::Sinr][pick(3) as usize];
+        spec.channels[0].radio.reception = reception;
+        with_ranges(&mut spec, 250.0, 250.0 + 50.0 * pick(7) as f64);
+        spec.nodes.iter_mut().for_each(|node| node.agents = vec![hello.clone()]);
+        with_tdma(&mut spec, "rfc", |tdma| {
+            tdma.rate = mbps([1.0, 2.0, 11.0][pick(3) as usize]);
+            tdma.slot = Span::from_millis(8 + pick(10));
+            tdma.guard = Span::from_micros(pick(3) * 50);
+            tdma.packing = [Packing::Fit, Packing::One][pick(2) as usize];
+            tdma.unused_slots = pick(3) as u32;
+            let list = (0..7).map(|node| Owner::Nodes(vec![node, (node + 3) % 7])).collect();
+            tdma.schedule = [Schedule::Rule(Rule::InTurn), Schedule::Rule(Rule::Agent), Schedule::Owners(list)]
+                [pick(3) as usize]
+                .clone();
+            tdma.frame_slots = 2 + pick(9) as u32;
+            tdma.contention = Share::Of(0.15 + 0.1 * pick(3) as f64);
+            tdma.contention_access = [Access::Sense, Access::RandomSlot][pick(2) as usize];
+            tdma.control =
+                [ControlPlace::Contention, ControlPlace::OwnSlots, ControlPlace::OutOfBand][pick(3) as usize];
+            tdma.empty_slots = [EmptySlots::Unused, EmptySlots::Contend][pick(2) as usize];
+            tdma.acknowledge = pick(2) == 1;
+            tdma.retry_limit = pick(3) as u32;
+            tdma.clock_offset = Span::from_micros(pick(2) * 40);
+            tdma.clock_drift = 100.0 * pick(2) as f64;
+        });
+        add_cbr(&mut spec, 0, 6, 512, Span::from_millis(60));
+        add_cbr(&mut spec, 4, 1, 900, Span::from_millis(90));
+        add_tcp(&mut spec, 5, 2, "rfc", "newreno", |_| {});
+        spec.duration = Span::from_secs(6);
+        let found = run(&spec);
+        spec.medium.exact = true;
+        assert_eq!(run(&spec).digest, found.digest, "case {case}");
+        sent += found.frames;
+    }
+    assert!(sent > 20_000, "{sent} frames");
 }
