@@ -173,3 +173,74 @@ fn two_agents_with_one_port_are_refused() {
     let error = World::new(&spec).expect_err("one port").to_string();
     assert_eq!(error, "node 4 runs the agents `neighbours` and `neighbours`, which both are reached at UDP port 49269");
 }
+
+/// Nodes with DRAND in the world: those of a row hear each other, and the row after the next one is out of reach.
+fn with_drand(mac: &str) -> Spec {
+    let mut spec = grid();
+    // A round trip over slots takes up to two frames, and one more for the link address.
+    let first_delay = Span::from_millis(if mac == "tdma" { 200 } else { 50 });
+    let params = agent::drand::Params { first_delay, ..agent::drand::Params::of_profile("rfc") };
+    for node in &mut spec.nodes {
+        node.agents = vec![agent::Config::Drand(params.clone().into())];
+    }
+    spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
+    spec
+}
+
+fn drand<P: Probe>(world: &World<P>, node: u32) -> &agent::drand::Drand {
+    let [Model::Drand(agent)] = world.agents(NodeId(node)) else { panic!("one agent") };
+    agent
+}
+
+#[test]
+fn drand_gives_a_grid_slots_that_none_shares_within_two_hops() {
+    for mac in mac::MODELS {
+        let mut world = World::new(&with_drand(mac.name)).expect("a world");
+        world.advance(Time::ZERO + Span::from_secs(50), &Watch::default());
+        let all: Vec<_> = (0..9).map(|node| drand(&world, node).machine().assigned()).collect();
+        let links: Vec<Vec<u32>> = (0..9_u32)
+            .map(|node| {
+                let steps = |other: u32| (node % 3).abs_diff(other % 3) + (node / 3).abs_diff(other / 3);
+                (0..9).filter(|&other| steps(other) == 1).collect()
+            })
+            .collect();
+        let slots: Vec<_> = all.iter().map(|it| it.slot).collect();
+        assert!(slots.iter().all(Option::is_some), "{}: {slots:?}", mac.name);
+        assert_eq!(agent::drand::colouring::conflicts(&links, &slots), [], "{}: {slots:?}", mac.name);
+        let largest = slots.iter().copied().max().flatten();
+        // The node in the middle has all others within two hops.
+        assert!(largest <= Some(8) && largest >= Some(4), "{}: {slots:?}", mac.name);
+        assert!(all.iter().all(|it| it.largest == largest), "{}: {all:?}", mac.name);
+        for (node, known) in (0_u32..).zip(&all) {
+            let near =
+                links[node as usize].iter().chain(links[node as usize].iter().flat_map(|&it| &links[it as usize]));
+            let expected = near.filter_map(|&it| slots[it as usize]).max().max(known.slot);
+            assert_eq!(known.largest_near, expected, "{}: node {node}", mac.name);
+        }
+    }
+}
+
+#[test]
+fn a_node_that_comes_with_the_slot_of_another_one_gives_it_up() {
+    let mut spec = with_drand("dcf");
+    let point =
+        |seconds, x, y| waypoints::Waypoint::ground(Span::from_secs(seconds), Distance::new(x), Distance::new(y));
+    // Node 8 is alone until it goes to the corner of node 0.
+    let track = vec![point(0, 9000.0, 9000.0), point(30, 9000.0, 9000.0), point(31, 0.0, 1.0)];
+    spec.nodes[8].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
+    let mut world = World::new(&spec).expect("a world");
+    world.advance(Time::ZERO + Span::from_secs(30), &Watch::default());
+    let alone = drand(&world, 8).machine().slot();
+    assert_eq!(alone, Some(0));
+    let before: Vec<_> = (0..8).map(|node| drand(&world, node).machine().slot()).collect();
+    assert!([0, 1, 2, 3, 4, 6].iter().any(|&near| before[near] == alone), "{before:?}");
+    world.advance(Time::ZERO + Span::from_secs(45), &Watch::default());
+    let after: Vec<_> = (0..8).map(|node| drand(&world, node).machine().slot()).collect();
+    // The others have smaller addresses, and are not disturbed.
+    assert_eq!(after, before);
+    let slot = drand(&world, 8).machine().slot();
+    assert!(slot.is_some());
+    for near in [0, 1, 2, 3, 4, 6] {
+        assert_ne!(slot, before[near], "node {near}: {before:?}");
+    }
+}

@@ -3,7 +3,7 @@
 //!
 //! | bytes | HELLO (type 0) | grant (2) | request (1), reject (3), fail (4) | release (5) | two-hop release (6) |
 //! |---|---|---|---|---|---|
-//! | 0–3 | type, flags, round | type, flags, round | type, zero, round | type, zero, round | type, zero, round |
+//! | 0–3 | type, flags, round | type, flags, round | type, number, round | type, zero, round | type, zero, round |
 //! | 4–7 | slot, undecided nodes | number of entries, zero | | slot, zero | slot, zero |
 //! | 8–11 | largest slot, its age | entries of 8 bytes | | | the node that has the slot |
 //! | 12–15 | number of entries, zero | | | | |
@@ -11,7 +11,8 @@
 //!
 //! An entry is the address of a node, its slot, and the round in which it took the slot or gave it up. The flag 80 of a
 //! HELLO says that the sender has asked for a slot in this round and waits for grants; the flag 80 of a grant says that
-//! it is sent again. The slot ffff stands for none. The age is in milliseconds. What is zero here is ignored on
+//! it is sent again. A request has the number of times that it has been sent before (0 in a reject and a fail); the
+//! lower seven bits of a grant's flags repeat that of the request. The slot ffff stands for none. The age is in milliseconds. What is zero here is ignored on
 //! reception. UDP carries the messages; their sender is the source of the IP packet.
 
 use std::net::Ipv4Addr;
@@ -61,6 +62,8 @@ pub struct Hello {
 pub struct Grant {
     /// Whether it is sent again.
     pub again: bool,
+    /// How often the request had been sent before; at most 127.
+    pub resends: u8,
     /// The round of the request.
     pub round: u16,
     /// The sender and its neighbours, those that have a slot; at most 65535.
@@ -74,6 +77,8 @@ pub enum Message {
     Hello(Hello),
     /// Type 1: asks all neighbours for a grant. 4 bytes.
     Request {
+        /// How often it has been sent before; at most 127.
+        resends: u8,
         /// The sender's round.
         round: u16,
     },
@@ -150,6 +155,16 @@ fn list(entries: &[Entry], out: &mut Vec<u8>) -> Result<(), WireError> {
     Ok(())
 }
 
+/// Puts a number of resends beside the flag of the message that begins at `start`.
+fn number(resends: u8, start: usize, out: &mut [u8]) -> Result<(), WireError> {
+    if resends & FLAG != 0 {
+        let found = usize::from(resends);
+        return Err(WireError::TooLong { format: FORMAT, unit: "resends", limit: 127, found });
+    }
+    out[start + 1] |= resends;
+    Ok(())
+}
+
 const fn flag(set: bool) -> u8 {
     if set { FLAG } else { 0 }
 }
@@ -170,14 +185,14 @@ impl Message {
                 let neighbours = reader.entries(count)?;
                 Self::Hello(Hello { requesting: flags & FLAG != 0, round, slot, undecided, largest, age, neighbours })
             }
-            1 => Self::Request { round },
+            1 => Self::Request { resends: flags & !FLAG, round },
             2 => {
                 let (count, _zero) = (reader.u16()?, reader.u16()?);
                 let decided = reader.entries(count)?;
                 if decided.iter().any(|entry| entry.slot.is_none()) {
                     return Err(reader.malformed("a slot", u32::from(NONE)));
                 }
-                Self::Grant(Grant { again: flags & FLAG != 0, round, decided })
+                Self::Grant(Grant { again: flags & FLAG != 0, resends: flags & !FLAG, round, decided })
             }
             3 => Self::Reject { round },
             4 => Self::Fail { round },
@@ -199,6 +214,7 @@ impl Message {
     /// # Errors
     /// If a slot is 65535, there are more than 65535 entries, or a grant names a node without a slot.
     pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let start = out.len();
         let mut head = |kind, set, round: u16| {
             out.extend([kind, flag(set)]);
             out.u16(round);
@@ -214,13 +230,17 @@ impl Message {
                 out.u16(0);
                 list(&hello.neighbours, out)?;
             }
-            Self::Request { round } => head(1, false, *round),
+            Self::Request { resends, round } => {
+                head(1, false, *round);
+                number(*resends, start, out)?;
+            }
             Self::Grant(grant) => {
                 if grant.decided.iter().any(|entry| entry.slot.is_none()) {
                     let (expected, found) = ("a slot", u32::from(NONE));
                     return Err(WireError::Malformed { format: FORMAT, expected, found });
                 }
                 head(2, grant.again, grant.round);
+                number(grant.resends, start, out)?;
                 out.u16(count(&grant.decided)?);
                 out.u16(0);
                 list(&grant.decided, out)?;
@@ -273,9 +293,9 @@ mod tests {
         };
         let text = "00800009 ffff0004 001105dc 00020000 0a000001 00030007 0a000009 ffff0102";
         assert_eq!(emitted(&Message::Hello(hello)), hex(text));
-        let grant = Grant { again: true, round: 9, decided: entries[..1].to_vec() };
-        assert_eq!(emitted(&Message::Grant(grant)), hex("02800009 00010000 0a000001 00030007"));
-        assert_eq!(emitted(&Message::Request { round: 9 }), hex("01000009"));
+        let grant = Grant { again: true, resends: 2, round: 9, decided: entries[..1].to_vec() };
+        assert_eq!(emitted(&Message::Grant(grant)), hex("02820009 00010000 0a000001 00030007"));
+        assert_eq!(emitted(&Message::Request { resends: 3, round: 9 }), hex("01030009"));
         assert_eq!(emitted(&Message::Reject { round: 9 }), hex("03000009"));
         assert_eq!(emitted(&Message::Fail { round: 9 }), hex("04000009"));
         assert_eq!(emitted(&Message::Release { round: 9, slot: 5 }), hex("05000009 00050000"));
@@ -297,10 +317,12 @@ mod tests {
             assert_eq!(Message::parse(&hex(text)).expect_err(text).to_string(), problem);
         }
         let entry = |slot| Entry { node: A, slot, round: 1 };
-        let grant = |decided| Message::Grant(Grant { again: false, round: 1, decided });
+        let grant = |decided| Message::Grant(Grant { again: false, resends: 0, round: 1, decided });
         let refused = |message: Message| message.emit(&mut Vec::new()).expect_err("it has no encoding").to_string();
         assert_eq!(refused(grant(vec![entry(None)])), "DRAND: expected a slot, found 65535");
         assert_eq!(refused(grant(vec![entry(Some(1)); 65536])), "DRAND: expected at most 65535 entries, found 65536");
+        let request = Message::Request { resends: 128, round: 1 };
+        assert_eq!(refused(request), "DRAND: expected at most 127 resends, found 128");
         let release = Message::Release { round: 1, slot: 65535 };
         assert_eq!(refused(release), "DRAND: expected at most 65534 as a slot, found 65535");
     }
@@ -321,11 +343,11 @@ mod tests {
                 Message::Hello(Hello { requesting, round, slot, undecided, largest, age, neighbours })
             },
         );
-        let grant = (any::<(bool, u16)>(), entries(taken().prop_map(Some)))
-            .prop_map(|((again, round), decided)| Message::Grant(Grant { again, round, decided }));
+        let grant = (any::<(bool, u16)>(), 0..128_u8, entries(taken().prop_map(Some)))
+            .prop_map(|((again, round), resends, decided)| Message::Grant(Grant { again, resends, round, decided }));
         prop_oneof![
             hello,
-            any::<u16>().prop_map(|round| Message::Request { round }),
+            (0..128_u8, any::<u16>()).prop_map(|(resends, round)| Message::Request { resends, round }),
             grant,
             any::<u16>().prop_map(|round| Message::Reject { round }),
             any::<u16>().prop_map(|round| Message::Fail { round }),

@@ -170,6 +170,5 @@ fn where_nodes_move_there_are_violations_and_they_are_mended() {
     let given_up: u64 = network.machines().map(|it| it.counters().conflicts).sum();
     assert!(network.violations.len() > 20 && given_up > 10, "{} {given_up}", network.violations.len());
     let longest = network.violations.iter().map(|it| it.until.since(it.from)).max().expect("there are some");
-    println!("{} violations, {given_up} given up, longest {longest}", network.violations.len());
     assert!(longest < Span::from_secs(10), "{longest}");
 }

@@ -48,20 +48,33 @@ pub struct Counters {
 /// A request that waits for grants.
 #[derive(Clone, Debug)]
 struct Request {
-    sent: Time,
+    /// When it was sent for the first time, and each time again.
+    sent: Vec<Time>,
     /// The neighbours that have granted it, sorted.
     granted: Vec<Address>,
     /// What the grants have told. The tables may forget it before the last grant comes.
     told: Vec<Entry>,
-    resends: u32,
     deadline: Time,
 }
+
+impl Request {
+    /// How often it has been sent again.
+    fn resends(&self) -> u8 {
+        u8::try_from(self.sent.len() - 1).unwrap_or(MOST_RESENDS).min(MOST_RESENDS)
+    }
+}
+
+/// As many resends as a message can count.
+const MOST_RESENDS: u8 = 127;
 
 /// A grant whose request has not ended.
 #[derive(Clone, Debug)]
 struct Grant {
     holder: Address,
     round: u16,
+    /// Which request of the holder it answers.
+    asked: u8,
+    /// How often it has been sent again.
     resends: u32,
     deadline: Time,
 }
@@ -173,12 +186,13 @@ impl Machine {
     pub fn on_message(&mut self, from: Address, message: &Message, params: &Params, now: Time) {
         match message {
             Message::Hello(hello) => self.on_hello(from, hello, params, now),
-            &Message::Request { round } => self.on_request(from, round, now),
-            Message::Grant { again, round, decided } => self.on_grant(from, *again, *round, decided, now),
+            &Message::Request { resends, round } => self.on_request(from, resends, round, now),
+            Message::Grant { again, resends, round, decided } => {
+                self.on_grant(from, *round, (!again).then_some(*resends), decided, now);
+            }
             &Message::Reject { round } => {
                 self.tables.refresh(from, now);
                 if self.is_requesting(round) {
-                    self.measure(false, now);
                     self.fail();
                 }
             }
@@ -216,9 +230,8 @@ impl Machine {
             State::Granting(grant) if grant.deadline <= now => {
                 if params.grant_resends.allow(grant.resends) {
                     grant.resends += 1;
-                    let (holder, round) = (grant.holder, grant.round);
                     grant.deadline = now + self.delay;
-                    self.send_grant(holder, round, true);
+                    self.send_grant(true);
                 } else {
                     self.counters.forgotten += 1;
                     self.state = State::Idle;
@@ -325,69 +338,65 @@ impl Machine {
         }
         self.round = self.round.wrapping_add(1);
         let deadline = now + self.request_period(params);
-        let request = Request { sent: now, granted: Vec::new(), told: Vec::new(), resends: 0, deadline };
+        let request = Request { sent: vec![now], granted: Vec::new(), told: Vec::new(), deadline };
         self.state = State::Requesting(request);
-        self.broadcast(Message::Request { round: self.round });
+        self.broadcast(Message::Request { resends: 0, round: self.round });
         // A node without neighbours needs no grant.
         self.decide_if_granted();
     }
 
-    fn on_request(&mut self, from: Address, round: u16, now: Time) {
+    fn on_request(&mut self, from: Address, asked: u8, round: u16, now: Time) {
         self.tables.hear(from, Claim { slot: None, round }, now);
         let deadline = now + self.delay;
         match &mut self.state {
             State::Idle => {
-                self.state = State::Granting(Grant { holder: from, round, resends: 0, deadline });
-                self.send_grant(from, round, false);
+                self.state = State::Granting(Grant { holder: from, round, asked, resends: 0, deadline });
+                self.send_grant(false);
             }
             State::Granting(grant) if grant.holder == from => {
                 if !is_later(grant.round, round) {
-                    let again = grant.round == round;
-                    *grant = Grant { holder: from, round, resends: if again { grant.resends } else { 0 }, deadline };
-                    self.send_grant(from, round, again);
+                    let resends = if grant.round == round { grant.resends } else { 0 };
+                    *grant = Grant { holder: from, round, asked, resends, deadline };
+                    self.send_grant(false);
                 }
             }
             State::Granting(_) | State::Requesting(_) => self.unicast(from, Message::Reject { round }),
         }
     }
 
-    fn send_grant(&mut self, to: Address, round: u16, again: bool) {
+    fn send_grant(&mut self, again: bool) {
+        let State::Granting(grant) = &self.state else { return };
+        let (to, round, resends) = (grant.holder, grant.round, grant.asked);
         let own = Entry { node: self.node, claim: self.claim() };
         let own = self.slot.is_some().then_some(own);
         let decided = self.tables.decided().filter(|it| it.node != to).chain(own).collect();
-        self.unicast(to, Message::Grant { again, round, decided });
+        self.unicast(to, Message::Grant { again, resends, round, decided });
     }
 
-    fn on_grant(&mut self, from: Address, again: bool, round: u16, decided: &[Entry], now: Time) {
+    /// A grant; `answers` is the number of the request that it answers at once, and nothing if it is sent again.
+    fn on_grant(&mut self, from: Address, round: u16, answers: Option<u8>, decided: &[Entry], now: Time) {
         self.tables.refresh(from, now);
         for &entry in decided {
             self.tables.hear_from(from, entry);
         }
         if self.is_requesting(round) {
-            self.measure(again, now);
             let State::Requesting(request) = &mut self.state else { return };
+            // A response time. A grant that is sent again says nothing of it.
+            if let Some(&sent) = answers.and_then(|number| request.sent.get(usize::from(number))) {
+                self.delay = self.delay.max(now.since(sent));
+            }
             if let Err(place) = request.granted.binary_search(&from) {
                 request.granted.insert(place, from);
             }
             request.told.extend(decided);
             self.decide_if_granted();
-        } else if again && !matches!(self.state, State::Requesting(_)) {
+        } else if answers.is_none() && !matches!(self.state, State::Requesting(_)) {
             // The neighbour has not heard how the request ended. A first grant has only crossed what it will hear.
             let answer = match self.slot {
                 Some(slot) => Message::Release { round: self.round, slot },
                 None => Message::Fail { round: self.round },
             };
             self.unicast(from, answer);
-        }
-    }
-
-    /// Takes up a response time. One that follows a message sent again says nothing (as in RFC 6298 §3).
-    fn measure(&mut self, again: bool, now: Time) {
-        if let State::Requesting(request) = &self.state
-            && !again
-            && request.resends == 0
-        {
-            self.delay = self.delay.max(now.since(request.sent));
         }
     }
 
@@ -405,14 +414,15 @@ impl Machine {
     /// of them is still there.
     fn ask_again(&mut self, params: &Params, now: Time) {
         let State::Requesting(request) = &self.state else { return };
-        if request.resends < params.request_resends {
+        if request.sent.len() <= params.request_resends as usize {
             let missing: Vec<Address> = self.missing(request).map(Neighbour::address).collect();
             let deadline = now + self.request_period(params);
             let State::Requesting(request) = &mut self.state else { return };
-            request.resends += 1;
+            request.sent.push(now);
             request.deadline = deadline;
+            let (resends, round) = (request.resends(), self.round);
             for neighbour in missing {
-                self.unicast(neighbour, Message::Request { round: self.round });
+                self.unicast(neighbour, Message::Request { resends, round });
             }
         } else if self.missing(request).any(|it| it.is_present(now, params.silence)) {
             self.fail();

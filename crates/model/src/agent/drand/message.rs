@@ -63,6 +63,8 @@ pub enum Message {
     Hello(Hello),
     /// Asks all neighbours for a grant.
     Request {
+        /// How often it has been sent before; at most 127.
+        resends: u8,
         /// The sender's round.
         round: u16,
     },
@@ -70,6 +72,8 @@ pub enum Message {
     Grant {
         /// Whether it is sent again.
         again: bool,
+        /// How often the request had been sent before, so that its sender can tell the response time.
+        resends: u8,
         /// The round of the request.
         round: u16,
         /// The sender and its neighbours, those that have a slot.
@@ -130,9 +134,10 @@ impl Message {
                 age: it.age,
                 neighbours: it.neighbours.iter().map(entry).collect(),
             }),
-            &Self::Request { round } => drand::Message::Request { round },
-            Self::Grant { again, round, decided } => drand::Message::Grant(drand::Grant {
+            &Self::Request { resends, round } => drand::Message::Request { resends, round },
+            Self::Grant { again, resends, round, decided } => drand::Message::Grant(drand::Grant {
                 again: *again,
+                resends: *resends,
                 round: *round,
                 decided: decided.iter().map(entry).collect(),
             }),
@@ -182,8 +187,8 @@ mod tests {
         let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };
         for (message, expected) in [
             (Message::Hello(hello), 40),
-            (Message::Request { round: 1 }, 4),
-            (Message::Grant { again: false, round: 1, decided: vec![entry(Some(1)); 2] }, 24),
+            (Message::Request { resends: 0, round: 1 }, 4),
+            (Message::Grant { again: false, resends: 0, round: 1, decided: vec![entry(Some(1)); 2] }, 24),
             (Message::Reject { round: 1 }, 4),
             (Message::Fail { round: 1 }, 4),
             (Message::Release { round: 1, slot: 2 }, 8),

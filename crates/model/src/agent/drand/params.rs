@@ -145,6 +145,10 @@ impl params::Params for Params {
         if self.largest_hold > longest {
             return Err(Fault::new("largest_hold", format!("expected at most {longest}, found {}", self.largest_hold)));
         }
+        // A message has seven bits for the number.
+        if self.request_resends > 127 {
+            return Err(Fault::new("request_resends", format!("expected at most 127, found {}", self.request_resends)));
+        }
         if !(self.coin > 0.0 && self.coin <= 1.0) {
             return Err(Fault::new("coin", format!("expected a number above 0 and at most 1, found {}", self.coin)));
         }

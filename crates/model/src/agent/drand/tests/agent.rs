@@ -93,6 +93,7 @@ fn impossible_parameters_are_refused() {
     assert_eq!(fault(|it| it.coin = 0.0), "coin");
     assert_eq!(fault(|it| it.coin = 1.1), "coin");
     assert_eq!(fault(|it| it.coin = f64::NAN), "coin");
+    assert_eq!(fault(|it| it.request_resends = 128), "request_resends");
     assert_eq!(fault(|it| it.factor = 0.5), "factor");
     assert_eq!(fault(|it| it.try_jitter = 1.0), "try_jitter");
 }

@@ -28,8 +28,8 @@ fn a_grant_tells_the_slots_of_the_node_and_its_neighbours() {
 fn a_repeated_request_is_granted_again_and_a_stale_one_ignored() {
     let mut node = asked(|_| {});
     assert_eq!(node.hears(2, request(3)).len(), 1);
-    let again = Message::Grant { again: true, round: 3, decided: vec![entry(1, Some(4), 9)] };
-    assert_eq!(node.hears(2, request(3)), [(Some(2), again)]);
+    let answer = Message::Grant { again: false, resends: 2, round: 3, decided: vec![entry(1, Some(4), 9)] };
+    assert_eq!(node.hears(2, request_again(2, 3)), [(Some(2), answer)]);
     assert_eq!(node.hears(2, request(2)), [], "an older round");
     assert_eq!(node.hears(2, request(4)), [(Some(2), grant(4, &[entry(1, Some(4), 9)]))], "a later one");
     assert_eq!(node.hears(2, Message::Fail { round: 3 }), [], "the end of the older one");

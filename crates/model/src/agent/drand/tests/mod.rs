@@ -83,15 +83,19 @@ fn hello(slot: Option<u16>, round: u16, neighbours: &[Entry]) -> Message {
 }
 
 const fn request(round: u16) -> Message {
-    Message::Request { round }
+    Message::Request { resends: 0, round }
+}
+
+const fn request_again(resends: u8, round: u16) -> Message {
+    Message::Request { resends, round }
 }
 
 fn grant(round: u16, decided: &[Entry]) -> Message {
-    Message::Grant { again: false, round, decided: decided.to_vec() }
+    Message::Grant { again: false, resends: 0, round, decided: decided.to_vec() }
 }
 
 fn grant_again(round: u16) -> Message {
-    Message::Grant { again: true, round, decided: Vec::new() }
+    Message::Grant { again: true, resends: 0, round, decided: Vec::new() }
 }
 
 const fn release(round: u16, slot: u16) -> Message {

@@ -54,8 +54,8 @@ fn those_that_have_not_answered_are_asked_again_and_then_the_request_has_failed(
     let asked = node.now;
     assert_eq!(node.hears(1, grant(1, &[])), []);
     for again in 1..=2 {
-        assert_eq!(node.says_next(), [(Some(2), request(1))]);
-        assert_eq!(node.now.since(asked), Span::from_millis(150) * again);
+        assert_eq!(node.says_next(), [(Some(2), request_again(again, 1))]);
+        assert_eq!(node.now.since(asked), Span::from_millis(150) * u64::from(again));
     }
     // Neighbour 2 has been heard within `silence`.
     assert_eq!(node.hears(2, Message::Reject { round: 0 }), []);
@@ -68,7 +68,7 @@ fn a_silent_neighbour_and_one_that_does_not_hear_the_node_are_left_out() {
     // Node 3 is heard, but does not list node 5.
     assert_eq!(node.hears(3, hello(Some(0), 4, &[])), []);
     assert_eq!(node.hears(1, grant(1, &[])), []);
-    assert_eq!(node.says_next(), [(Some(2), request(1)), (Some(3), request(1))]);
+    assert_eq!(node.says_next(), [(Some(2), request_again(1, 1)), (Some(3), request_again(1, 1))]);
     assert_eq!(node.says_next(), [(None, release(1, 1))], "slot 0 is that of node 3");
     assert_eq!(node.machine.counters().left_out, 2);
 }
@@ -78,23 +78,30 @@ fn a_neighbour_that_appears_while_the_request_waits_must_grant_it_too() {
     let mut node = asking(&[1], |_| {});
     assert_eq!(node.hears(4, hello(None, 0, &[entry(5, None, 1)])), []);
     assert_eq!(node.hears(1, grant(1, &[])), []);
-    assert_eq!(node.says_next(), [(Some(4), request(1))]);
+    assert_eq!(node.says_next(), [(Some(4), request_again(1, 1))]);
     assert_eq!(node.hears(4, grant(1, &[])), [(None, release(1, 0))]);
 }
 
 #[test]
-fn a_response_time_counts_when_nothing_was_sent_again() {
-    let mut node = asking(&[1, 2], |_| {});
+fn a_response_time_counts_from_the_request_that_is_answered() {
+    let mut node = asking(&[1, 2, 3], |_| {});
     node.now = node.now + Span::from_millis(69);
     assert_eq!(node.hears(1, grant(1, &[])), []);
     assert_eq!(node.machine.delay(), Span::from_millis(70));
-    node.now = node.now + Span::from_millis(20);
-    assert_eq!(node.hears(2, grant_again(1)), [(None, release(1, 0))]);
-    assert_eq!(node.machine.delay(), Span::from_millis(70));
+    assert_eq!(node.hears(2, grant_again(1)), []);
+    assert_eq!(node.machine.delay(), Span::from_millis(70), "a repetition says nothing");
+    // 150 ms after the request it is sent again. The answer to the first one comes after all.
+    assert_eq!(node.says_next(), [(Some(3), request_again(1, 1))]);
+    node.now = node.now + Span::from_millis(9);
+    assert_eq!(node.hears(3, grant(1, &[])), [(None, release(1, 0))]);
+    assert_eq!(node.machine.delay(), Span::from_millis(160));
+    // Here, the second one is answered.
     let mut node = asking(&[1], |_| {});
-    assert_eq!(node.says_next(), [(Some(1), request(1))]);
-    assert_eq!(node.hears(1, grant(1, &[])), [(None, release(1, 0))]);
-    assert_eq!(node.machine.delay(), Span::from_millis(50));
+    assert_eq!(node.says_next(), [(Some(1), request_again(1, 1))]);
+    node.now = node.now + Span::from_millis(59);
+    let second = Message::Grant { again: false, resends: 1, round: 1, decided: Vec::new() };
+    assert_eq!(node.hears(1, second), [(None, release(1, 0))]);
+    assert_eq!(node.machine.delay(), Span::from_millis(60));
 }
 
 /// How many tries a node makes for one request.
