@@ -36,7 +36,7 @@ pub use self::message::Message;
 pub use self::params::{Lottery, Params, Resends};
 use super::protocol::Agent;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage, UDP_HEADER};
 
 /// DRAND at one node of the world.
@@ -44,14 +44,15 @@ use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage, U
 pub struct Drand {
     node: NodeId,
     params: Params,
-    machine: Machine,
+    /// Large beside the other agents.
+    machine: Box<Machine>,
 }
 
 impl Drand {
     /// DRAND at `node`.
     #[must_use]
     pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
-        Self { node, params: params.clone(), machine: Machine::new(params, node.into(), rng) }
+        Self { node, params: params.clone(), machine: Box::new(Machine::new(params, node.into(), rng)) }
     }
 
     /// The machine: the slot, the tables, the counters.
@@ -86,12 +87,12 @@ impl Drand {
     }
 }
 
-/// The slots of a node have changed. This is where they leave DRAND; the digest holds them to the seed.
+/// The slots of a node have changed: a MAC that takes them from an agent is told.
 fn tell_mac(node: NodeId, assignment: Assignment, cx: &mut Context) {
-    let number = |slot: Option<u16>| slot.map_or(0, |slot| u64::from(slot) + 1);
     let Assignment { slot, largest_near, largest } = assignment;
-    let slots = number(slot) | number(largest_near) << 17 | number(largest) << 34;
-    cx.digest.fold(cx.now.nanos() ^ u64::from(node.0) << 51 ^ slots);
+    let near = u32::from(largest_near.unwrap_or_default());
+    let known = u32::from(largest.unwrap_or_default()).max(near);
+    cx.act(Action::SlotsAssigned { node, slots: Slots { own: slot.map(u32::from), near, known } });
 }
 
 impl Agent for Drand {
