@@ -80,7 +80,7 @@ class Quantity(Part):
 
     #: A column of a table of results, or a series.
     column: str | None = None
-    table: Literal["flows", "nodes", "decisions"] = "flows"
+    table: Literal["flows", "nodes", "decisions", "overhead"] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows.
     reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count"] = "sum"
