@@ -248,7 +248,8 @@ impl params::Params for Params {
             unused_slots: u32::from(ns2),
             schedule: Schedule::Rule(Rule::InTurn),
             frame: FrameRule::Global,
-            frame_slots: 16,
+            // Short rounds: what an agent waits for comes in the next contention part.
+            frame_slots: 8,
             contention: Share::Rule(ShareRule::Auto),
             contention_access: Access::Sense,
             contention_slot: Span::from_millis(1),
