@@ -44,19 +44,20 @@ use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage, U
 pub struct Drand {
     node: NodeId,
     params: Params,
-    machine: Machine,
+    /// Behind a pointer, so that nodes with other agents stay small.
+    machine: Box<Machine>,
 }
 
 impl Drand {
     /// DRAND at `node`.
     #[must_use]
     pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
-        Self { node, params: params.clone(), machine: Machine::new(params, node.into(), rng) }
+        Self { node, params: params.clone(), machine: Box::new(Machine::new(params, node.into(), rng)) }
     }
 
     /// The machine: the slot, the tables, the counters.
     #[must_use]
-    pub const fn machine(&self) -> &Machine {
+    pub fn machine(&self) -> &Machine {
         &self.machine
     }
 

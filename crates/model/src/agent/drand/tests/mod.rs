@@ -46,7 +46,7 @@ impl Node {
 
     /// What it says to a message.
     fn hears(&mut self, from: u32, message: Message) -> Vec<(Option<u32>, Message)> {
-        self.now = self.now + Span::from_millis(1);
+        self.now += Span::from_millis(1);
         self.machine.on_message(Address(from), &message, &self.params, self.now);
         self.said()
     }

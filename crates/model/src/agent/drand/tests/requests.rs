@@ -85,20 +85,20 @@ fn a_neighbour_that_appears_while_the_request_waits_must_grant_it_too() {
 #[test]
 fn a_response_time_counts_from_the_request_that_is_answered() {
     let mut node = asking(&[1, 2, 3], |_| {});
-    node.now = node.now + Span::from_millis(69);
+    node.now += Span::from_millis(69);
     assert_eq!(node.hears(1, grant(1, &[])), []);
     assert_eq!(node.machine.delay(), Span::from_millis(70));
     assert_eq!(node.hears(2, grant_again(1)), []);
     assert_eq!(node.machine.delay(), Span::from_millis(70), "a repetition says nothing");
     // 150 ms after the request it is sent again. The answer to the first one comes after all.
     assert_eq!(node.says_next(), [(Some(3), request_again(1, 1))]);
-    node.now = node.now + Span::from_millis(9);
+    node.now += Span::from_millis(9);
     assert_eq!(node.hears(3, grant(1, &[])), [(None, release(1, 0))]);
     assert_eq!(node.machine.delay(), Span::from_millis(160));
     // Here, the second one is answered.
     let mut node = asking(&[1], |_| {});
     assert_eq!(node.says_next(), [(Some(1), request_again(1, 1))]);
-    node.now = node.now + Span::from_millis(59);
+    node.now += Span::from_millis(59);
     let second = Message::Grant { again: false, resends: 1, round: 1, decided: Vec::new() };
     assert_eq!(node.hears(1, second), [(None, release(1, 0))]);
     assert_eq!(node.machine.delay(), Span::from_millis(60));
