@@ -2,8 +2,8 @@
 //!
 //! A neighbour is a node that is heard. Of each, the table has what it has last said of its own slot, and what it has
 //! said of the nodes that it hears itself. Where several nodes speak of the slot of one, the latest round counts.
-//! Nothing is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and with
-//! messages.
+//! Nothing is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and
+//! with messages.
 
 use hopyard_engine::{Span, Time};
 
