@@ -55,6 +55,8 @@ def draw(figure: Figure, source: Source) -> Plot:
         for point in source.points
         if point.experiment == experiment and fits(point.labels, figure.where)
     ]
+    if not mine:
+        return _blank(figure, quick=bool(source.points))
     panels = _different(mine, figure.panels)
     lines = _different(mine, figure.lines)
     with mpl.rc_context(STYLE):
@@ -95,6 +97,19 @@ def draw(figure: Figure, source: Source) -> Plot:
                 title = source.study.document.axes[figure.lines].title or figure.lines
             made.legend(found.values(), found, loc="outside right upper", fontsize=9, title=title)
         canvas.note(made, _method(figure, mine, source))
+    return made
+
+
+def _blank(figure: Figure, *, quick: bool) -> Plot:
+    """What stands for a figure of which there are no points, as in a quick version."""
+    with mpl.rc_context(STYLE):
+        made, (axis,) = canvas.grid(1, [1.6])
+        axis.set_axis_off()
+        which = ", ".join(f"{name}={value}" for name, value in figure.where.items())
+        text = f"There are no points with {which}" if which else "There are no points"
+        axis.text(0.5, 0.5, f"{text} in this version of the study." if quick else f"{text}.")
+        axis.texts[0].set(ha="center", va="center", fontsize=9, color="#666666")
+        canvas.note(made, figure.title)
     return made
 
 
