@@ -20,7 +20,6 @@ use crate::mobility::{Leg, Position};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::packet::{Body, PacketId, PacketKind};
 use crate::params::Metric;
-use crate::radio::hearers::Hearer;
 use crate::radio::medium::{After, Ended, Listener, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
@@ -317,8 +316,6 @@ impl<M: Mac> Channel<M> {
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
             outcome: Outcome::default(),
-            any_off: gauge.any_off(),
-            prices_packets: gauge.prices_packets(),
             gauge,
             is_cut,
         };
@@ -483,10 +480,6 @@ struct Macs<'a, M: Mac, E, P, G> {
     receiver: usize,
     outcome: Outcome,
     gauge: &'a mut G,
-    /// Whether the radio of any station is off.
-    any_off: bool,
-    /// Whether the meter is told of the packets that are decoded.
-    prices_packets: bool,
     /// Whether the transmitter stopped in the middle of the frame.
     is_cut: bool,
 }
@@ -542,17 +535,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
     const METERS: bool = G::ON;
 
-    #[inline]
-    fn meters_each(&self) -> bool {
-        self.gauge.watches()
-    }
-
-    #[inline(never)]
-    fn on_signals(&mut self, hearers: &[Hearer], begin: Time, end: Time) {
-        self.gauge.on_signals(hearers, begin, end);
-    }
-
-    #[inline(never)]
+    #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
         let due = self.gauge.on_signal(station, power, now, end);
         if due {
@@ -578,7 +561,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
 
     #[inline(always)]
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
-        if G::ON && self.any_off && self.gauge.is_off(station) {
+        if G::ON && self.gauge.is_off(station) {
             return false;
         }
         let mac = &mut self.macs[station];
@@ -603,13 +586,13 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
     fn on_end(&mut self, station: usize, mut end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
         let mut due = false;
         if G::ON {
-            if self.any_off && self.gauge.is_off(station) {
+            if self.gauge.is_off(station) {
                 return After::Nothing;
             }
             if self.is_cut && end.verdict == Verdict::Decoded {
                 end.verdict = Verdict::Error;
             }
-            due = self.prices_packets && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
+            due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
         }
         if P::WATCHES {
             let reception = match end.verdict {

@@ -50,20 +50,11 @@ struct Transmission<C> {
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C> {
-    /// Whether the listener is told of every signal, whatever else it means: of those that have begun at once
-    /// ([`Listener::on_signals`]), or, if it wants that, of each at its time ([`Listener::on_signal`]).
+    /// Whether the listener is told of every signal ([`Listener::on_signal`]).
     const METERS: bool = false;
 
-    /// Whether the listener wants to be told of each signal at its time.
-    fn meters_each(&self) -> bool {
-        false
-    }
-
-    /// Signals of a frame that is sent from `begin` to `end` begin at these hearers, in order. Nothing else has happened
-    /// in between.
-    fn on_signals(&mut self, _hearers: &[Hearer], _begin: Time, _end: Time) {}
-
-    /// A signal of this power, in watts, begins at a station. Returns whether the queue may have changed.
+    /// A signal of this power, in watts, begins at a station, whatever else it means there. Returns whether the queue
+    /// may have changed.
     fn on_signal(&mut self, _station: usize, _power: f64, _now: Time, _end: Time) -> bool {
         false
     }
@@ -509,7 +500,6 @@ impl<C: Copy> Transmission<C> {
         }
         let begins = start.nanos();
         let ends = begins + frame.airtime.nanos();
-        let (metered_from, each) = (*next, L::METERS && listener.meters_each());
         // The first edge happens now, whatever else does.
         let mut limit = Time::NEVER;
         for hearer in hearers.get(*next..).unwrap_or_default() {
@@ -517,9 +507,6 @@ impl<C: Copy> Transmission<C> {
             if at >= limit {
                 let rank = order::begin(hearer.station, transmitter);
                 if exact || !listener.comes_first(at, rank) {
-                    if L::METERS && !each {
-                        listener.on_signals(&hearers[metered_from..*next], *start, Time::from_nanos(ends));
-                    }
                     return Walk::Next(at, rank);
                 }
             }
@@ -527,16 +514,13 @@ impl<C: Copy> Transmission<C> {
             let end = Time::from_nanos(ends + u64::from(hearer.delay));
             let station = hearer.station as usize;
             let begin = radios[station].begin(id, hearer.power, at, end, receiver, frame);
-            if L::METERS && each && listener.on_signal(station, hearer.power, at, end) && !exact {
+            if L::METERS && listener.on_signal(station, hearer.power, at, end) && !exact {
                 undisturbed = listener.undisturbed_until();
             }
             if begin != Begin::Nothing && listener.on_begin(station, begin, at) && !exact {
                 undisturbed = listener.undisturbed_until();
             }
             limit = undisturbed;
-        }
-        if L::METERS && !each && metered_from < n {
-            listener.on_signals(&hearers[metered_from..n], *start, Time::from_nanos(ends));
         }
         for hearer in hearers.get(*next - n..).unwrap_or_default() {
             let at = Time::from_nanos(ends + u64::from(hearer.delay));

@@ -9,23 +9,12 @@ use hopyard_engine::{Span, Time};
 use super::account::Sent;
 use super::{Account, Attojoules, Prices, Purpose, Spent};
 use crate::packet::Packet;
-use crate::radio::hearers::Hearer;
 use crate::radio::medium::TransmissionId;
 
 /// Who is told of the beginning of every signal at every radio. Without one, nothing is compiled in.
 pub trait Meter {
     /// Whether there is one.
     const ON: bool;
-
-    /// Whether any battery must be looked at whenever the state of a radio changes: then each signal must be told at its
-    /// time.
-    fn watches(&self) -> bool;
-
-    /// Whether any radio is off.
-    fn any_off(&self) -> bool;
-
-    /// Signals of a frame that is sent from `begin` to `end` begin at these hearers.
-    fn on_signals(&mut self, hearers: &[Hearer], begin: Time, end: Time);
 
     /// A signal of this power, in watts, begins at a radio. Returns whether the prediction of its battery is due.
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool;
@@ -65,16 +54,6 @@ pub enum Heard {
 /// Nobody counts energy.
 impl Meter for () {
     const ON: bool = false;
-
-    fn watches(&self) -> bool {
-        false
-    }
-
-    fn any_off(&self) -> bool {
-        false
-    }
-
-    fn on_signals(&mut self, _: &[Hearer], _: Time, _: Time) {}
 
     fn on_signal(&mut self, _: usize, _: f64, _: Time, _: Time) -> bool {
         false
@@ -117,17 +96,6 @@ struct Times {
     sent: Span,
 }
 
-impl Times {
-    /// A signal begins now.
-    #[inline(always)]
-    fn hear(&mut self, now: Time, end: Time) {
-        let from = now.max(self.busy_until);
-        let more = end.since(from);
-        self.heard += more;
-        self.busy_until = from + more;
-    }
-}
-
 /// What single frames change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
@@ -165,9 +133,8 @@ pub struct Gauge {
     /// The weakest signal that is heard, in watts.
     floor: f64,
     times: Vec<Times>,
-    /// How many radios are watched.
-    watched: usize,
-    any_off: bool,
+    /// Whether any radio has a flag: as long as none has, no beginning of a signal reads one.
+    has_flags: bool,
     flags: Vec<u8>,
     frames: Vec<Frames>,
     /// The timer of each radio's battery.
@@ -186,8 +153,7 @@ impl Gauge {
             prices,
             floor: if prices.only_decodable { decodable } else { 0.0 },
             times: vec![Times::default(); stations],
-            watched: 0,
-            any_off: false,
+            has_flags: false,
             flags: vec![0; stations],
             frames: vec![Frames::default(); stations],
             timers,
@@ -227,14 +193,13 @@ impl Gauge {
 
     /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
     pub fn watch(&mut self, station: usize, watched: bool) {
-        self.watched -= usize::from(self.is_watched(station));
-        self.watched += usize::from(watched);
         self.flags[station] = if watched { self.flags[station] | WATCHED } else { self.flags[station] & !WATCHED };
+        self.has_flags |= watched;
     }
 
     #[inline]
     fn is_watched(&self, station: usize) -> bool {
-        self.watched > 0 && self.flags[station] & WATCHED != 0
+        self.has_flags && self.flags[station] & WATCHED != 0
     }
 
     /// A radio stops for good.
@@ -250,9 +215,8 @@ impl Gauge {
             frames.account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
         }
         frames.off_since = Some(now);
-        self.watched -= usize::from(self.is_watched(station));
         self.flags[station] = OFF;
-        self.any_off = true;
+        self.has_flags = true;
     }
 
     /// A transmission, or a part of it, is not complete: its radio has stopped.
@@ -291,30 +255,16 @@ impl Gauge {
 impl Meter for Gauge {
     const ON: bool = true;
 
-    #[inline]
-    fn watches(&self) -> bool {
-        self.watched > 0
-    }
-
-    #[inline]
-    fn any_off(&self) -> bool {
-        self.any_off
-    }
-
-    #[inline]
-    fn on_signals(&mut self, hearers: &[Hearer], begin: Time, end: Time) {
-        let Self { times, floor, .. } = self;
-        for hearer in hearers.iter().filter(|hearer| hearer.power >= *floor) {
-            let delay = Span::from_nanos(u64::from(hearer.delay));
-            times[hearer.station as usize].hear(begin + delay, end + delay);
-        }
-    }
-
+    #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
         if power < self.floor {
             return false;
         }
-        self.times[station].hear(now, end);
+        let times = &mut self.times[station];
+        let from = now.max(times.busy_until);
+        let more = end.since(from);
+        times.heard += more;
+        times.busy_until = from + more;
         self.is_watched(station)
     }
 
@@ -337,7 +287,7 @@ impl Meter for Gauge {
 
     #[inline(always)]
     fn is_off(&self, station: usize) -> bool {
-        self.any_off && self.flags[station] & OFF != 0
+        self.has_flags && self.flags[station] & OFF != 0
     }
 
     #[inline]
