@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hopyard_model::channel::energy::Battery::Endless;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -125,8 +126,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     {
         identity.insert("further_random_flows".to_owned(), further.iter().map(random).collect());
     }
-    // Without an account of energy, batteries change nothing.
-    if energy_model.model.name != "off" {
+    // Scenarios without energy keep the hash that they had before there was any.
+    if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {
         let batteries: Vec<Value> = batteries.iter().map(of_nodes).collect();
         identity["energy"] = json!([chosen(energy_model), battery, batteries]);
     }

@@ -35,7 +35,6 @@ macro_rules! section {
 }
 
 mod energy;
-
 pub use energy::{Battery, Energy};
 
 /// The keys at the top of a scenario.
@@ -397,7 +396,6 @@ pub struct Address {
 }
 
 section!(Address);
-
 section!(Wire);
 
 /// `[measure]`: what is measured in addition to the standard tables.
@@ -451,7 +449,6 @@ pub struct Simulator {
 }
 
 section!(Simulator);
-
 #[cfg(test)]
 mod tests {
     use super::*;

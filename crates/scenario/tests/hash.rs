@@ -95,6 +95,7 @@ const NAMES: &[&str] = &[
     "olsr",
     "stationary",
     "tdma",
+    "state",
 ];
 
 /// The words that a parameter's kind lists, by the last part of its name.
