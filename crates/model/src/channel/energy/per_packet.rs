@@ -15,7 +15,7 @@ use hopyard_engine::units::{Draw, Energy, EnergyPerByte};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Attojoules, Priced, Prices, attojoules, nanowatts};
+use super::{Attojoules, PacketPrices, Price, Priced, Prices, attojoules, nanowatts};
 use crate::params;
 
 /// The cost of an operation on a packet.
@@ -71,33 +71,6 @@ impl params::Params for Params {
             discard: Cost::new(97.2, -0.49),
         }
     }
-}
-
-/// The price of an operation on a packet, in attojoules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Price {
-    fixed: Attojoules,
-    per_byte: Attojoules,
-}
-
-impl Price {
-    /// The energy of a packet of this size.
-    #[must_use]
-    pub fn of(self, bytes: u32) -> Attojoules {
-        self.fixed + self.per_byte * Attojoules::from(bytes)
-    }
-}
-
-/// The prices of all operations; the fields are those of [`Params`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields of `Params` explain them")]
-pub struct PacketPrices {
-    pub send: Price,
-    pub receive: Price,
-    pub send_broadcast: Price,
-    pub receive_broadcast: Price,
-    pub overhear: Price,
-    pub discard: Price,
 }
 
 impl Priced for Params {

@@ -1,5 +1,7 @@
+use super::price::BATTERY;
 use super::*;
-use crate::params::NS2;
+use crate::params::{NS2, Params as _};
+use hopyard_engine::units::Energy;
 use hopyard_engine::{Span, Time};
 
 const NOW: fn(u64) -> Time = Time::from_nanos;
