@@ -26,23 +26,6 @@ use crate::routing::Routing;
 /// A battery that could be empty within this time is watched at every signal.
 const NEAR: Span = Span::from_millis(50);
 
-/// The batteries of all nodes.
-#[derive(Clone, Debug)]
-pub(super) struct Batteries {
-    /// The energy in each node's full battery; nothing if it is endless.
-    capacities: Vec<Option<Attojoules>>,
-    /// When each node stopped.
-    died: Vec<Option<Time>>,
-}
-
-impl Batteries {
-    /// The batteries of nodes, which are full; nothing if all are endless.
-    pub(super) fn new(capacities: Vec<Option<Attojoules>>) -> Option<Box<Self>> {
-        let died = vec![None; capacities.len()];
-        capacities.iter().any(Option::is_some).then(|| Box::new(Self { capacities, died }))
-    }
-}
-
 impl<P: Probe> World<P> {
     /// Whether a node's battery is empty.
     #[inline]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
-use super::battery::Batteries;
+use super::batteries::Batteries;
 use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;

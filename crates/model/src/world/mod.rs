@@ -5,6 +5,7 @@
 
 mod account;
 mod addressing;
+mod batteries;
 mod battery;
 mod border;
 mod build;
@@ -52,7 +53,7 @@ use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
-use battery::Batteries;
+use batteries::Batteries;
 use border::Border;
 use flow::Flow;
 

@@ -7,7 +7,7 @@ use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
 use super::params::{Connect, Params};
-use super::phases::Phases;
+use super::phases::{Phase, Phases};
 use super::rate::RateSampler;
 use super::rtt::Estimator;
 use super::scoreboard::Board;
@@ -294,5 +294,58 @@ impl Core {
         let usable = self.bytes(self.cwnd + self.inflation);
         self.window_limited = usable < self.board.flight() + u64::from(self.mss);
         self.echo = header.timestamps.map(|(_, echo)| echo);
+    }
+}
+
+// What it does in each phase.
+
+impl Core {
+    /// The phase that the sender is in.
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        if self.frozen.is_some() {
+            Phase::Frozen
+        } else if self.recovering {
+            Phase::Recovery
+        } else if self.cwnd < self.ssthresh {
+            Phase::SlowStart
+        } else {
+            Phase::Avoidance
+        }
+    }
+
+    /// Counts the time since the last event: the phase has not changed since.
+    #[inline]
+    pub(crate) fn spend(&mut self, now: Time) {
+        let phase = self.phase();
+        self.phases.at(phase).time += now.since(self.spent_until);
+        self.spent_until = now;
+    }
+
+    /// The time until now counts in no phase: the connection is not open yet.
+    #[inline]
+    pub(crate) const fn skip_to(&mut self, now: Time) {
+        self.spent_until = now;
+    }
+
+    /// An acknowledgement has arrived.
+    #[inline]
+    pub(crate) fn count_ack(&mut self) {
+        let phase = self.phase();
+        self.phases.at(phase).acks += 1;
+    }
+
+    /// A segment with payload is sent.
+    #[inline]
+    pub(crate) fn count_segment(&mut self) {
+        let phase = self.phase();
+        self.phases.at(phase).segments += 1;
+    }
+
+    /// What the sender did in every phase until now.
+    pub(crate) fn phases_at(&self, now: Time) -> Phases {
+        let mut phases = self.phases;
+        phases.at(self.phase()).time += now.since(self.spent_until);
+        phases
     }
 }

@@ -2,9 +2,7 @@
 //!
 //! Counted once for all variants, so that their computation can be compared (`docs/models/computation.md`).
 
-use hopyard_engine::{Span, Time};
-
-use super::Core;
+use hopyard_engine::Span;
 
 /// The phase of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,58 +52,7 @@ impl Phases {
     }
 
     #[inline]
-    const fn at(&mut self, phase: Phase) -> &mut Work {
+    pub(super) const fn at(&mut self, phase: Phase) -> &mut Work {
         &mut self.0[phase as usize]
-    }
-}
-
-impl Core {
-    /// The phase that the sender is in.
-    #[inline]
-    pub(crate) fn phase(&self) -> Phase {
-        if self.frozen.is_some() {
-            Phase::Frozen
-        } else if self.recovering {
-            Phase::Recovery
-        } else if self.cwnd < self.ssthresh {
-            Phase::SlowStart
-        } else {
-            Phase::Avoidance
-        }
-    }
-
-    /// Counts the time since the last event: the phase has not changed since.
-    #[inline]
-    pub(crate) fn spend(&mut self, now: Time) {
-        let phase = self.phase();
-        self.phases.at(phase).time += now.since(self.spent_until);
-        self.spent_until = now;
-    }
-
-    /// The time until now counts in no phase: the connection is not open yet.
-    #[inline]
-    pub(crate) const fn skip_to(&mut self, now: Time) {
-        self.spent_until = now;
-    }
-
-    /// An acknowledgement has arrived.
-    #[inline]
-    pub(crate) fn count_ack(&mut self) {
-        let phase = self.phase();
-        self.phases.at(phase).acks += 1;
-    }
-
-    /// A segment with payload is sent.
-    #[inline]
-    pub(crate) fn count_segment(&mut self) {
-        let phase = self.phase();
-        self.phases.at(phase).segments += 1;
-    }
-
-    /// What the sender did in every phase until now.
-    pub(crate) fn phases_at(&self, now: Time) -> Phases {
-        let mut phases = self.phases;
-        phases.at(self.phase()).time += now.since(self.spent_until);
-        phases
     }
 }
