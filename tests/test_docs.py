@@ -41,6 +41,7 @@ GUIDES = [
         "stepping",
         "networks",
         "plots",
+        "notebook",
         "studies",
         "statistics",
         "tutorial",

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, cli_study, command, completion, signals
+from hopyard import _core, cli_plot, cli_study, command, completion, signals
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
@@ -472,7 +472,7 @@ def show(
     "measures",
     metavar="M1,M2",
     multiple=True,
-    callback=cli_study.named_measures,
+    callback=cli_plot.named_measures,
     shell_complete=completion.measures,
     help="Measures; those of a study too.  [default: goodput]",
 )
@@ -485,7 +485,7 @@ def show(
     shell_complete=completion.series,
     help="Draw these series.",
 )
-@cli_study.of_plots
+@cli_plot.of_plots
 @click.option(
     "--at", metavar="TIME", help="Of a scenario: a map of the network at this time, as 30s."
 )
@@ -551,16 +551,16 @@ def plot(
     Of a folder: measures, series or segments. Of a study: measures of its runs. Of a scenario: a
     map of its network at a time.
     """
-    drawn = cli_study.Drawn(kind, x, lines, panels, experiment, only, out, quick)
+    drawn = cli_plot.Drawn(kind, x, lines, panels, experiment, only, out, quick)
     of_folder = {"--series": bool(sampled), "--segments": segments}
     if cli_study.is_study(target):
         refused = {**of_folder, "--at": at is not None, "--run": number is not None}
-        cli_study.plot(target, measures, drawn, output, refused)
+        cli_plot.plot(target, measures, drawn, output, refused)
         return
     drawn.check(target)
     if target.is_file():
         refused = {**of_folder, "--measure": bool(measures), "--kind": bool(kind), "--x": bool(x)}
-        cli_study.refuse(refused, f"{target} is a scenario")
+        cli_plot.refuse(refused, f"{target} is a scenario")
         context.exit(command.plot_network(target, at, number or 0, output))
     folder = target
     if at is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from hopyard import signals
 from hopyard.command import FAILED, NOT_WRITTEN, of, say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from hopyard.study.file import Study, Where
     from hopyard.study.points import Point
@@ -114,13 +114,18 @@ def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
 
 
 _STUDY = click.argument("study", type=click.Path(path_type=Path, exists=True))
-_OUT = click.option(
+OUT = click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder of the store; results/NAME otherwise.",
 )
-_QUICK = click.option("--quick", is_flag=True, help="The study's quick version.")
-_ONLY = click.option(
+QUICK = click.option("--quick", is_flag=True, help="The study's quick version.")
+_SEED = click.option(
+    "--seed",
+    type=click.IntRange(min=0, max=2**63 - 1),
+    help="Seed of all runs; that of the study otherwise.",
+)
+ONLY = click.option(
     "--only",
     multiple=True,
     metavar="AXIS=VALUE",
@@ -137,101 +142,6 @@ _MEASURE = click.option(
 )
 
 
-def named_measures(
-    context: click.Context, option: click.Parameter, given: Sequence[str]
-) -> list[str]:
-    """Reads `A,B`; whether there are such measures depends on the study."""
-    return _measures(context, option, [text for text in given if text])
-
-
-def of_plots(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `hopyard plot` that place the axes of a study."""
-    options = [
-        click.option(
-            "--kind",
-            type=click.Choice(["lines", "bars", "boxes", "distribution"]),
-            help="What is drawn; lines where the axis is one of numbers, otherwise bars.",
-        ),
-        click.option("--lines", metavar="AXIS", help="Of a study: a line for each value."),
-        click.option("--panels", metavar="AXIS", help="Of a study: a panel for each value."),
-        click.option("--experiment", metavar="NAME", help="Of a study: the experiment."),
-        _ONLY,
-        _OUT,
-        _QUICK,
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """How the points of a study are to be drawn."""
-
-    kind: str | None
-    x: str | None
-    lines: str | None
-    panels: str | None
-    experiment: str | None
-    only: Where
-    out: Path | None
-    quick: bool
-
-    def check(self, target: Path) -> None:
-        """Refuses what only studies have, of something else."""
-        names = ("lines", "panels", "experiment", "only", "out", "quick")
-        given = {f"--{name}": bool(getattr(self, name)) for name in names}
-        refuse(given, f"{target} is no study")
-
-
-def refuse(given: Mapping[str, bool], why: str) -> None:
-    """Refuses options that do not fit what is drawn."""
-    for name, there in given.items():
-        if there:
-            raise click.UsageError(f"{why}: {name} cannot be used with it")
-
-
-def plot(
-    study: Path,
-    measures: Sequence[str],
-    drawn: Drawn,
-    output: Path | None,
-    refused: Mapping[str, bool],
-) -> None:
-    """Draws measures of a study's store, each in a file."""
-    refuse(refused, f"{study} is a study")
-    from hopyard.study.figures import Source
-    from hopyard.study.file import load
-    from hopyard.study.plot import plot as draw
-    from hopyard.study.points import points
-    from hopyard.study.published import read
-    from hopyard.study.values import Values, chosen_measures
-    from hopyard.sweep import default, opened
-
-    found = load(study)
-    chosen = chosen_measures(found, measures)[: None if measures else 1]
-    if output is not None and len(chosen) > 1:
-        raise click.UsageError(f"expected one measure for {output}, found {', '.join(chosen)}")
-    where = drawn.out or default(found, quick=drawn.quick)
-    with opened(where) as store, store.snapshot():
-        stored = _stored(points(found, quick=drawn.quick), store)
-        source = Source(found, stored, Values(found, store), store, read(found))
-        for name in chosen:
-            figure = draw(
-                source,
-                name,
-                kind=drawn.kind,
-                experiment=drawn.experiment,
-                x=drawn.x,
-                lines=drawn.lines,
-                panels=drawn.panels,
-                only=drawn.only,
-            )
-            path = output or where / f"{name}.png"
-            figure.savefig(path)
-            tell(str(path))
-
-
 @click.command(
     epilog="Exit codes: 0 every run is there; 1 a run failed; 2 what was given is wrong, nothing "
     "was run; 3 results could not be written; 4 an interval is wider than --until; 130, 143, 129, "
@@ -239,11 +149,11 @@ def plot(
 )
 @_STUDY
 @click.option("--runs", type=click.IntRange(min=1), help="Runs of each point.")
-@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed of all runs.")
+@_SEED
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at a time; all cores otherwise.")
-@_OUT
-@_QUICK
-@_ONLY
+@OUT
+@QUICK
+@ONLY
 @click.option(
     "--run",
     "numbers",
@@ -371,10 +281,10 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     if len(outcome.failed) > TOLD:
         say(f"and {len(outcome.failed) - TOLD} further runs failed; --status lists all")
     for point, width in outcome.wide[:TOLD]:
-        say(
-            f"wider than --until after {len(point.planned.runs)} runs: {point}: "
-            f"± {100 * width:.3g} %"
+        wide = (
+            "no interval as a share of the mean" if math.isinf(width) else f"± {100 * width:.3g} %"
         )
+        say(f"wider than --until after {len(point.planned.runs)} runs: {point}: {wide}")
     if len(outcome.wide) > TOLD:
         say(f"and {len(outcome.wide) - TOLD} further points")
 
@@ -407,9 +317,10 @@ def _status(study: Study, given: dict[str, Any]) -> int:
 
 @click.command()
 @_STUDY
-@_OUT
-@_QUICK
-@_ONLY
+@OUT
+@QUICK
+@_SEED
+@ONLY
 @_MEASURE
 @click.option("--each", is_flag=True, help="A row for each run instead of one for each point.")
 @click.option(
@@ -424,6 +335,7 @@ def results(
     study: Path,
     out: Path | None,
     quick: bool,
+    seed: int | None,
     only: Where,
     measures: Sequence[str],
     each: bool,
@@ -443,10 +355,10 @@ def results(
         raise click.UsageError(f"{output}: expected a name that ends in .csv or .parquet")
     found = load(study)
     chosen = chosen_measures(found, measures)
-    mine = points(found, quick=quick, only=only)
+    mine = points(found, quick=quick, seed=seed, only=only)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         values = Values(found, store)
-        stored = _stored(mine, store)
+        stored = stored_points(mine, store)
         if each:
             table = tables.each_run(stored, values, chosen)
         else:
@@ -469,7 +381,7 @@ def results(
     tell(f"{output}: {len(table)} rows")
 
 
-def _stored(points: Sequence[Point], store: Any) -> list[Point]:
+def stored_points(points: Sequence[Point], store: Any) -> list[Point]:
     """The points with all the runs that the store has of them, also beyond those asked for."""
     from dataclasses import replace
 
@@ -490,7 +402,7 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
         mine = [point for point in points if point.experiment == experiment]
         if not mine:
             continue
-        mine = _stored(mine, values._store)
+        mine = stored_points(mine, values._store)
         title = study.document.title
         if len(study.experiments) > 1:
             title = f"{title}: {study.experiments[experiment].title or experiment}"
@@ -510,8 +422,9 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
 
 @click.command()
 @_STUDY
-@_OUT
-@_QUICK
+@OUT
+@QUICK
+@_SEED
 @click.option(
     "--to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -519,7 +432,12 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
 )
 @click.pass_context
 def report(
-    context: click.Context, study: Path, out: Path | None, quick: bool, to: Path | None
+    context: click.Context,
+    study: Path,
+    out: Path | None,
+    quick: bool,
+    seed: int | None,
+    to: Path | None,
 ) -> None:
     """Write a STUDY's report: one HTML page, its figures as PNG and PDF, its tables as CSV."""
     import shlex
@@ -534,13 +452,14 @@ def report(
 
     found = load(study)
     where = out or default(found, quick=quick)
-    mine = points(found, quick=quick)
+    mine = points(found, quick=quick, seed=seed)
     published = read(found)
     with opened(where) as store, store.snapshot():
-        stored = _stored(mine, store)
+        stored = stored_points(mine, store)
         source = Source(found, stored, Values(found, store), store, published)
         words = shlex.quote(str(study)) + (" --quick" if quick else "")
         words += "" if out is None else f" --out {shlex.quote(str(out))}"
+        words += "" if seed is None else f" --seed {seed}"
         command = f"hopyard sweep {words}\nhopyard report {words}"
         try:
             made = make(source, to or where / "report", command=command, quick=quick)
@@ -559,12 +478,18 @@ _SIGNS = {"good": "ok  ", "look": "look", "poor": "POOR"}
 
 @click.command()
 @_STUDY
-@_OUT
-@_QUICK
+@OUT
+@QUICK
+@_SEED
 @_MEASURE
 @click.pass_context
 def audit(
-    context: click.Context, study: Path, out: Path | None, quick: bool, measures: Sequence[str]
+    context: click.Context,
+    study: Path,
+    out: Path | None,
+    quick: bool,
+    seed: int | None,
+    measures: Sequence[str],
 ) -> None:
     """Grade a STUDY on the points for which papers have been criticised, and write its method.
 
@@ -578,10 +503,10 @@ def audit(
 
     found = load(study)
     chosen = chosen_measures(found, measures)
-    mine = points(found, quick=quick)
+    mine = points(found, quick=quick, seed=seed)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         wanted = {point.planned.key: len(point.planned.runs) for point in mine}
-        made = look(found, _stored(mine, store), store, Values(found, store), chosen, wanted)
+        made = look(found, stored_points(mine, store), store, Values(found, store), chosen, wanted)
     wide = max(len(each.topic) for each in made.findings)
     for each in made.findings:
         tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")

@@ -453,7 +453,7 @@ mod tests {
     fn energies_and_powers_drawn_are_read() {
         assert_eq!("0.66 W".parse(), Ok(Draw::new(0.66)));
         assert_eq!("0 W".parse(), Ok(Draw::new(0.0)));
-        assert_eq!("50 uW".parse::<Draw>().map(|it| it.to_string()).as_deref(), Ok("0.00005 W"));
+        assert_eq!("50 uW".parse(), Ok(Draw::new(50.0 * 1e-6)));
         assert_eq!("420 uJ".parse(), Ok(Energy::new(420e-6)));
         assert_eq!("-0.49 uJ/B".parse(), Ok(EnergyPerByte::new(-0.49)));
         let error = "-0.66 W".parse::<Draw>().expect_err("negative").to_string();
