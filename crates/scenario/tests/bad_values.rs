@@ -34,8 +34,8 @@ fn impossible(kind: &str, default: &str) -> Vec<String> {
     let text = default.trim_matches('"');
     match text.split_once(' ') {
         Some((number, unit)) if number.parse::<f64>().is_ok() => {
-            // A ratio in decibels, or a power, may be below zero.
-            let negative = (!["dB", "dBm"].contains(&unit)).then(|| format!("\"-1 {unit}\""));
+            // A ratio in decibels, a power, or what a byte costs beyond an idle radio may be below zero.
+            let negative = (!["dB", "dBm", "uJ/B"].contains(&unit)).then(|| format!("\"-1 {unit}\""));
             let others = [format!("\"{number}\""), format!("\"{number} parsecs\""), number.to_owned()];
             negative.into_iter().chain(others).collect()
         }

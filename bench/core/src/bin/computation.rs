@@ -1,8 +1,8 @@
 //! What the events of a TCP sender cost in instructions: `hopyard-computation VARIANT`, under callgrind.
 //! Without an argument: the names of all variants.
 //!
-//! A file without end goes over a path of 100 ms that loses a few packets, and all of them for a while. Each kind of event
-//! has a function of its own, whose instructions callgrind counts; the program prints how often each was called.
+//! A file without end goes over a path of 100 ms that loses a few packets, and all of them for a while. Each kind of
+//! event has a function of its own, whose instructions callgrind counts; the program prints how often each was called.
 //! `bench/computation.py` divides the one by the other.
 
 #![expect(clippy::print_stdout, reason = "the counts are the output of this program")]
