@@ -454,7 +454,7 @@ mod tests {
         assert_eq!("0.66 W".parse(), Ok(Draw::new(0.66)));
         assert_eq!("0 W".parse(), Ok(Draw::new(0.0)));
         assert_eq!("50 uW".parse(), Ok(Draw::new(50.0 * 1e-6)));
-        assert_eq!("420 uJ".parse(), Ok(Energy::new(420e-6)));
+        assert_eq!("420 uJ".parse(), Ok(Energy::new(420.0 * 1e-6)));
         assert_eq!("-0.49 uJ/B".parse(), Ok(EnergyPerByte::new(-0.49)));
         let error = "-0.66 W".parse::<Draw>().expect_err("negative").to_string();
         assert!(error.contains("\"0.66 W\"") && error.contains("found \"-0.66 W\""), "{error}");
