@@ -68,6 +68,13 @@ def results() -> Results:
             loss_ns2_percent=0.5,
             hops=2.0 if rate else None,
             route_changes=1,
+            transport=tcp,
+            acks_slow_start=rate,
+            acks_avoidance=rate,
+            acks_recovery=1,
+            segments_slow_start=rate,
+            segments_avoidance=rate,
+            segments_recovery=1,
         )
         for tcp, runs in goodput.items()
         for run, rates in enumerate(runs)
@@ -85,6 +92,10 @@ def results() -> Results:
             data_bytes=1000 * node,
             simulated_s=10.0,
             collisions=run,
+            energy_j=3.0 + node,
+            energy_send_j=1.0,
+            energy_hear_j=0.5,
+            battery_empty_s=5.0 + run if node == 1 else None,
         )
         for tcp in goodput
         for run in range(3)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import hopyard
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hopyard import catalogue
+from hopyard.cli import main
 from hopyard.reading import Reader
 from hopyard.stats import estimate
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import points
-from hopyard.study.report import make
+from hopyard.study.report import ReportError, make
 from hopyard.study.tables import grid
 from hopyard.study.values import Values
-from hopyard.sweep import sweep
+from hopyard.sweep import LEAST_RUNS, Until, sweep
 
 STUDIES = Path(__file__).parent.parent / "studies"
 CHAIN = """
@@ -228,6 +231,16 @@ def test_fields_and_marks(folder: Path) -> None:
         ("ratio = true", 'ratio = true\npublishd = "no"', "there is no key table.0.publishd"),
         ('against = { sender = "NewReno" }\nratio', "ratio", "a ratio needs the case"),
         ('kind = "heat"', 'kind = "bars"', "against is for kind = heat"),
+        (
+            'lines = "sender"\nmeasure = "goodput"\nbeside',
+            'measure = "goodput"\nbeside',
+            "no place",
+        ),
+        ('values = ["500 B", "1000 B"]', 'values = "9..2"', "the lower one first; found '9..2'"),
+        ("[axes.segment]", "[axes.seed]", "'seed' is a column of every table of results"),
+        ('name = "senders"', 'name = "claims"', "a report has a file claims itself"),
+        ("runs = 3", "runs = 99999999999999999999", "runs"),
+        ('{ "flow.tcp" = "vegas" }', "{ scenario = 3 }", "scenario: expected a file, found 3"),
     ],
 )
 def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
@@ -237,6 +250,75 @@ def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str)
     with pytest.raises(StudyError, match=r"study\.toml:") as caught:
         load(folder)
     assert expected in str(caught.value)
+
+
+def test_a_range_of_whole_numbers(folder: Path) -> None:
+    text = (folder / "study.toml").read_text()
+    old = 'key = "tcp.segment_size"\nvalues = ["500 B", "1000 B"]'
+    assert old in text
+    (folder / "study.toml").write_text(text.replace(old, 'key = "tcp.window"\nvalues = "4..6"'))
+    found = points(load(folder), only={"sender": "Vegas"})
+    assert [point.labels["segment"] for point in found] == ["4", "5", "6"]
+    windows = [
+        json.loads(point.planned.core.to_json(defaults=False))["tcp"]["window"] for point in found
+    ]
+    assert windows == [4, 5, 6]
+
+
+def test_a_case_that_a_table_leaves_out_is_compared_with(folder: Path) -> None:
+    text = (folder / "study.toml").read_text()
+    text = text.replace("ratio = true", 'ratio = true\nwhere = { sender = "Vegas" }')
+    text = text.replace('kind = "heat"', 'kind = "heat"\nwhere = { sender = "Vegas" }')
+    (folder / "study.toml").write_text(text)
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        ratios = grid(study, study.document.table[0], mine, values)
+        heat = draw(study.document.figure[0], Source(study, mine, values, store, None))
+    found = [cell.ratio.figure for _, cells in ratios.rows for cell in cells if cell and cell.ratio]
+    assert len(found) == 2
+    assert [text.get_text() for text in heat.axes[0].texts] == [f"{each:.2f}" for each in found]
+
+
+def test_a_report_does_not_replace_the_study_and_needs_runs(folder: Path) -> None:
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False, runs=1)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        source = Source(study, mine, Values(study, store), store, None)
+        with pytest.raises(ReportError, match="the study's own folder"):
+            make(source, folder, command="")
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(text.replace('"500 B"', '"600 B"').replace("1000", "900"))
+    for command in ("results", "report", "plot"):
+        words = [command, str(folder), "--out", str(folder / "store")]
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code != 0
+        assert "has no run of this study as it is now: hopyard sweep" in result.output
+
+
+def test_figures_without_points(folder: Path) -> None:
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False, runs=1)
+    with Reader(folder / "store") as store:
+        mine = points(study, only={"sender": "Vegas"})
+        source = Source(study, mine, Values(study, store), store, None)
+        where = {"sender": "NewReno"}
+        blank = draw(study.document.figure[0].model_copy(update={"where": where}), source)
+    (text,) = blank.axes[0].texts
+    assert text.get_text().startswith("There are no points with sender=NewReno")
+
+
+def test_a_watched_interval_has_thirty_runs(folder: Path) -> None:
+    study = load(folder)
+    outcome = sweep(
+        study, out=folder / "store", runs=2, progress=False, until=Until(10.0, "goodput")
+    )
+    assert not outcome.wide
+    # Runs are added ten at a time.
+    assert outcome.made == 4 * (LEAST_RUNS + 2)
 
 
 def test_the_decisions_of_a_study_are_those_of_a_run(tmp_path: Path) -> None:

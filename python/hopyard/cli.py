@@ -562,10 +562,13 @@ def plot(
         refused = {**of_folder, "--measure": bool(measures), "--kind": bool(kind), "--x": bool(x)}
         cli_plot.refuse(refused, f"{target} is a scenario")
         context.exit(command.plot_network(target, at, number or 0, output))
-    folder = target
     if at is not None:
         raise click.UsageError("--at is for scenarios: a map of the network at that time")
-    measures = _measures(context, context.command.params[0], measures)
+    try:
+        measures = _measures(context, context.command.params[0], measures)
+    except click.BadParameter as error:
+        error.param_hint = "--measure"
+        raise
     of_segments = {"--flow": flow, "--from": since, "--to": until, "--unit": unit}
     if not segments and (given := [name for name, it in of_segments.items() if it is not None]):
         raise click.UsageError(f"{given[0]} needs --segments")
@@ -574,7 +577,7 @@ def plot(
     trace = command.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
         code = command.plot(
-            folder, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind
+            target, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind
         )
     context.exit(code)
 

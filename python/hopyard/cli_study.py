@@ -276,6 +276,7 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     more = "" if given["out"] is None else f" --out {shlex.quote(str(given['out']))}"
     more += " --quick" if given["quick"] else ""
     more += "" if given["seed"] is None else f" --seed {given['seed']}"
+    more += "" if given["runs"] is None else f" --runs {given['runs']}"
     for point, run, error in outcome.failed[:TOLD]:
         say(f"failed: {point}, run {run}: {error}\n  again: {again(study, point, run, more)}")
     if len(outcome.failed) > TOLD:
@@ -385,10 +386,16 @@ def stored_points(points: Sequence[Point], store: Any) -> list[Point]:
     """The points with all the runs that the store has of them, also beyond those asked for."""
     from dataclasses import replace
 
+    from hopyard.database import StoreError
+
     found = []
     for point in points:
         done, _ = store.ended(*point.planned.key)
         found.append(replace(point, planned=point.planned.only(done)))
+    if not any(point.planned.runs for point in found):
+        raise StoreError(
+            f"{store.path} has no run of this study as it is now: hopyard sweep makes them"
+        )
     return found
 
 

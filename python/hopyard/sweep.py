@@ -42,6 +42,8 @@ Tell: TypeAlias = "Callable[[int, float, float], None]"
 
 #: Runs that are added to a point at a time while its interval is too wide.
 BATCH = 10
+#: A point whose interval is watched has this many runs at least.
+LEAST_RUNS = 30
 #: The most runs of a point, unless another number is given.
 MOST = 1000
 
@@ -304,9 +306,13 @@ def _narrow(
             place: width
             for place in places
             if (width := half_width(values, found[place], until.measure)) > until.share
+            # With fewer the interval is too narrow where values are skewed (docs/statistics.md).
+            or len(found[place].planned.runs) < min(LEAST_RUNS, until.most)
         }
         more = [place for place in wide if len(found[place].planned.runs) < until.most]
-        work.outcome.wide = [(found[place], width) for place, width in wide.items()]
+        work.outcome.wide = [
+            (found[place], width) for place, width in wide.items() if width > until.share
+        ]
         if not more:
             break
         for place in more:

@@ -103,13 +103,14 @@ def draw(figure: Figure, source: Source) -> Plot:
 def _blank(figure: Figure, *, quick: bool) -> Plot:
     """What stands for a figure of which there are no points, as in a quick version."""
     with mpl.rc_context(STYLE):
-        made, (axis,) = canvas.grid(1, [1.6])
+        made, (axis,) = canvas.grid(1, [2.4])
         axis.set_axis_off()
         which = ", ".join(f"{name}={value}" for name, value in figure.where.items())
         text = f"There are no points with {which}" if which else "There are no points"
-        axis.text(0.5, 0.5, f"{text} in this version of the study." if quick else f"{text}.")
-        axis.texts[0].set(ha="center", va="center", fontsize=9, color="#666666")
-        canvas.note(made, figure.title)
+        lines = "\n".join(fold(f"{text} in this version of the study" if quick else text, 60))
+        told = axis.text(0.5, 0.5, lines, ha="center", va="center", fontsize=9, color="#666666")
+        # What is longer than the panel may stand beyond it.
+        told.set_in_layout(False)
     return made
 
 
@@ -343,9 +344,12 @@ def _heat(
         if figure.against is None:
             field[place] = estimate(mine[1]).mean
             continue
-        # A point of the other case itself is compared with itself.
-        base = next(iter(beside(point, points, figure.against)), point)
-        field[place] = quotient_of(mine, source.values.of(base, measure)).figure
+        bases = beside(point, source.points, figure.against)
+        if not bases and fits(point.labels, figure.against):
+            # The other case itself.
+            bases = [point]
+        if bases:
+            field[place] = quotient_of(mine, source.values.of(bases[0], measure)).figure
     label = source.values.title(measure)[0] if figure.against else source.values.label(measure)
     known = field[~np.isnan(field)]
     top = float(known.max()) if known.size else 1.0

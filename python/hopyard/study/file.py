@@ -7,6 +7,7 @@ its line.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 ONLY = "main"
 #: The most points of a study.
 MOST_POINTS = 100_000
+#: The most runs of a point.
+MOST_RUNS = 1_000_000
+_RANGE = re.compile(r"(-?\d{1,15})\.\.(-?\d{1,15})")
 
 Scalar: TypeAlias = str | int | float | bool
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -71,7 +75,7 @@ class Experiment(Part):
     set: dict[str, Any] = {}
     #: Points that are left out.
     skip: list[Where] = []
-    runs: int | None = Field(default=None, ge=1)
+    runs: int | None = Field(default=None, ge=1, le=MOST_RUNS)
     series: Names = []
 
 
@@ -179,7 +183,7 @@ class Claim(Part):
 class Quick(Part):
     """What `--quick` changes: fewer runs, fewer values, shorter runs."""
 
-    runs: int = Field(default=3, ge=1)
+    runs: int = Field(default=3, ge=1, le=MOST_RUNS)
     set: dict[str, Any] = {}
     #: For axes, the values that are kept.
     axes: dict[str, list[Scalar]] = {}
@@ -192,7 +196,7 @@ class Document(Part):
     text: str = ""
     paper: str = ""
     scenario: str | None = None
-    runs: int = Field(default=30, ge=1)
+    runs: int = Field(default=30, ge=1, le=MOST_RUNS)
     seed: int | None = Field(default=None, ge=0)
     set: dict[str, Any] = {}
     series: Names = []
@@ -386,9 +390,16 @@ def values_of(axis: Axis) -> list[Any]:
     if axis.cases is not None:
         return list(axis.cases.values())
     if isinstance(axis.values, str):
-        _, texts = _core.parse_set(f"{axis.key}={axis.values}")
-        return list(texts)
+        return list(range_of(axis.values))
     return list(axis.values or ())
+
+
+def range_of(text: str) -> range:
+    """The whole numbers of `"2..10"`, both ends included; none if the text is no such range."""
+    found = _RANGE.fullmatch(text.strip())
+    if found is None or abs(int(found[2]) - int(found[1])) > MOST_POINTS:
+        return range(0)
+    return range(int(found[1]), int(found[2]) + 1)
 
 
 def labels_of(axis: Axis) -> list[str]:

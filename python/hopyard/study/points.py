@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard import _core
 from hopyard.errors import ScenarioError
 from hopyard.plan import Planned, measuring
-from hopyard.scenario import Given, _read_text, _text
+from hopyard.scenario import _read_text, _text
 from hopyard.study.file import (
     MOST_POINTS,
     StudyError,
@@ -193,6 +193,4 @@ def settings_of(axis: Axis, value: Any) -> dict[str, Any]:
         return dict(value)
     if axis.keys is not None:
         return dict(zip(axis.keys, value, strict=True))
-    # Values given as "2..10" are texts of the command line's.
-    given = Given(value) if isinstance(axis.values, str) else value
-    return {str(axis.key): given}
+    return {str(axis.key): value}

@@ -8,6 +8,7 @@ value of it, and is compared with nothing.
 from __future__ import annotations
 
 import csv
+import math
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,8 @@ class Published:
         for line, row in enumerate([] if problems else rows, 2):
             try:
                 value = float(row["value"])
+                if not math.isfinite(value):
+                    raise ValueError
             except (TypeError, ValueError):
                 problems.append(f"{path}:{line}: value: expected a number, found {row['value']!r}")
                 continue

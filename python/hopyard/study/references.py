@@ -16,6 +16,7 @@ from hopyard.study.file import (
     keys_of,
     labels_of,
     nearest,
+    range_of,
     sampled,
     values_of,
     wrong_labels,
@@ -82,7 +83,36 @@ def references(study: Study) -> Iterator[str]:
         yield f"{study.path}: two of [[claim]] have the id {name!r}"
 
 
+#: Names of columns that tables of results have themselves.
+_TAKEN = frozenset(
+    [
+        "run",
+        "runs",
+        "config",
+        "seed",
+        "experiment",
+        "scenario",
+        "digest",
+        "version",
+        "build",
+        "ended",
+        "wall_s",
+        "cpu_s",
+    ]
+)
+#: Files that a report writes beside the tables and figures of a study.
+_LEDGERS = ("claims", "published", "report")
+
+
 def _axes(study: Study) -> Iterator[str]:
+    for name in [*study.document.axes, *study.document.measure]:
+        if name in _TAKEN:
+            why = "is a column of every table of results"
+            yield f"{study.path}: {name!r} {why}: expected another name"
+    for table in study.document.table:
+        if table.name in _LEDGERS:
+            why = f"a report has a file {table.name} itself"
+            yield f"{study.path}: {why}: expected another name of a table"
     for name, axis in study.document.axes.items():
         place = f"{study.place('axes', name)}: axes.{name}"
         given = [each for each in (axis.key, axis.keys, axis.cases) if each is not None]
@@ -92,6 +122,10 @@ def _axes(study: Study) -> Iterator[str]:
         if axis.cases is not None:
             if not axis.cases:
                 yield f"{place}: expected at least one case"
+            for case, settings in axis.cases.items():
+                if not isinstance(settings.get("scenario", ""), str):
+                    found = settings["scenario"]
+                    yield f"{place}: {case}: scenario: expected a file, found {found!r}"
             if axis.values is not None or axis.labels is not None:
                 yield f"{place}: cases have names: expected neither values nor labels"
             continue
@@ -100,6 +134,10 @@ def _axes(study: Study) -> Iterator[str]:
             continue
         if not axis.values:
             yield f"{place}: expected at least one value"
+            continue
+        if isinstance(axis.values, str) and not range_of(axis.values):
+            wanted = 'a list, or whole numbers such as "2..10", the lower one first'
+            yield f"{place}: values: expected {wanted}; found {axis.values!r}"
             continue
         if axis.keys is not None:
             rows = axis.values if isinstance(axis.values, list) else []
@@ -152,6 +190,17 @@ def _known_axes(
     for name in names:
         if name is not None and name not in axes:
             yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
+
+
+def _sampled_there(
+    study: Study, experiment: str, names: Iterable[str | None], place: str
+) -> Iterator[str]:
+    """Refuses a measure of a series that an experiment does not sample."""
+    for name in names:
+        own = study.document.measure.get(name or "")
+        if own is not None and own.experiments is not None and experiment not in own.experiments:
+            there = ", ".join(own.experiments)
+            yield f"{place}: {name} is measured in {there} alone, and not in {experiment}"
 
 
 def _known_measures(names: Iterable[str | None], known: list[str], place: str) -> Iterator[str]:
@@ -215,6 +264,7 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
         yield f"{place}: {name} stands in rows and in columns: expected it in one"
     yield from _known_measures(table.measures, known, place)
     experiment = study.experiment_of(table.experiment)
+    yield from _sampled_there(study, experiment, table.measures, place)
     yield from _where(study, experiment, table.where, place)
     yield from _where(study, experiment, table.against or {}, f"{place}: against")
     if table.ratio and table.against is None:
@@ -238,6 +288,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
     yield from _known_axes(study, figure.experiment, used, place)
     yield from _known_measures([figure.measure, figure.beside], known, place)
     experiment = study.experiment_of(figure.experiment)
+    yield from _sampled_there(study, experiment, [figure.measure, figure.beside], place)
     yield from _where(study, experiment, figure.where, place)
     yield from _where(study, experiment, figure.against or {}, f"{place}: against")
     if (figure.beside is not None) != (figure.kind == "scatter"):
@@ -257,6 +308,14 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         yield f"{place}: expected measure and x, and no series"
     elif figure.kind == "heat" and figure.lines is None:
         yield f"{place}: expected lines: the axis that goes downward"
+    known_axes = study.axes_of(experiment)
+    if figure.kind != "distribution" and all(name in known_axes for name in used if name):
+        allowed = chosen(figure.where)
+        for name, axis in known_axes.items():
+            several = len(allowed.get(name, labels_of(axis))) > 1
+            if several and name not in used:
+                hint = "name it in lines or panels, or choose a value in where"
+                yield f"{place}: the points differ in {name}, which has no place: {hint}"
     axes = [name for name in used if name is not None]
     for name in dict.fromkeys(each for each in axes if axes.count(each) > 1):
         yield f"{place}: {name} stands for two of x, lines and panels: expected it for one"
@@ -270,6 +329,7 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
         return
     experiment = study.experiment_of(claim.experiment)
     yield from _known_measures([claim.measure], known, place)
+    yield from _sampled_there(study, experiment, [claim.measure], place)
     yield from _known_axes(study, claim.experiment, [claim.along], place)
     for part in (claim.case, claim.than or {}, claim.where):
         yield from _where(study, experiment, part, place)

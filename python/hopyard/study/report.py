@@ -5,6 +5,7 @@ The page is made by Jinja from a template, its tables by great-tables, its figur
 
 from __future__ import annotations
 
+import html
 import io
 import math
 import platform
@@ -61,6 +62,8 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
         ) from None
     del great_tables
     study = source.study
+    if out.resolve() == study.folder.resolve():
+        raise ReportError(f"{out} is the study's own folder, whose files a report might replace")
     out.mkdir(parents=True, exist_ok=True)
     grids = [
         tables.grid(study, each, source.points, source.values, source.published)
@@ -177,7 +180,7 @@ def _shown(cell: Cell | None, grid: Grid) -> str:
         ends = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
         text += f"<br>{cell.ratio.figure:.2f} times{ends}"
     if cell.published is not None:
-        text += f"<br>{grid.said} {cell.published:g}"
+        text += f"<br>{html.escape(grid.said)} {cell.published:g}"
         if cell.departure is not None:
             share = f"{100 * cell.departure:+.0f} %"
             text += f" (**{share}**)" if abs(cell.departure) >= MARKED else f" ({share})"

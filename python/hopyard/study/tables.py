@@ -220,7 +220,7 @@ def grid(
         for over, measure in made.columns:
             here = by_place.get((labels, over))
             cells.append(
-                None if here is None else _cell(table, here, mine, values, measure, published)
+                None if here is None else _cell(table, here, points, values, measure, published)
             )
         made.rows.append((labels, cells))
     return made
