@@ -52,6 +52,8 @@ def test_a_claim_in_parts() -> None:
         {"id": "C1-02", "verdict": OPEN},
     ]
     assert verdicts([ledger[:1], ledger[1:]]) == {"C1-01": FAILS, "C1-02": OPEN}
+    # A claim whose points have not been run is not judged.
+    assert verdicts([[{"id": "C1-03", "verdict": OPEN, "comparisons": "0"}]]) == {}
 
 
 def test_nothing_is_left_out_of_a_tally(tmp_path: Path) -> None:

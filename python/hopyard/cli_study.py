@@ -432,6 +432,7 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
 @OUT
 @QUICK
 @_SEED
+@ONLY
 @click.option(
     "--to",
     type=click.Path(path_type=Path, file_okay=False),
@@ -444,13 +445,14 @@ def report(
     out: Path | None,
     quick: bool,
     seed: int | None,
+    only: Where,
     to: Path | None,
 ) -> None:
     """Write a STUDY's report: one HTML page, its figures as PNG and PDF, its tables as CSV."""
     import shlex
 
     from hopyard.study.figures import Source
-    from hopyard.study.file import load
+    from hopyard.study.file import chosen, load
     from hopyard.study.points import points
     from hopyard.study.published import read
     from hopyard.study.report import ReportError, counted, make
@@ -459,7 +461,7 @@ def report(
 
     found = load(study)
     where = out or default(found, quick=quick)
-    mine = points(found, quick=quick, seed=seed)
+    mine = points(found, quick=quick, seed=seed, only=only)
     published = read(found)
     with opened(where) as store, store.snapshot():
         stored = stored_points(mine, store)
@@ -467,6 +469,8 @@ def report(
         words = shlex.quote(str(study)) + (" --quick" if quick else "")
         words += "" if out is None else f" --out {shlex.quote(str(out))}"
         words += "" if seed is None else f" --seed {seed}"
+        for name, values in chosen(only).items():
+            words += "".join(f" --only {shlex.quote(f'{name}={each}')}" for each in values)
         command = f"hopyard sweep {words}\nhopyard report {words}"
         try:
             made = make(source, to or where / "report", command=command, quick=quick)

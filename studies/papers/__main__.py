@@ -69,6 +69,9 @@ def verdicts(ledgers: Sequence[Sequence[Mapping[str, str]]]) -> dict[str, str]:
     parts: dict[str, list[str]] = {}
     for ledger in ledgers:
         for row in ledger:
+            if row.get("comparisons") == "0":
+                # None of its points has been run.
+                continue
             parts.setdefault(row["id"].rstrip("abcdefgh"), []).append(row["verdict"])
     return {name: verdict(found) for name, found in parts.items()}
 

@@ -132,7 +132,7 @@ def _verdict(
 ) -> Verdict:
     found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
     if not found:
-        return Verdict(claim, Outcome.OPEN, ("there are no runs of its points",), "", "", 0, 0)
+        return Verdict(claim, Outcome.OPEN, ("not all of its points have runs",), "", "", 0, 0)
     outcomes = [verdict.outcome for _, verdict in found]
     # Those that decide stand first.
     order = sorted(found, key=lambda each: _rank(each[1]))
@@ -176,6 +176,10 @@ def _comparisons(
         if point.experiment == experiment and fits(point.labels, claim.where)
     ]
     chosen = [point for point in mine if fits(point.labels, claim.case)]
+    asked = [*chosen, *(p for p in mine if claim.than is not None and fits(p.labels, claim.than))]
+    if any(not values.of(point, claim.measure)[0].size for point in asked):
+        # A part of its points would be another claim.
+        return
     if claim.along is not None:
         yield from _trends(claim, chosen, values)
         return
@@ -193,8 +197,8 @@ def _comparisons(
         where = _short(first, varied - (claim.than or {}).keys())
         if claim.than is None:
             title = values.title(claim.measure)[0]
-            for asked in _sized(claim):
-                yield Comparison(asked, {where or title: ours[1]}, where)
+            for wanted in _sized(claim):
+                yield Comparison(wanted, {where or title: ours[1]}, where)
             continue
         for base in beside(first, mine, claim.than):
             other = {name: base.labels[name] for name in claim.than}
@@ -206,8 +210,8 @@ def _comparisons(
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
             apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
             samples = {_short(first, apart): ours[1][left], _short(base, apart): theirs[1][right]}
-            for asked in _compared(claim):
-                yield Comparison(asked, samples, where)
+            for wanted in _compared(claim):
+                yield Comparison(wanted, samples, where)
 
 
 def _short(point: Point, axes: Collection[str]) -> str:
