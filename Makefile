@@ -90,15 +90,15 @@ coverage: $(DEV)/installed
 study: $(VENV)/installed
 	$(BIN)/python -m studies $(STUDY)
 
-# The papers: every study file with its full number of runs, and a report for each; its page and tables go into the folder of the
-# study, and the figures that its README shows; then the page on top, studies/papers/RESULTS.md. QUICK=--quick is a first look.
+# The papers: every study file with its full number of runs, and a report for each; its tables go into the folder of the
+# study, and the page and the figures of it that are kept there; then the page on top, studies/papers/RESULTS.md. QUICK=--quick is a first look.
 papers: $(VENV)/installed requirements/lab.txt
 	$(BIN)/$(PIP) install --requirement requirements/lab.txt
 	for study in studies/*/study.toml; do \
 	    folder=$$(dirname $$study); made=results/$$(basename $$folder)/report; \
 	    $(BIN)/hopyard sweep $$folder $(QUICK) && $(BIN)/hopyard report $$folder $(QUICK) || exit 1; \
-	    test -n "$(QUICK)" || { mkdir -p $$folder/results && cp $$made/report.html $$made/*.csv $$folder/results; \
-	        for shown in $$folder/results/*.png; do test ! -e $$shown || cp $$made/$$(basename $$shown) $$shown || exit 1; done; } || exit 1; \
+	    test -n "$(QUICK)" || { mkdir -p $$folder/results && cp $$made/*.csv $$folder/results; \
+	        for shown in $$folder/results/report.html $$folder/results/*.png; do test ! -e $$shown || cp $$made/$$(basename $$shown) $$shown || exit 1; done; } || exit 1; \
 	done
 	test -n "$(QUICK)" || $(BIN)/python -m studies.papers
 

@@ -123,6 +123,8 @@ def _svg(plot: Plot, name: str) -> str:
     plot.savefig(buffer, format="svg")
     text = buffer.getvalue().decode()
     text = text[text.index("<svg") :]
+    # A hundredth of a point is less than a screen or a printer shows.
+    text = re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), text)
     # The names of parts are those of one file: two pictures of a page must not share them.
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
