@@ -102,8 +102,6 @@ pub struct Machine {
     next_hello: Time,
     next_try: Time,
     assigned: Assignment,
-    /// The other nodes without a slot within two hops, if they have been counted since the tables changed.
-    others: Option<usize>,
     counters: Counters,
     outputs: VecDeque<Output>,
 }
@@ -123,7 +121,6 @@ impl Machine {
             next_hello: Time::NEVER,
             next_try: Time::NEVER,
             assigned: Assignment { slot: None, largest_near: None, largest: None },
-            others: None,
             counters: Counters { taken: 0, conflicts: 0, forgotten: 0, left_out: 0 },
             outputs: VecDeque::new(),
         }
@@ -273,8 +270,7 @@ impl Machine {
 
     /// The nodes without a slot within two hops, this one among them.
     fn undecided(&mut self) -> u16 {
-        let count = || self.tables.known().iter().filter(|it| it.claim.slot.is_none()).count();
-        let others = *self.others.get_or_insert_with(count);
+        let others = self.tables.undecided();
         u16::try_from(others + usize::from(self.slot.is_none())).unwrap_or(u16::MAX)
     }
 
@@ -477,7 +473,6 @@ impl Machine {
         if !self.tables.take_changed() {
             return self.tell(now);
         }
-        self.others = None;
         // A conflict: the larger address gives up its slot.
         if let Some(slot) = self.slot
             && self.tables.rival(slot).is_some()

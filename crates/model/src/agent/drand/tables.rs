@@ -54,19 +54,28 @@ impl Neighbour {
         self.symmetric_until > now && now.since(self.heard) < silence
     }
 
-    /// Takes up a claim if it is newer, and says whether it is.
-    fn merge_claim(&mut self, claim: Claim) -> bool {
-        let is_newer = claim.is_newer(self.claim);
-        if is_newer {
-            self.claim = claim;
-            self.sum_up();
-        }
-        is_newer
-    }
-
     fn sum_up(&mut self) {
         self.largest = self.list.iter().map(|it| it.claim.slot).fold(self.claim.slot, Option::max);
     }
+
+    /// What it says of the slot of a node.
+    fn says(&self, node: Address) -> Option<Claim> {
+        if node == self.address {
+            return Some(self.claim);
+        }
+        self.list.binary_search_by_key(&node, |entry| entry.node).ok().map(|place| self.list[place].claim)
+    }
+}
+
+/// A node within two hops.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// The node, and the latest that anybody has said of its slot.
+    entry: Entry,
+    /// How many neighbours speak of it; it counts as one itself if it is a neighbour.
+    sources: u32,
+    /// How many of them say the latest.
+    latest: u32,
 }
 
 /// The tables of a node.
@@ -75,6 +84,13 @@ pub struct Tables {
     node: Address,
     /// Sorted by address.
     neighbours: Vec<Neighbour>,
+    /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked for
+    /// with every message.
+    known: Vec<Known>,
+    /// How many of them have no slot.
+    undecided: usize,
+    /// The largest slot of the neighbours and their lists.
+    largest_near: Option<u16>,
     /// The largest slot that HELLOs have told of, and when a node within two hops of its owner has vouched for it.
     told: Option<(u16, Time)>,
     /// Whether nodes or slots have changed since it was last asked.
@@ -85,7 +101,15 @@ impl Tables {
     /// Those of a node that has heard nothing.
     #[must_use]
     pub const fn new(node: Address) -> Self {
-        Self { node, neighbours: Vec::new(), told: None, changed: false }
+        Self {
+            node,
+            neighbours: Vec::new(),
+            known: Vec::new(),
+            undecided: 0,
+            largest_near: None,
+            told: None,
+            changed: false,
+        }
     }
 
     /// The nodes that are heard, sorted by address.
@@ -104,6 +128,10 @@ impl Tables {
         self.neighbours.binary_search_by_key(&address, |it| it.address)
     }
 
+    fn place_known(&self, node: Address) -> Result<usize, usize> {
+        self.known.binary_search_by_key(&node, |it| it.entry.node)
+    }
+
     /// A node has sent a message that says nothing of its own slot. It does not become a neighbour by that, because its
     /// round is unknown.
     pub fn refresh(&mut self, from: Address, now: Time) {
@@ -117,7 +145,7 @@ impl Tables {
         match self.place(from) {
             Ok(place) => {
                 self.neighbours[place].heard = now;
-                self.changed |= self.neighbours[place].merge_claim(claim);
+                self.merge_claim(place, claim);
             }
             Err(place) => {
                 self.changed = true;
@@ -132,6 +160,8 @@ impl Tables {
                     relayed: None,
                 };
                 self.neighbours.insert(place, neighbour);
+                self.gain(Entry { node: from, claim });
+                self.largest_near = self.largest_near.max(claim.slot);
             }
         }
     }
@@ -143,23 +173,19 @@ impl Tables {
         let (node, it) = (self.node, &mut self.neighbours[place]);
         it.undecided = hello.undecided;
         // A HELLO lists all nodes that its sender hears. One without this node ends the symmetry at once.
-        let is_listed = hello.neighbours.binary_search_by_key(&node, |entry| entry.node).is_ok();
-        it.symmetric_until = if is_listed { now + hold } else { Time::ZERO };
-        let mut list: Vec<Entry> = hello.neighbours.iter().filter(|entry| entry.node != node).copied().collect();
-        if list != it.list {
-            let mut known = it.list.iter().peekable();
-            for entry in &mut list {
-                while known.next_if(|it| it.node < entry.node).is_some() {}
-                if let Some(known) = known.next_if(|it| it.node == entry.node && it.claim.is_newer(entry.claim)) {
-                    *entry = *known;
-                }
-            }
-            it.list = list;
-            it.sum_up();
+        let own = hello.neighbours.binary_search_by_key(&node, |entry| entry.node);
+        it.symmetric_until = if own.is_ok() { now + hold } else { Time::ZERO };
+        let (before, after) = match own {
+            Ok(own) => (&hello.neighbours[..own], &hello.neighbours[own + 1..]),
+            Err(_) => (&hello.neighbours[..], &[][..]),
+        };
+        let is_known = it.list.len() == before.len() + after.len()
+            && it.list[..before.len()] == *before
+            && it.list[before.len()..] == *after;
+        if !is_known {
             self.changed = true;
-            for entry in &hello.neighbours {
-                self.hear_of(entry.node, entry.claim);
-            }
+            self.merge_list(place, before.iter().chain(after).copied());
+            self.hear_of_all(&hello.neighbours);
         }
         if let Some(slot) = hello.largest {
             let age = Span::from_millis(u64::from(hello.age));
@@ -170,6 +196,34 @@ impl Tables {
         }
     }
 
+    /// Takes up what the HELLO of a neighbour lists, and keeps what is newer of the nodes that are listed still.
+    fn merge_list(&mut self, place: usize, listed: impl Iterator<Item = Entry> + Clone) {
+        let before = std::mem::take(&mut self.neighbours[place].list);
+        let mut list: Vec<Entry> = Vec::with_capacity(listed.clone().count());
+        let (mut known, mut lost) = (before.iter().peekable(), Vec::new());
+        for entry in listed {
+            while let Some(&gone) = known.next_if(|it| it.node < entry.node) {
+                lost.push(gone);
+            }
+            match known.next_if(|it| it.node == entry.node) {
+                Some(&known) if known.claim == entry.claim || known.claim.is_newer(entry.claim) => list.push(known),
+                replaced => {
+                    list.push(entry);
+                    self.gain(entry);
+                    lost.extend(replaced);
+                }
+            }
+        }
+        lost.extend(known);
+        let it = &mut self.neighbours[place];
+        it.list = list;
+        it.sum_up();
+        for entry in lost {
+            self.lose(entry);
+        }
+        self.sum_up();
+    }
+
     /// A neighbour has said what slot a node has that it hears.
     pub fn hear_from(&mut self, neighbour: Address, entry: Entry) {
         self.hear_of(entry.node, entry.claim);
@@ -178,20 +232,145 @@ impl Tables {
         if entry.node == neighbour {
             return;
         }
-        match it.list.binary_search_by_key(&entry.node, |known| known.node) {
-            Ok(place) if entry.claim.is_newer(it.list[place].claim) => it.list[place] = entry,
+        let before = match it.list.binary_search_by_key(&entry.node, |known| known.node) {
+            Ok(place) if entry.claim.is_newer(it.list[place].claim) => {
+                Some(std::mem::replace(&mut it.list[place], entry))
+            }
             Ok(_) => return,
-            Err(place) => it.list.insert(place, entry),
-        }
+            Err(place) => {
+                it.list.insert(place, entry);
+                None
+            }
+        };
         it.sum_up();
+        match before {
+            Some(before) => self.replace(before, entry.claim),
+            None => self.gain(entry),
+        }
+        self.sum_up();
         self.changed = true;
     }
 
     /// Somebody has said what slot a node has. If it is a neighbour, that counts here as if it had said so itself.
     fn hear_of(&mut self, node: Address, claim: Claim) {
         if let Ok(place) = self.place(node) {
-            self.changed |= self.neighbours[place].merge_claim(claim);
+            self.merge_claim(place, claim);
         }
+    }
+
+    /// As [`Self::hear_of`], for entries that are sorted by node.
+    fn hear_of_all(&mut self, entries: &[Entry]) {
+        let mut place = 0;
+        for entry in entries {
+            while self.neighbours.get(place).is_some_and(|it| it.address < entry.node) {
+                place += 1;
+            }
+            let Some(it) = self.neighbours.get(place) else { return };
+            if it.address == entry.node && it.claim != entry.claim {
+                self.merge_claim(place, entry.claim);
+            }
+        }
+    }
+
+    /// Takes up the claim of a neighbour if it is newer.
+    fn merge_claim(&mut self, place: usize, claim: Claim) {
+        let it = &mut self.neighbours[place];
+        if claim.is_newer(it.claim) {
+            let before = Entry { node: it.address, claim: it.claim };
+            it.claim = claim;
+            it.sum_up();
+            self.replace(before, claim);
+            self.sum_up();
+            self.changed = true;
+        }
+    }
+
+    fn sum_up(&mut self) {
+        self.largest_near = self.neighbours.iter().fold(None, |largest, it| largest.max(it.largest));
+    }
+
+    /// One more speaks of a node.
+    fn gain(&mut self, entry: Entry) {
+        match self.place_known(entry.node) {
+            Ok(place) => {
+                self.known[place].sources += 1;
+                self.add(place, entry.claim);
+            }
+            Err(place) => {
+                self.known.insert(place, Known { entry, sources: 1, latest: 1 });
+                self.undecided += usize::from(entry.claim.slot.is_none());
+            }
+        }
+    }
+
+    /// One that has spoken of a node says something else.
+    fn replace(&mut self, before: Entry, claim: Claim) {
+        if let Ok(place) = self.place_known(before.node) {
+            self.add(place, claim);
+            self.subtract(place, before.claim);
+        }
+    }
+
+    /// One that has spoken of a node does so no more.
+    fn lose(&mut self, before: Entry) {
+        let Ok(place) = self.place_known(before.node) else { return };
+        self.known[place].sources -= 1;
+        if self.known[place].sources == 0 {
+            let gone = self.known.remove(place);
+            self.undecided -= usize::from(gone.entry.claim.slot.is_none());
+        } else {
+            self.subtract(place, before.claim);
+        }
+    }
+
+    fn add(&mut self, place: usize, claim: Claim) {
+        let it = &mut self.known[place];
+        if claim == it.entry.claim {
+            it.latest += 1;
+        } else if claim.is_newer(it.entry.claim) {
+            it.latest = 1;
+            self.set_claim(place, claim);
+        }
+    }
+
+    fn subtract(&mut self, place: usize, claim: Claim) {
+        let it = &mut self.known[place];
+        if claim != it.entry.claim {
+            return;
+        }
+        it.latest -= 1;
+        if it.latest == 0
+            && let Some(claim) = self.search(self.known[place].entry.node)
+        {
+            let node = self.known[place].entry.node;
+            let same = self.neighbours.iter().filter(|it| it.says(node) == Some(claim)).count();
+            self.known[place].latest = same as u32;
+            self.set_claim(place, claim);
+        }
+    }
+
+    fn set_claim(&mut self, place: usize, claim: Claim) {
+        let was = std::mem::replace(&mut self.known[place].entry.claim, claim);
+        self.undecided -= usize::from(was.slot.is_none());
+        self.undecided += usize::from(claim.slot.is_none());
+    }
+
+    /// The latest that neighbours say of the slot of a node.
+    fn search(&self, node: Address) -> Option<Claim> {
+        let said = self.neighbours.iter().filter_map(|it| it.says(node));
+        said.reduce(|one, other| if other.is_newer(one) { other } else { one })
+    }
+
+    /// What [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must be by the entries of all neighbours.
+    #[cfg(test)]
+    pub(super) fn counted(&self) -> (Vec<Entry>, usize, Option<u16>) {
+        let own = |it: &Neighbour| Entry { node: it.address, claim: it.claim };
+        let mut known: Vec<Entry> =
+            self.neighbours.iter().flat_map(|it| it.list.iter().copied().chain([own(it)])).collect();
+        let largest = known.iter().map(|it| it.claim.slot).fold(None, Option::max);
+        latest(&mut known);
+        let undecided = known.iter().filter(|it| it.claim.slot.is_none()).count();
+        (known, undecided, largest)
     }
 
     /// Whether nodes or slots have changed since it was last asked.
@@ -208,45 +387,44 @@ impl Tables {
     /// Forgets neighbours that have been silent for `hold`, and a largest slot that nobody has vouched for within
     /// `largest_hold`.
     pub fn prune(&mut self, now: Time, hold: Span, largest_hold: Span) {
-        let before = self.neighbours.len();
-        self.neighbours.retain(|it| now.since(it.heard) < hold);
-        self.changed |= self.neighbours.len() < before;
+        let is_silent = |it: &mut Neighbour| now.since(it.heard) >= hold;
+        let silent: Vec<Neighbour> = self.neighbours.extract_if(.., is_silent).collect();
+        for it in &silent {
+            self.changed = true;
+            self.lose(Entry { node: it.address, claim: it.claim });
+            for &entry in &it.list {
+                self.lose(entry);
+            }
+        }
+        if !silent.is_empty() {
+            self.sum_up();
+        }
         self.told = self.told.filter(|&(_, since)| now.since(since) < largest_hold);
     }
 
     /// The latest that is known of every node within two hops, without this one; sorted by address.
     #[must_use]
     pub fn known(&self) -> Vec<Entry> {
-        let all = self.neighbours.iter();
-        let mut known: Vec<Entry> = Vec::with_capacity(all.clone().map(|it| 1 + it.list.len()).sum());
-        for it in all {
-            known.push(Entry { node: it.address, claim: it.claim });
-            known.extend(&it.list);
-        }
-        latest(&mut known);
-        known
+        self.known.iter().map(|it| it.entry).collect()
     }
 
     /// What is known of the slot of a node within two hops.
     #[must_use]
     pub fn claim(&self, node: Address) -> Option<Claim> {
-        let listed = self.neighbours.iter().filter_map(|it| {
-            it.list.binary_search_by_key(&node, |entry| entry.node).ok().map(|place| it.list[place].claim)
-        });
-        let own = self.neighbour(node).map(|it| it.claim);
-        own.into_iter().chain(listed).reduce(|one, other| if other.is_newer(one) { other } else { one })
+        self.place_known(node).ok().map(|place| self.known[place].entry.claim)
     }
 
     /// A node within two hops that has this slot, and an address below that of this node.
     #[must_use]
     pub fn rival(&self, slot: u16) -> Option<Address> {
-        let has = |entry: &Entry| entry.claim.slot == Some(slot) && entry.node < self.node;
-        let entries = self.neighbours.iter().flat_map(|it| {
-            let own = Entry { node: it.address, claim: it.claim };
-            std::iter::once(own).chain(it.list.iter().copied())
-        });
-        // One may speak of a slot that its owner has given up since.
-        entries.filter(has).map(|it| it.node).find(|&node| self.claim(node).is_some_and(|it| it.slot == Some(slot)))
+        let below = self.known.iter().map(|it| it.entry).take_while(|it| it.node < self.node);
+        below.filter(|it| it.claim.slot == Some(slot)).map(|it| it.node).next()
+    }
+
+    /// How many nodes within two hops have no slot, without this one.
+    #[must_use]
+    pub const fn undecided(&self) -> usize {
+        self.undecided
     }
 
     /// The neighbours with a slot.
@@ -255,10 +433,10 @@ impl Tables {
         all.filter(|it| it.claim.slot.is_some())
     }
 
-    /// The largest slot within two hops, without that of this node.
+    /// The largest slot that anybody within two hops is said to have, without that of this node.
     #[must_use]
-    pub fn largest_near(&self) -> Option<u16> {
-        self.neighbours.iter().fold(None, |largest, it| largest.max(it.largest))
+    pub const fn largest_near(&self) -> Option<u16> {
+        self.largest_near
     }
 
     /// The largest slot of the network that HELLOs have told of, and when a node within two hops of its owner has

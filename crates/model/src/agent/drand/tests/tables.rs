@@ -1,5 +1,7 @@
 //! Neighbours, conflicts, and what spreads by HELLOs.
 
+use proptest::prelude::*;
+
 use super::super::tables::Tables;
 use super::*;
 
@@ -110,4 +112,41 @@ fn an_older_list_does_not_undo_what_a_relay_has_told() {
     // Nothing is learned from nodes of which nothing else is known.
     tables.hear_from(Address(3), entry(9, Some(1), 1));
     assert_eq!(tables.known(), [entry(2, None, 0)]);
+}
+
+/// A claim as a node makes it: within a round it first has no slot, and then one.
+fn claim() -> impl Strategy<Value = (u32, Claim)> {
+    let slot = |node: u32, round: u16| Some(((node as u16) * 7 + round) % 5);
+    (0..9_u32, 0..4_u16, any::<bool>())
+        .prop_map(move |(node, round, has)| (node, Claim { slot: slot(node, round).filter(|_| has), round }))
+}
+
+proptest! {
+    /// What is counted along the way is what the entries of all neighbours say.
+    #[test]
+    fn sums_are_those_of_all_entries(
+        steps in prop::collection::vec((0..4_u8, claim(), prop::collection::vec(claim(), 0..9)), 1..60),
+    ) {
+        let (mut tables, mut now) = (Tables::new(Address(4)), Time::ZERO + Span::from_secs(1));
+        let hold = Span::from_secs(6);
+        for (kind, (from, claim), mut list) in steps {
+            now += Span::from_secs(1);
+            list.sort_by_key(|it| it.0);
+            list.dedup_by_key(|it| it.0);
+            let entries = list.iter().filter(|it| it.0 != from).map(|&(node, claim)| Entry { node: Address(node), claim });
+            match kind {
+                _ if from == 4 => tables.prune(now, hold, hold),
+                0 => tables.hear(Address(from), claim, now),
+                1 => entries.for_each(|entry| tables.hear_from(Address(from), entry)),
+                _ => {
+                    let neighbours = entries.collect();
+                    let hello = Hello { requesting: false, claim, undecided: 0, largest: None, age: 0, neighbours };
+                    tables.hear_hello(Address(from), &hello, now, hold, hold);
+                }
+            }
+            let (known, undecided, largest) = tables.counted();
+            prop_assert_eq!(tables.known(), known);
+            prop_assert_eq!((tables.undecided(), tables.largest_near()), (undecided, largest));
+        }
+    }
 }
