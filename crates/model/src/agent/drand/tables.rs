@@ -179,12 +179,12 @@ impl Tables {
             Ok(own) => (&hello.neighbours[..own], &hello.neighbours[own + 1..]),
             Err(_) => (&hello.neighbours[..], &[][..]),
         };
-        let is_known = it.list.len() == before.len() + after.len()
-            && it.list[..before.len()] == *before
-            && it.list[before.len()..] == *after;
-        if !is_known {
+        let listed = before.iter().chain(after).copied();
+        let are_same = it.list.len() == before.len() + after.len()
+            && (it.list.iter().map(|it| it.node)).eq(listed.clone().map(|entry| entry.node));
+        let news = if are_same { self.merge_claims(place, listed) } else { self.merge_list(place, listed) };
+        if news {
             self.changed = true;
-            self.merge_list(place, before.iter().chain(after).copied());
             self.hear_of_all(&hello.neighbours);
         }
         if let Some(slot) = hello.largest {
@@ -196,8 +196,32 @@ impl Tables {
         }
     }
 
+    /// As [`Self::merge_list`] for a HELLO that lists the nodes which the table has, as nearly all do. Returns whether it
+    /// says anything else of them than the table.
+    fn merge_claims(&mut self, place: usize, listed: impl Iterator<Item = Entry>) -> bool {
+        let list = &mut self.neighbours[place].list;
+        let (mut differs, mut newer) = (false, Vec::new());
+        for (known, entry) in list.iter_mut().zip(listed) {
+            if known.claim != entry.claim {
+                differs = true;
+                if !known.claim.is_newer(entry.claim) {
+                    newer.push((*known, entry.claim));
+                    *known = entry;
+                }
+            }
+        }
+        if !newer.is_empty() {
+            self.neighbours[place].sum_up();
+            for (before, claim) in newer {
+                self.replace(before, claim);
+            }
+            self.sum_up();
+        }
+        differs
+    }
+
     /// Takes up what the HELLO of a neighbour lists, and keeps what is newer of the nodes that are listed still.
-    fn merge_list(&mut self, place: usize, listed: impl Iterator<Item = Entry> + Clone) {
+    fn merge_list(&mut self, place: usize, listed: impl Iterator<Item = Entry> + Clone) -> bool {
         let before = std::mem::take(&mut self.neighbours[place].list);
         let mut list: Vec<Entry> = Vec::with_capacity(listed.clone().count());
         let (mut known, mut lost) = (before.iter().peekable(), Vec::new());
@@ -222,6 +246,7 @@ impl Tables {
             self.lose(entry);
         }
         self.sum_up();
+        true
     }
 
     /// A neighbour has said what slot a node has that it hears.
