@@ -387,16 +387,17 @@ def stored_points(points: Sequence[Point], store: Any) -> list[Point]:
     from dataclasses import replace
 
     from hopyard.database import StoreError
+    from hopyard.study.points import pooled
 
     found = []
     for point in points:
-        done, _ = store.ended(*point.planned.key)
-        found.append(replace(point, planned=point.planned.only(done)))
-    if not any(point.planned.runs for point in found):
+        parts = tuple(each.only(store.ended(*each.key)[0]) for each in point.all)
+        found.append(replace(point, planned=parts[0], parts=parts if point.parts else ()))
+    if not any(point.runs for point in found):
         raise StoreError(
             f"{store.path} has no run of this study as it is now: hopyard sweep makes them"
         )
-    return found
+    return pooled(found)
 
 
 def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence[str]) -> None:
@@ -415,7 +416,7 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
             title = f"{title}: {study.experiments[experiment].title or experiment}"
         terminal.say(out, (title, "bold"), (" (mean ± 95 % interval)", ""))
         names = [Names(name, [point.labels[name] for point in mine]) for name in mine[0].labels]
-        names.append(Names("runs", [str(len(point.planned.runs)) for point in mine]))
+        names.append(Names("runs", [str(point.runs) for point in mine]))
         numbers = [
             Numbers(
                 values.title(name)[0],

@@ -117,8 +117,9 @@ def _runs(
     store: Reader,
     wanted: Mapping[tuple[str, int], int],
 ) -> list[int]:
-    counts = [len(store.ended(*point.planned.key)[0]) for point in points]
-    failed = sum(len(store.ended(*point.planned.key)[1]) for point in points)
+    ended = [[store.ended(*each.key) for each in point.all] for point in points]
+    counts = [sum(len(done) for done, _ in each) for each in ended]
+    failed = sum(len(lost) for each in ended for _, lost in each)
     least = min(counts)
     grade: Grade = "good" if least >= ENOUGH else "poor" if least < FEW else "look"
     text = (
@@ -126,14 +127,15 @@ def _runs(
     )
     advice = "" if grade == "good" else f"; {ENOUGH} or more: hopyard sweep --runs {ENOUGH}"
     found.add("replications", grade, text + advice)
-    seeds = sorted({point.planned.seed for point in points})
+    seeds = sorted({each.seed for point in points for each in point.all})
     found.add(
         "random numbers",
         "good",
         f"seed {', '.join(map(str, seeds))}; each run has streams of its own, and runs of one "
         "number meet the same movement and channel at all points",
     )
-    lacking = [wanted[p.planned.key] - c for p, c in zip(points, counts, strict=True)]
+    asked = [sum(wanted.get(each.key, 0) for each in point.all) for point in points]
+    lacking = [runs - count for runs, count in zip(asked, counts, strict=True)]
     missing = sum(max(each, 0) for each in lacking)
     if failed or missing:
         found.add("completeness", "poor", f"{missing} runs are missing, {failed} of them failed")

@@ -75,6 +75,8 @@ class Experiment(Part):
     set: dict[str, Any] = {}
     #: Points that are left out.
     skip: list[Where] = []
+    #: Axes whose values are no points of their own: their runs count as runs of one point.
+    pool: Names = []
     runs: int | None = Field(default=None, ge=1, le=MOST_RUNS)
     series: Names = []
 
@@ -99,6 +101,8 @@ class Quantity(Part):
     of: str | None = None
     #: Only these experiments sample its series; all if not given.
     experiments: Names | None = None
+    #: Whether the values are times that count from `measure.from` of the scenario.
+    relative: bool = False
     #: The value of a run that has none.
     missing: float | None = None
     scale: float = 1.0

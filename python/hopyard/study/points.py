@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
@@ -21,7 +21,7 @@ from hopyard.study.file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.study.file import Axis, Scalar, Study
@@ -41,9 +41,39 @@ class Point:
     #: For each axis the label of its value.
     labels: dict[str, str]
     planned: Planned
+    #: The axes whose values count as runs of one point.
+    pool: tuple[str, ...] = ()
+    #: What is pooled in it; nothing if it stands for one scenario.
+    parts: tuple[Planned, ...] = ()
+
+    @property
+    def all(self) -> tuple[Planned, ...]:
+        """Its scenarios with the numbers of their runs."""
+        return self.parts or (self.planned,)
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has."""
+        return sum(len(each.runs) for each in self.all)
 
     def __str__(self) -> str:
         return named(self.labels) or self.experiment
+
+
+def pooled(points: Iterable[Point]) -> list[Point]:
+    """The points with those made one that differ in pooled axes alone."""
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], Point] = {}
+    for point in points:
+        labels = {name: label for name, label in point.labels.items() if name not in point.pool}
+        key = point.experiment, tuple(labels.items())
+        before = found.get(key)
+        if before is not None:
+            found[key] = replace(before, parts=(*before.all, *point.all))
+        elif len(labels) < len(point.labels):
+            found[key] = replace(point, labels=labels, parts=point.all)
+        else:
+            found[key] = point
+    return list(found.values())
 
 
 def named(labels: Mapping[str, object]) -> str:
@@ -101,7 +131,7 @@ def points(
                 path = study.folder / str(scenario)
                 title = core.name if len(study.experiments) == 1 else experiment
                 planned = Planned(core, title, str(path), marked, range(count), base=path.parent)
-                found.append(Point(experiment, labels, planned))
+                found.append(Point(experiment, labels, planned, tuple(own.pool)))
     if problems:
         told = list(problems)[:TOLD]
         more = len(problems) - len(told)

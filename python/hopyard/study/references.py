@@ -46,6 +46,10 @@ def references(study: Study) -> Iterator[str]:
         place = study.place("experiment", name)
         for number, where in enumerate(experiment.skip):
             yield from _where(study, name, where, f"{place}: skip {number + 1}")
+        axes = study.axes_of(name)
+        for axis in experiment.pool:
+            if axis not in axes:
+                yield f"{place}: pool: no axis is called {axis!r}; {nearest(axis, axes)}"
     if not document.scenario:
         for name, experiment in study.experiments.items():
             named = any(
@@ -170,7 +174,9 @@ def _where(
 ) -> Iterator[str]:
     axes = study.axes_of(experiment)
     for name, values in chosen(where).items():
-        if name not in axes:
+        if name in study.experiments[experiment].pool and "skip" not in place:
+            yield f"{place}: {name} is pooled: its values are no points of their own"
+        elif name not in axes:
             yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
         else:
             yield from wrong_labels(axes[name], name, values, place)
@@ -187,8 +193,11 @@ def _known_axes(
     study: Study, experiment: str | None, names: Iterable[str | None], place: str
 ) -> Iterator[str]:
     axes = study.axes_of(study.experiment_of(experiment))
+    pool = study.experiments[study.experiment_of(experiment)].pool
     for name in names:
-        if name is not None and name not in axes:
+        if name is not None and name in pool:
+            yield f"{place}: {name} is pooled: its values are no points of their own"
+        elif name is not None and name not in axes:
             yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
 
 
@@ -313,7 +322,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         allowed = chosen(figure.where)
         for name, axis in known_axes.items():
             several = len(allowed.get(name, labels_of(axis))) > 1
-            if several and name not in used:
+            if several and name not in used and name not in study.experiments[experiment].pool:
                 hint = "name it in lines or panels, or choose a value in where"
                 yield f"{place}: the points differ in {name}, which has no place: {hint}"
     axes = [name for name in used if name is not None]

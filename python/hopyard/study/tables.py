@@ -100,8 +100,9 @@ class Head:
 def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -> pa.Table:
     """A row for each run: the labels of its point, its number, and each measure."""
     heads = [
-        Head({"experiment": each.experiment}, each.labels, *each.planned.key, each.planned.runs)
+        Head({"experiment": each.experiment}, each.labels, *part.key, part.runs)
         for each in points
+        for part in each.all
     ]
     return rows_of_runs(heads, values, {name: values.label(name) for name in measures})
 
@@ -197,7 +198,7 @@ def grid(
     ]
     rows, columns = list(table.rows), list(table.columns)
     for name in study.axes_of(experiment):
-        several = len({point.labels[name] for point in mine}) > 1
+        several = len({point.labels.get(name) for point in mine}) > 1
         if several and name not in (*rows, *columns, *table.mean_over):
             rows.append(name)
     across = list(dict.fromkeys(tuple(point.labels[name] for name in columns) for point in mine))

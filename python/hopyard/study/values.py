@@ -5,6 +5,7 @@ What is held at a time are the rows of one point, so that memory does not grow w
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from hopyard import _core
 from hopyard.arrays import floats, integers
 from hopyard.measures import MEASURES
+from hopyard.study.file import MOST_RUNS, text_of
 from hopyard.study.file import chosen as labels
-from hopyard.study.file import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +52,12 @@ class Values:
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
         # Runs beyond those that are asked for now may be there from former calls.
-        return self.every(*point.planned.key, measure, point.planned.runs)
+        samples = [self.every(*each.key, measure, each.runs) for each in point.all]
+        if len(samples) == 1:
+            return samples[0]
+        # Runs of different scenarios have different numbers here; in other points it is the same.
+        numbers = [place * MOST_RUNS + runs for place, (runs, _) in enumerate(samples)]
+        return np.concatenate(numbers), np.concatenate([found for _, found in samples])
 
     def every(
         self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None
@@ -93,9 +99,16 @@ class Values:
         if own.of is not None:
             _, by = self.every(config, seed, own.of)
             found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
+        if own.relative:
+            found = found - self._start(config)
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
         return own.scale * found
+
+    def _start(self, config: str) -> float:
+        """When the measurement of a scenario begins, in seconds."""
+        document = tomllib.loads(self._store.scenario(config) or "")
+        return _core.parse_time(str(document.get("measure", {}).get("from", "0 s"))) / 1e9
 
     def _of_series(self, own: Quantity, config: str, seed: int, runs: Integers) -> Floats:
         from hopyard.tables import read_filed
