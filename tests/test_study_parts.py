@@ -258,6 +258,11 @@ def test_fields_and_marks(folder: Path) -> None:
         assert texts[:2] == ["1.00", "1.00"]
         assert len(scatter.axes[0].containers) == 2
         assert scatter.axes[0].get_xlabel() == "Delay (ms)"
+        # No mark is cut by the edge, however close to each other the marks are: all have two hops.
+        near = study.document.figure[1].model_copy(update={"beside": "hops"})
+        low, high = draw(near, source).axes[0].get_xlim()
+        assert low == 0
+        assert high > 2.15
         made = make(source, folder / "report", command="")
     head = (folder / "report" / "ratios.csv").read_text().splitlines()[0]
     assert head.endswith("Vegas / goodput ratio low,Vegas / goodput ratio high")
