@@ -54,3 +54,9 @@ def test_instructions_are_events_at_their_costs() -> None:
     assert results.values("computation", case) == pytest.approx(
         [np.nansum(found[:2]), np.nansum(found[2:])]
     )
+    acks = [
+        sum(row[f"acks_{phase}"] * costs()["westwood"][f"ack_{phase}"] for phase in PHASES)
+        for row in sorted(flows.to_pylist(), key=lambda row: row["run"])
+        if row["transport"] == "westwood"
+    ]
+    assert results.values("computation_acks", case) == pytest.approx(np.array(acks) / 1e6)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hopyard
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner
 from hopyard import catalogue
@@ -69,6 +70,13 @@ where = { source = 0 }
 of = "goodput"
 scale = 100
 unit = "%"
+
+[measure.both]
+measure = "delay"
+where = { source = 2 }
+plus = ["forth", "goodput"]
+of = "flows"
+scale = 10
 
 [measure.begun]
 series = "goodput"
@@ -139,6 +147,10 @@ def test_measures_of_a_study(folder: Path) -> None:
             assert values.of(point, "none")[1].tolist() == [-1, -1, -1]
             share = 100 * goodput[:, 0] / goodput.sum(axis=1)
             assert np.allclose(values.of(point, "share")[1], share)
+            own = results.flows.filter(pc.equal(results.flows["source"], 2))
+            delay = np.asarray(own.sort_by("run")["delay_ms"], dtype=float)
+            both = 10 * (delay + goodput[:, 0] + goodput.sum(axis=1)) / 2
+            assert np.allclose(values.of(point, "both")[1], both)
             # Its flow begins at 1 s, half a second after the time from which it is counted.
             begun = values.of(point, "begun")[1]
             assert ((begun > 0.5) & (begun < 1.5)).all()
@@ -195,6 +207,44 @@ than = { sender = "NewReno" }
         load(folder)
 
 
+def test_a_trend_of_a_difference(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    # Both gain with larger segments; the difference is that of the gains.
+    claim = """
+[[claim]]
+id = "apart"
+text = "The larger the segments, the more NewReno is ahead of Vegas."
+measure = "goodput"
+expect = "increasing"
+along = "segment"
+case = { sender = "NewReno" }
+than = { sender = "Vegas" }
+"""
+    (folder / "study.toml").write_text(STUDY + claim)
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        (verdict,) = judged(study, points(study), values)
+        found = {
+            size: [
+                values.of(point, "goodput")[1]
+                for sender in ("NewReno", "Vegas")
+                for point in points(study, only={"sender": sender, "segment": size})
+            ]
+            for size in ("500 B", "1000 B")
+        }
+    assert verdict.comparisons == 1
+    for size, (ours, theirs) in found.items():
+        # A label that begins with a digit stands beside the name of its axis.
+        assert f"{size} {estimate(ours - theirs)}" in verdict.figure
+    (folder / "study.toml").write_text(
+        STUDY + claim.replace('{ sender = "Vegas" }', '{ segment = "500 B" }')
+    )
+    with pytest.raises(StudyError, match="segment stands in along and in than"):
+        load(folder)
+
+
 def test_fields_and_marks(folder: Path) -> None:
     study = load(folder)
     sweep(study, out=folder / "store", progress=False)
@@ -208,6 +258,11 @@ def test_fields_and_marks(folder: Path) -> None:
         assert texts[:2] == ["1.00", "1.00"]
         assert len(scatter.axes[0].containers) == 2
         assert scatter.axes[0].get_xlabel() == "Delay (ms)"
+        # No mark is cut by the edge, however close to each other the marks are: all have two hops.
+        near = study.document.figure[1].model_copy(update={"beside": "hops"})
+        low, high = draw(near, source).axes[0].get_xlim()
+        assert low == 0
+        assert high > 2.15
         made = make(source, folder / "report", command="")
     head = (folder / "report" / "ratios.csv").read_text().splitlines()[0]
     assert head.endswith("Vegas / goodput ratio low,Vegas / goodput ratio high")
@@ -220,6 +275,16 @@ def test_fields_and_marks(folder: Path) -> None:
         ("where = { source = 0 }", "where = { sorce = 0 }", "no column 'sorce'; did you mean"),
         ('of = "goodput"', 'of = "share"', "expected a measure that is not divided itself"),
         ('of = "goodput"', 'of = "godput"', "of: no measure is called 'godput'"),
+        ('measure = "delay"', 'measure = "forth"', "measure: no measure is called 'forth'"),
+        ('measure = "delay"', 'measure = "delay"\nreduce = "max"', "a way to reduce it"),
+        (
+            'measure = "delay"',
+            'measure = "delay"\ncolumn = "flow"',
+            "a column, a series or a measure",
+        ),
+        ("{ source = 2 }", "{ sorce = 2 }", "no column 'sorce'; did you mean"),
+        ('plus = ["forth"', 'plus = ["share"', "plus: expected measures that are neither sums"),
+        ('plus = ["forth"', 'plus = ["fort"', "plus: no measure is called 'fort'"),
         ('reduce = "first"', 'reduce = "count"', "median, max, min, std, last or first for a"),
         ('reduce = "count"', 'reduce = "first"', "reduce = first are for series"),
         ('since = "0.5 s"', "where = { flow = 1 }", "where is for columns of tables"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hopyard
+import numpy as np
 import pyarrow.compute as pc
 import pytest
 from hopyard.confusion import confusion
@@ -57,3 +58,24 @@ def test_a_shorter_wait_pays_when_the_signal_comes_back() -> None:
     more = results.difference("goodput", welcome, newreno)
     assert more.mean > 0.1 * results.estimate("goodput", newreno).mean
     assert results.confusion(newreno).total == 0
+
+
+@pytest.mark.parametrize("constants", ["ns2", "per_packet"])
+def test_energy_changes_no_packet(constants: str) -> None:
+    scenario = STUDY / "signal_loss.toml"
+    settings = {"energy.model": "per_packet"}
+    if constants != "per_packet":
+        settings = {"energy.model": "state", "energy.state.profile": constants}
+    off = hopyard.run(scenario, runs=1, progress=False)
+    on = hopyard.run(scenario, runs=1, set=settings, progress=False)
+    # Beside the case, which is another one, each column of each flow is the same.
+    names = [name for name in off.flows.column_names if name not in ("case", "config")]
+    assert on.flows.select(names).equals(off.flows.select(names))
+    parts = [np.asarray(on.nodes[name]) for name in ("sending_s", "hearing_s", "idle_s")]
+    assert sum(parts) == pytest.approx(100)
+    assert np.asarray(off.nodes["energy_j"], dtype=float) == pytest.approx(np.nan, nan_ok=True)
+    (case,) = on.cases
+    joules = np.asarray(on.nodes["energy_j"], dtype=float)
+    assert on.values("energy", case) == pytest.approx([joules.sum()])
+    if constants == "ns2":
+        assert joules == pytest.approx(0.66 * parts[0] + 0.395 * parts[1])

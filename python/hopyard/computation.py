@@ -38,6 +38,8 @@ PHASES = {
     "avoidance": ("acks_avoidance", "segments_avoidance"),
     "recovery": ("acks_recovery", "segments_recovery"),
 }
+#: All acknowledgements, in whatever phase.
+ACKS = ("acks_slow_start", "acks_avoidance", "acks_recovery")
 #: An event that a variant did not have in the measurement costs as much as NewReno's.
 REFERENCE = "newreno"
 
@@ -54,19 +56,19 @@ def costs() -> Mapping[str, Mapping[str, float]]:
     }
 
 
-def instructions(flows: pa.Table, phase: str | None = None) -> Floats:
-    """The instructions of each flow's sender, in millions; of one phase if it is named.
+def instructions(flows: pa.Table, part: str | None = None) -> Floats:
+    """The instructions of each flow's sender, in millions; of one part of them if it is named.
 
     A sender that the table does not know, such as UDP or a rule written in Python, has none (NaN).
 
     Args:
         flows: the table of flows.
-        phase: `slow_start`, `avoidance` or `recovery`.
+        part: a phase (`slow_start`, `avoidance` or `recovery`), or `acks`, those of all phases.
     """
     known = costs()
     variants = flows["transport"].to_pylist()
     total = np.zeros(len(variants))
-    for column in EVENTS if phase is None else PHASES[phase]:
+    for column in EVENTS if part is None else {**PHASES, "acks": ACKS}[part]:
         each = [known.get(name, {}).get(EVENTS[column], np.nan) for name in variants]
         total += np.asarray(each) * floats(flows, column)
     return total / 1e6

@@ -137,13 +137,13 @@ def _mean(name: str, weight: str) -> Reduction:
     return of_runs
 
 
-def _computed(phase: str | None) -> Reduction:
+def _computed(part: str | None) -> Reduction:
     """Millions of instructions of the senders; NaN for a run that has none whose cost is known."""
 
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         from hopyard.computation import instructions
 
-        found = instructions(rows, phase)
+        found = instructions(rows, part)
         known = _sum(~np.isnan(found), group, runs)
         return np.where(known > 0, _sum(found, group, runs), np.nan)
 
@@ -265,15 +265,16 @@ MEASURES = {
                 f"computation{suffix}",
                 f"Computation{words}",
                 "M instructions",
-                _computed(phase),
+                _computed(part),
                 f"What the TCP senders compute{words}: their events, each at its measured cost; "
                 "the sum over the flows.",
             )
-            for suffix, words, phase in (
+            for suffix, words, part in (
                 ("", "", None),
                 ("_slow_start", " in slow start", "slow_start"),
                 ("_avoidance", " in congestion avoidance", "avoidance"),
                 ("_recovery", " in recovery", "recovery"),
+                ("_acks", " for acknowledgements", "acks"),
             )
         ),
         Measure(

@@ -21,7 +21,7 @@ from hopyard.axis import numbers
 from hopyard.statistics import Kind, Outcome
 from hopyard.stats import CONFIDENCE, estimate
 from hopyard.study.points import fits, named
-from hopyard.study.tables import beside, mean_of
+from hopyard.study.tables import beside, less, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hopyard.arrays import Floats
     from hopyard.study.file import Claim, Study
     from hopyard.study.points import Point
-    from hopyard.study.values import Values
+    from hopyard.study.values import Sample, Values
 
 #: How many comparisons of a claim its figure names one by one.
 TOLD = 4
@@ -181,7 +181,7 @@ def _comparisons(
         # A part of its points would be another claim.
         return
     if claim.along is not None:
-        yield from _trends(claim, chosen, values)
+        yield from _trends(claim, chosen, mine, values)
         return
     if not chosen:
         return
@@ -223,17 +223,28 @@ def _short(point: Point, axes: Collection[str]) -> str:
     )
 
 
-def _trends(claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Comparison]:
-    """For each choice of the other axes, the points along an axis."""
+def _trends(
+    claim: Claim, points: Sequence[Point], others: Sequence[Point], values: Values
+) -> Iterator[Comparison]:
+    """For each choice of the other axes, the points along an axis.
+
+    With `than`, what is followed along the axis is the difference from that case, run by run.
+    """
     along = str(claim.along)
-    groups: dict[str, list[Point]] = {}
+    groups: dict[str, dict[str, Sample]] = {}
     for point in points:
         rest = named({n: v for n, v in point.labels.items() if n != along})
-        groups.setdefault(rest, []).append(point)
-    for where, group in groups.items():
-        if len(group) < 2:
+        sample = values.of(point, claim.measure)
+        if claim.than is None:
+            groups.setdefault(rest, {})[point.labels[along]] = sample
             continue
-        samples = {point.labels[along]: values.of(point, claim.measure) for point in group}
+        for base in beside(point, others, claim.than):
+            gap = less(sample, values.of(base, claim.measure))
+            case = named({name: base.labels[name] for name in claim.than})
+            groups.setdefault(f"{rest} less {case}", {})[point.labels[along]] = gap
+    for where, samples in groups.items():
+        if len(samples) < 2:
+            continue
         common = next(iter(samples.values()))[0]
         for runs, _ in samples.values():
             common = np.intersect1d(common, runs)

@@ -387,7 +387,10 @@ def _scatter(
             markersize=4.5,
             elinewidth=0.7,
         )
-    axis.set_xlim(left=min(0, axis.get_xlim()[0]))
+    low, high = axis.get_xlim()
+    if low > 0:
+        # The room beside the marks was a part of their distance, which is small beside all from 0.
+        axis.set_xlim(0, 1.05 * high)
     axis.set_xlabel(source.values.label(right))
     _label(axis, source.values.label(up))
 

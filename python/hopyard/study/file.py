@@ -84,8 +84,9 @@ class Experiment(Part):
 class Quantity(Part):
     """A measure of the study's own: one number a run."""
 
-    #: A column of a table of results, or a series.
+    #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
+    measure: str | None = None
     table: Literal["flows", "nodes", "decisions", "overhead"] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows.
@@ -97,6 +98,8 @@ class Quantity(Part):
     #: Only samples from this time on, and before that one.
     since: str | None = None
     until: str | None = None
+    #: These measures of the same run are added to it.
+    plus: Names = []
     #: Divided by this measure of the same run.
     of: str | None = None
     #: Only these experiments sample its series; all if not given.

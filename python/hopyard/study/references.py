@@ -227,20 +227,27 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield from _known_measures([quantity.of], [*own, *MEASURES], f"{place}: of")
         if quantity.of == name or (quantity.of in own and own[quantity.of].of is not None):
             yield f"{place}: of: expected a measure that is not divided itself"
-    if (quantity.column is None) == (quantity.series is None):
-        yield f"{place}: expected a column or a series"
+    yield from _known_measures(quantity.plus, [*own, *MEASURES], f"{place}: plus")
+    if any(
+        name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus
+    ):
+        yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
+    given = (quantity.column, quantity.series, quantity.measure)
+    if sum(each is not None for each in given) != 1:
+        yield f"{place}: expected a column, a series or a measure"
         return
+    if quantity.measure is not None:
+        yield from _known_measures([quantity.measure], [*MEASURES], f"{place}: measure")
+        if {"table", "reduce"} & quantity.model_fields_set:
+            yield f"{place}: a measure of Hopyard has a table and a way to reduce it: expected none"
+        if quantity.measure in MEASURES:
+            yield from _rows(quantity, MEASURES[quantity.measure].table, place)
     if quantity.column is not None:
         known = columns(quantity.table)
         if quantity.column not in known:
             near = nearest(quantity.column, known)
             yield f"{place}: the table {quantity.table} has no column {quantity.column!r}; {near}"
-        if quantity.since or quantity.until or quantity.reduce == "first":
-            yield f"{place}: since, until and reduce = first are for series"
-        for column in quantity.where:
-            if column not in known:
-                near = nearest(column, known)
-                yield f"{place}: where: the table {quantity.table} has no column {column!r}; {near}"
+        yield from _rows(quantity, quantity.table, place)
     if quantity.series is not None:
         sampled = [each["name"] for each in catalogue.quantities()]
         if quantity.series not in sampled:
@@ -261,6 +268,17 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
                     _core.parse_time(text)
                 except ValueError as error:
                     yield f"{place}: {key}: {error}"
+
+
+def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
+    """What is wrong with the choice of rows of a table."""
+    known = columns(table)
+    if quantity.since or quantity.until or quantity.reduce == "first":
+        yield f"{place}: since, until and reduce = first are for series"
+    for column in quantity.where:
+        if column not in known:
+            near = nearest(column, known)
+            yield f"{place}: where: the table {table} has no column {column!r}; {near}"
 
 
 def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator[str]:
@@ -345,6 +363,8 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
     yield from _known_axes(study, claim.experiment, claim.mean_over, place)
     for name in set(claim.mean_over) & {*(claim.than or {}), claim.along}:
         yield f"{place}: {name} stands in mean_over: expected it neither in than nor in along"
+    if claim.along is not None and claim.along in (claim.than or {}):
+        yield f"{place}: {claim.along} stands in along and in than: expected it in one"
     if claim.mean_over and claim.along is not None:
         yield f"{place}: mean_over is not for increasing and decreasing"
     trend = claim.expect in ("increasing", "decreasing")

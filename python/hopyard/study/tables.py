@@ -286,6 +286,14 @@ def paired(first: Sample, second: Sample) -> Estimate:
     return paired_difference(first[1][ours], second[1][theirs])
 
 
+def less(first: Sample, second: Sample) -> Sample:
+    """The differences of two samples, of the runs that both have."""
+    import numpy as np
+
+    runs, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
+    return runs, first[1][ours] - second[1][theirs]
+
+
 def quotient_of(first: Sample, second: Sample) -> Interval:
     """The ratio of the means of two samples over the runs that both have."""
     import numpy as np

@@ -9,6 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from hopyard import _core
 from hopyard.arrays import floats, integers
@@ -19,7 +20,7 @@ from hopyard.study.file import chosen as labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import pyarrow as pa
+    import numpy.typing as npt
 
     from hopyard.arrays import Floats, Integers
     from hopyard.reading import Reader
@@ -91,11 +92,20 @@ class Values:
             return runs, built.of_runs(rows, group, len(runs))
         if own.series is not None:
             return runs, self._finished(own, self._of_series(own, config, seed, runs), config, seed)
+        if own.measure is not None:
+            built = MEASURES[own.measure]
+            rows = self._store.rows_of(built.table, config, seed)
+            rows = rows.filter(pa.array(_chosen(own, built.table, rows)))
+            group = np.searchsorted(runs, integers(rows, "run"))
+            found = built.of_runs(rows, group, len(runs))
+            return runs, self._finished(own, found, config, seed)
         rows = self._store.rows_of(own.table, config, seed)
         return runs, self._finished(own, _reduced(own, str(own.column), rows, runs), config, seed)
 
     def _finished(self, own: Quantity, found: Floats, config: str, seed: int) -> Floats:
         """Values as a measure of the study's own shows them."""
+        for name in own.plus:
+            found = found + self.every(config, seed, name)[1]
         if own.of is not None:
             _, by = self.every(config, seed, own.of)
             found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
@@ -154,12 +164,7 @@ def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floa
     group = np.searchsorted(runs, integers(rows, "run"))
     counted = own.reduce == "count"
     values = np.ones(rows.num_rows) if counted else floats(rows, column)
-    chosen = ~np.isnan(values)
-    if own.flow is not None:
-        chosen &= integers(rows, "node" if own.table == "nodes" else "flow") == own.flow
-    for name, allowed in labels(own.where).items():
-        texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
-        chosen &= np.isin(texts, allowed)
+    chosen = ~np.isnan(values) & _chosen(own, own.table, rows)
     if counted:
         return np.bincount(group[chosen], minlength=len(runs)).astype(float)
     found = np.full(len(runs), np.nan)
@@ -168,6 +173,17 @@ def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floa
         if mine.size:
             found[place] = _REDUCTIONS[own.reduce](mine)
     return found
+
+
+def _chosen(own: Quantity, table: str, rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which rows of a table a measure is about."""
+    chosen = np.ones(rows.num_rows, dtype=bool)
+    if own.flow is not None:
+        chosen &= integers(rows, "node" if table == "nodes" else "flow") == own.flow
+    for name, allowed in labels(own.where).items():
+        texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
+        chosen &= np.isin(texts, allowed)
+    return chosen
 
 
 def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
