@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate coverage study papers lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -85,10 +85,6 @@ validate:
 # How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
 coverage: $(DEV)/installed
 	$(DEV)/bin/python -m validation.coverage --jobs $$(nproc)
-
-# The studies that are programs: `make study` lists them, `make study STUDY=NAME` makes the results of one anew.
-study: $(VENV)/installed
-	$(BIN)/python -m studies $(STUDY)
 
 # The papers: every study file with its full number of runs, and a report for each; its tables go into the folder of the
 # study, and the page and the figures of it that are kept there; then the page on top, studies/papers/RESULTS.md. QUICK=--quick is a first look.
