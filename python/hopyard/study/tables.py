@@ -10,7 +10,7 @@ from hopyard.stats import Estimate, estimate, paired_difference
 from hopyard.study.points import fits, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -71,8 +71,10 @@ def whole(
     found = {name: [estimate(values.of(point, name)[1]) for point in points] for name in measures}
     counts = [len(values.of(point, measures[0])[0]) for point in points]
     columns["runs"] = list(counts)
-    for name in measures:
-        label = _free(values.label(name), columns)
+    taken = {*columns, "config", "seed"}
+    for name, title in titles(values, measures).items():
+        label = _free(title, taken)
+        taken |= {label, f"{label} ±"}
         columns[label] = [each.mean for each in found[name]]
         columns[f"{label} ±"] = [each.half_width for each in found[name]]
     columns["config"] = [point.planned.config for point in points]
@@ -80,9 +82,25 @@ def whole(
     return pa.table(columns)
 
 
-def _free(label: str, columns: dict[str, list[object]]) -> str:
-    """A name for a column that no other has: an axis may be called like a measure."""
-    return label if label not in columns else f"{label} (measured)"
+def titles(values: Values, measures: Sequence[str]) -> dict[str, str]:
+    """What the columns of measures are called; with its own name where several have one title."""
+    labels = {name: values.label(name) for name in measures}
+    shared = list(labels.values())
+    return {
+        name: label if shared.count(label) == 1 else f"{label} [{name}]"
+        for name, label in labels.items()
+    }
+
+
+def _free(label: str, taken: Collection[str]) -> str:
+    """A name for a column, and for its half width, that no other has.
+
+    An axis, or a further measure, may be called like a measure.
+    """
+    found = label
+    while {found, f"{found} ±"} & set(taken):
+        found = f"{found} (measured)"
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +121,7 @@ def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -
         Head({"experiment": each.experiment}, each.labels, *each.planned.key, each.planned.runs)
         for each in points
     ]
-    return rows_of_runs(heads, values, {name: values.label(name) for name in measures})
+    return rows_of_runs(heads, values, titles(values, measures))
 
 
 def rows_of_runs(
@@ -151,8 +169,7 @@ def rows_of_runs(
         columns[label] = _typed(spread([head.labels.get(name) for head in heads]), heads, name)
     columns["run"] = pa.array(runs, pa.int64())
     for name, label in measures.items():
-        free = label if label not in (*columns, *after) else f"{label} (measured)"
-        columns[free] = pa.array(found[name], pa.float64())
+        columns[_free(label, (*columns, *after))] = pa.array(found[name], pa.float64())
     for name, kind in further.items():
         columns[name] = pa.array(known[name], types[kind])
     columns["config"] = pa.array(spread([head.config for head in heads]), pa.string())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.arrays import floats, integers
+from hopyard.arrays import floats, integers, where
 from hopyard.measures import MEASURES
 from hopyard.study.file import chosen as labels
 from hopyard.study.file import text_of
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
+#: Tables whose rows are of a node, and of no flow.
+OF_NODES = ("nodes", "overhead")
 #: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),
@@ -47,6 +49,9 @@ class Values:
         self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
         self._store = store
         self._known: dict[tuple[str, int, str], Sample] = {}
+        self._done: dict[tuple[str, int], Integers] = {}
+        #: The values of runs in whose series one was looked for.
+        self._sampled: dict[tuple[str, int, str], dict[int, float]] = {}
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
@@ -58,13 +63,25 @@ class Values:
     ) -> Sample:
         """One value for each finished run of a configuration and seed, of these numbers."""
         key = config, seed, measure
+        own = self._own.get(measure)
+        if own is not None and (own.series is not None or own.of in self._own):
+            # Each run has a file, which may be damaged: those of other runs are not read.
+            runs = self._runs(config, seed)
+            return self._read(*key, runs if numbers is None else _within(runs, numbers))
         if key not in self._known:
-            self._known[key] = self._read(config, seed, measure)
+            self._known[key] = self._read(*key, self._runs(config, seed))
         runs, values = self._known[key]
         if numbers is None:
             return runs, values
         mine = np.isin(runs, np.asarray(numbers))
         return runs[mine], values[mine]
+
+    def _runs(self, config: str, seed: int) -> Integers:
+        """The numbers of the finished runs, in order."""
+        if (config, seed) not in self._done:
+            done, _ = self._store.ended(config, seed)
+            self._done[config, seed] = np.asarray(done, dtype=np.int64)
+        return self._done[config, seed]
 
     def made(self, config: str, seed: int) -> dict[int, tuple[object, ...]]:
         """How the finished runs of a configuration and seed were made."""
@@ -73,38 +90,48 @@ class Values:
     def forget(self) -> None:
         """Forgets what was read: runs have been added."""
         self._known.clear()
+        self._done.clear()
+        self._sampled.clear()
 
-    def _read(self, config: str, seed: int, measure: str) -> Sample:
-        done, _ = self._store.ended(config, seed)
-        runs = np.asarray(done, dtype=np.int64)
+    def _read(self, config: str, seed: int, measure: str, runs: Integers) -> Sample:
+        """The values of these runs, which have finished."""
         own = self._own.get(measure)
-        if own is None:
-            built = MEASURES[measure]
-            rows = self._store.rows_of(built.table, config, seed)
-            group = np.searchsorted(runs, integers(rows, "run"))
-            return runs, built.of_runs(rows, group, len(runs))
-        if own.series is not None:
-            return runs, self._finished(own, self._of_series(own, config, seed, runs), config, seed)
-        rows = self._store.rows_of(own.table, config, seed)
-        return runs, self._finished(own, _reduced(own, str(own.column), rows, runs), config, seed)
-
-    def _finished(self, own: Quantity, found: Floats, config: str, seed: int) -> Floats:
-        """Values as a measure of the study's own shows them."""
+        if own is not None and own.series is not None:
+            found = self._of_series(own, (config, seed, measure), runs)
+        else:
+            table = MEASURES[measure].table if own is None else own.table
+            rows = self._store.rows_of(table, config, seed)
+            numbers = integers(rows, "run")
+            # The other ones have lost rows.
+            chosen = np.isin(numbers, runs)
+            rows = where(rows, chosen)
+            group = np.searchsorted(runs, numbers[chosen])
+            if own is None:
+                return runs, MEASURES[measure].of_runs(rows, group, len(runs))
+            found = _reduced(own, str(own.column), rows, group, len(runs))
         if own.of is not None:
-            _, by = self.every(config, seed, own.of)
+            _, by = self.every(config, seed, own.of, runs.tolist())
             found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
-        return own.scale * found
+        return runs, own.scale * found
 
-    def _of_series(self, own: Quantity, config: str, seed: int, runs: Integers) -> Floats:
+    def _of_series(self, own: Quantity, key: tuple[str, int, str], runs: Integers) -> Floats:
+        known = self._sampled.setdefault(key, {})
+        lacking = [run for run in runs.tolist() if run not in known]
+        if lacking:
+            found = self._of_files(own, key, lacking)
+            known.update(zip(lacking, found.tolist(), strict=True))
+        return np.array([known[run] for run in runs.tolist()], dtype=np.float64)
+
+    def _of_files(self, own: Quantity, key: tuple[str, int, str], runs: Sequence[int]) -> Floats:
         from hopyard.tables import read_filed
 
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
-        files = self._store.series_of(config, seed)
+        files = self._store.series_of(*key[:2])
         found = np.full(len(runs), np.nan)
-        for place, run in enumerate(runs.tolist()):
+        for place, run in enumerate(runs):
             if run not in files:
                 continue
             rows = read_filed(files[run], "series")
@@ -137,20 +164,23 @@ class Values:
         return f"{title} ({unit})" if unit else title
 
 
-def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floats:
-    group = np.searchsorted(runs, integers(rows, "run"))
+def _within(runs: Integers, numbers: Sequence[int]) -> Integers:
+    return runs[np.isin(runs, np.asarray(numbers))]
+
+
+def _reduced(own: Quantity, column: str, rows: pa.Table, group: Integers, runs: int) -> Floats:
     counted = own.reduce == "count"
     values = np.ones(rows.num_rows) if counted else floats(rows, column)
     chosen = ~np.isnan(values)
     if own.flow is not None:
-        chosen &= integers(rows, "node" if own.table == "nodes" else "flow") == own.flow
+        chosen &= integers(rows, "node" if own.table in OF_NODES else "flow") == own.flow
     for name, allowed in labels(own.where).items():
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
         chosen &= np.isin(texts, allowed)
     if counted:
-        return np.bincount(group[chosen], minlength=len(runs)).astype(float)
-    found = np.full(len(runs), np.nan)
-    for place in range(len(runs)):
+        return np.bincount(group[chosen], minlength=runs).astype(float)
+    found = np.full(runs, np.nan)
+    for place in range(runs):
         mine = values[chosen & (group == place)]
         if mine.size:
             found[place] = _REDUCTIONS[own.reduce](mine)
