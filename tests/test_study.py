@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from hopyard.cli import main
 from hopyard.reading import Reader
 from hopyard.study import StudyError, load
-from hopyard.study.audit import _flows
+from hopyard.study.traffic import flows_of
 from hopyard.study.claims import judged
 from hopyard.study.file import is_study
 from hopyard.study.points import points
@@ -713,5 +713,5 @@ def test_what_diff_cannot_compare() -> None:
 def test_an_audit_counts_the_flows_of_every_set() -> None:
     one = {"nodes": {"count": 18}, "flow": [{}], "flows": {"random": 3}}
     several = {"nodes": {"count": 18}, "flows": [{"random": 2}, {"random": 0, "share": 0.1}]}
-    assert [_flows(one), _flows(several), _flows({"flow": [{}, {}]})] == [4, 3, 2]
-    assert _flows({"nodes": {"count": 100}, "flows": {"share": 0.29}}) == 29
+    assert [flows_of(one), flows_of(several), flows_of({"flow": [{}, {}]})] == [4, 3, 2]
+    assert flows_of({"nodes": {"count": 100}, "flows": {"share": 0.29}}) == 29

@@ -80,7 +80,7 @@ def is_study(path: Path) -> bool:
     if not path.is_file() or path.suffix != ".toml":
         return False
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         return False
     # Reading studies needs libraries that scenarios do not: `hopyard run` starts without them.
@@ -93,17 +93,18 @@ def is_study(path: Path) -> bool:
 
 def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
     """Says what is wrong with a study; gives whether nothing is."""
+    from hopyard.study.checks import check, check_runs
     from hopyard.study.file import StudyError, load
     from hopyard.study.points import points
-    from hopyard.study.published import read
 
     if settings:
         raise click.UsageError(f"{path} is a study, whose axes are in the file: --set is not used")
     try:
         study = load(path)
-        read(study)
         found = points(study)
-        points(study, quick=True)
+        check(study, found)
+        check_runs(study, found)
+        check_runs(study, points(study, quick=True), " in its quick version")
     except StudyError as error:
         for problem in error.problems:
             say(f"error: {problem}")

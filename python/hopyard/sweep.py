@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hopyard import _core, memory, signals
-from hopyard.plan import MOST_RUNS, threads
+from hopyard.plan import threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
 from hopyard.running import LOOK
+from hopyard.study.checks import check, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
+from hopyard.study.published import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -189,6 +191,11 @@ def sweep(
     from hopyard.folder import Folder
 
     found = points(study, quick=quick, runs=runs, seed=seed)
+    if quick:
+        # It may leave out what a claim is about.
+        read(study)
+    else:
+        check(study, found)
     began = time.monotonic()
     if only:
         check_chosen(study, only)
@@ -201,8 +208,7 @@ def sweep(
         raise ValueError(f"expected numbers of runs from 0 to {most - 1}, found {max(numbers)}")
     if until is not None and until.most < most:
         raise ValueError(f"expected --most {most} or more, the runs of a point, found {until.most}")
-    if sum(len(point.planned.runs) for point in found) > MOST_RUNS:
-        raise ValueError(f"expected at most {MOST_RUNS:,} runs in one sweep")
+    check_runs(study, found)
     with signals.handled(leave=False) as stop:
         folder = Folder(
             out or default(study, quick=quick),

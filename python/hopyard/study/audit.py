@@ -17,6 +17,7 @@ from hopyard import _core
 from hopyard.axis import numbers
 from hopyard.scenario import Scenario
 from hopyard.stats import estimate
+from hopyard.study.traffic import drawn, flows_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -262,26 +263,11 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
-def _drawn(document: dict[str, Any]) -> int:
-    """The number of flows between drawn pairs."""
-    sets = document.get("flows") or ()
-    nodes = int((document.get("nodes") or {}).get("count", 0))
-    return sum(
-        # 0.29 of 100 nodes is a little less than 29 in binary digits.
-        int(each.get("random", 0)) or math.floor(float(each.get("share", 0)) * nodes + 1e-9)
-        for each in ([sets] if isinstance(sets, dict) else sets)
-    )
-
-
-def _flows(document: dict[str, Any]) -> int:
-    return len(document.get("flow") or ()) + _drawn(document)
-
-
 def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
-    flows = sorted({_flows(each) for each in documents})
-    drawn = any(_drawn(each) for each in documents)
+    flows = sorted({flows_of(each) for each in documents})
+    random = any(drawn(each) for each in documents)
     counts = f"{flows[0]}" if len(flows) == 1 else f"{flows[0]} to {flows[-1]}"
-    text = f"{counts} flows" + (", between pairs drawn anew in each run" if drawn else "")
+    text = f"{counts} flows" + (", between pairs drawn anew in each run" if random else "")
     found.add("traffic", "good" if flows[-1] else "poor", text)
 
 
