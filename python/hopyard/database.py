@@ -114,9 +114,11 @@ class Database:
         if found is None:
             raise StoreError(f"{self.path} is no store of results")
         if found != FORMAT:
+            newer = found.isdecimal() and int(found) > int(FORMAT)
+            hint = "; a newer version of Hopyard has made it, which can read it" if newer else ""
             raise StoreError(
                 f"{self.path} has format {found}: expected format {FORMAT}, "
-                f"that of Hopyard {_core.__version__}"
+                f"that of Hopyard {_core.__version__}{hint}"
             )
         for table, columns in ADDED.items() if self.write else ():
             for column in columns:

@@ -18,6 +18,7 @@ from hopyard.axis import numbers
 from hopyard.scenario import Scenario
 from hopyard.stats import estimate
 from hopyard.study.traffic import drawn, flows_of
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +124,9 @@ def _runs(
     least = min(counts)
     grade: Grade = "good" if least >= ENOUGH else "poor" if least < FEW else "look"
     text = (
-        f"{least} to {max(counts)} runs a point" if least < max(counts) else f"{least} runs a point"
+        f"{least} to {many(max(counts), 'run')} a point"
+        if least < max(counts)
+        else f"{many(least, 'run')} a point"
     )
     advice = "" if grade == "good" else f"; {ENOUGH} or more: hopyard sweep --runs {ENOUGH}"
     found.add("replications", grade, text + advice)
@@ -137,7 +140,8 @@ def _runs(
     lacking = [wanted[p.planned.key] - c for p, c in zip(points, counts, strict=True)]
     missing = sum(max(each, 0) for each in lacking)
     if failed or missing:
-        found.add("completeness", "poor", f"{missing} runs are missing, {failed} of them failed")
+        text = f"{many(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
+        found.add("completeness", "poor", f"{text}, {failed} of them failed")
     else:
         found.add("completeness", "good", "no run is missing")
     return counts
@@ -267,7 +271,8 @@ def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
     flows = sorted({flows_of(each) for each in documents})
     random = any(drawn(each) for each in documents)
     counts = f"{flows[0]}" if len(flows) == 1 else f"{flows[0]} to {flows[-1]}"
-    text = f"{counts} flows" + (", between pairs drawn anew in each run" if random else "")
+    flow = "flow" if flows == [1] else "flows"
+    text = f"{counts} {flow}" + (", between pairs drawn anew in each run" if random else "")
     found.add("traffic", "good" if flows[-1] else "poor", text)
 
 
@@ -306,7 +311,8 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
 
 def _published(found: Audit, study: Study) -> None:
     claims = len(study.document.claim)
-    text = f"{claims} claims are judged, with Holm's correction" if claims else "no claim is judged"
+    text = f"{many(claims, 'claim')} {'is' if claims == 1 else 'are'} judged"
+    text = f"{text}, with Holm's correction" if claims else "no claim is judged"
     found.add("claims", "good" if claims else "look", text)
 
 
@@ -321,18 +327,20 @@ def _method(
     """The paragraph of method for a paper."""
     makers = store.makers()
     version = makers[0].name if makers else _core.__version__
-    runs = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    runs = many(max(counts), "time")
+    runs = runs if min(counts) == max(counts) else f"{min(counts)} to {runs}"
     sizes = {
         name: len({point.labels[name] for point in points if name in point.labels})
         for name in study.document.axes
     }
     axes = ", ".join(
-        f"{axis.title or name} ({sizes[name]} values)" for name, axis in study.document.axes.items()
+        f"{axis.title or name} ({many(sizes[name], 'value')})"
+        for name, axis in study.document.axes.items()
     )
     durations = sorted({str(each.get("duration")) for each in documents})
     parts = [
-        f"We simulated {len(points)} configurations with Hopyard {version}: {axes}.",
-        f"Each was run {runs} times for {' or '.join(durations)} of simulated time, with seed "
+        f"We simulated {many(len(points), 'configuration')} with Hopyard {version}: {axes}.",
+        f"Each was run {runs} for {' or '.join(durations)} of simulated time, with seed "
         f"{', '.join(map(str, sorted({p.planned.seed for p in points})))} and independent streams "
         "of random numbers for each run; the runs of one number meet the same movement and channel "
         "in all configurations, so that differences are taken pair by pair.",

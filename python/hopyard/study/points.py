@@ -13,6 +13,7 @@ from hopyard.scenario import _read_text, _text
 from hopyard.study.file import (
     MOST_POINTS,
     StudyError,
+    check_chosen,
     chosen,
     labels_of,
     sampled,
@@ -84,6 +85,7 @@ def points(
         StudyError: when a value makes an invalid scenario, with every such value; or when there is
             no point, or there are too many.
     """
+    check_chosen(study, only or {})
     texts: dict[Path, str] = {}
     problems: dict[str, None] = {}
     found: list[Point] = []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard import _core
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,7 +239,7 @@ def _method(source: Source) -> list[tuple[str, str]]:
     return [
         (
             "Hopyard",
-            "; ".join(f"{each.name} on {each.platform}, {each.runs} runs" for each in made),
+            "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made),
         ),
         ("This report", f"Hopyard {_core.__version__}, Python {platform.python_version()}"),
         ("Points", str(len(source.points))),
