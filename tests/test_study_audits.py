@@ -83,10 +83,47 @@ def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
     assert re.findall(r"movement +(\S+)\n", text) == ["stationary", "waypoints"]
 
 
+def test_an_audit_looks_at_each_topology(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    (folder / "area.toml").write_text(
+        CHAIN.replace(
+            'count = 4\nspacing = "200 m"',
+            'count = 9\nplacement = "uniform"\narea = ["1 km", "500 m"]',
+        )
+    )
+    text = (
+        STUDY.partition("[axes.hops]")[0]
+        + """
+[axes.nodes.cases]
+few = { "nodes.count" = 6, "flow.to" = 5 }
+many = { "nodes.count" = 12 }
+[axes.sender]
+key = "flow.tcp"
+values = ["newreno", "vegas"]
+"""
+    )
+    (folder / "study.toml").write_text(text.replace("chain.toml", "area.toml"))
+    _sweep(folder, runs=1)
+    said = _run("audit", "study.toml", "--out", "store").output
+    found = re.findall(
+        r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said
+    )
+    # One for each number of nodes, whatever the sender.
+    assert found == [
+        ("nodes=few", "6 nodes in 0.5 km² (12/km²)"),
+        ("nodes=many", "12 nodes in 0.5 km² (24/km²)"),
+    ]
+    assert "In area.toml, nodes=few, 6 nodes in 0.5 km²" in said
+    monkeypatch.setattr("hopyard.study.networks.MOST_NETWORKS", 1)
+    said = _run("audit", "study.toml", "--out", "store").output
+    assert "further networks" in said
+    assert "1 network more, which this audit does not look at" in said
+
+
 def test_the_network_of_an_audit() -> None:
     pytest.importorskip("scipy")
     from hopyard.scenario import Scenario
-    from hopyard.study.audit import network
+    from hopyard.study.networks import network
 
     apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]
     scenario = Scenario(

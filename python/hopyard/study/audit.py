@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.axis import numbers
-from hopyard.scenario import Scenario
 from hopyard.stats import estimate
+from hopyard.study.networks import MOMENTS, networks_of
 from hopyard.study.traffic import drawn, flows_of
 from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.reading import Reader
     from hopyard.study.file import Study
+    from hopyard.study.networks import Described, Network
     from hopyard.study.points import Point
     from hopyard.study.values import Values
 
@@ -34,10 +33,6 @@ Grade: TypeAlias = Literal["good", "look", "poor"]
 ENOUGH, FEW = 20, 5
 #: Half of an interval, as a share of the mean, that is narrow, and one that is too wide.
 NARROW, WIDE = 0.05, 0.2
-#: Moments of a run at which the network is looked at.
-MOMENTS = 20
-#: The most nodes of a network whose paths are looked at.
-MOST_NODES = 2000
 #: Pairs without any path, as a share, above which a network is often partitioned.
 PARTED = 0.1
 
@@ -49,19 +44,6 @@ class Finding:
     topic: str
     grade: Grade
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """What a network is like over a run: means over moments; who is in range is linked."""
-
-    range_m: float
-    #: Nodes within range.
-    neighbours: float
-    #: Hops of the shortest path between two nodes that have one.
-    hops: float
-    #: Pairs of nodes without any path, as a share.
-    parted: float
 
 
 @dataclass
@@ -91,7 +73,8 @@ def audit(
     _intervals(found, points, values, measures)
     documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in points]
     _warm_up(found, documents)
-    networks = _networks(found, points)
+    described = networks_of(points, documents)
+    networks = _networks(found, described)
     _defaults(found, points, documents)
     _traffic(found, documents)
     _movement(found, documents)
@@ -183,65 +166,25 @@ def _warm_up(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
         found.add("warm-up", "good", f"measuring begins at {', '.join(starts)}")
 
 
-def network(scenario: Scenario) -> Network | None:
-    """What the network is like in run 0; none if a radio has no range in metres."""
-    import hopyard
-
-    given = json.loads(scenario.core.to_json(defaults=True))
-    reach = numbers([str(given.get("radio", {}).get("receive", ""))])
-    if reach is None or reach[1] not in ("m", "km"):
-        return None
-    range_m = reach[0][0] * (1000 if reach[1] == "km" else 1)
-    seen: list[tuple[float, float, float]] = []
-    with hopyard.start(scenario) as simulation:
-        end = simulation.end
-        for moment in range(MOMENTS):
-            simulation.advance(until=end * (moment + 0.5) / MOMENTS)
-            table = simulation.positions
-            rows = [row for row in table.to_pylist() if row["x_m"] is not None]
-            places = np.array([(row["x_m"], row["y_m"], row["z_m"]) for row in rows], dtype=float)
-            if not 2 <= len(places) <= MOST_NODES:
-                return None
-            seen.append(_graph(places, range_m))
-    means = np.nanmean(np.array(seen), axis=0)
-    return Network(range_m, *(float(each) for each in means))
-
-
-def _graph(places: Floats, range_m: float) -> tuple[float, float, float]:
-    """Mean neighbours, mean hops, and the share of pairs without a path."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import shortest_path
-
-    apart = np.sqrt(((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
-    linked = (apart <= range_m) & ~np.eye(len(places), dtype=bool)
-    hops = shortest_path(csr_matrix(linked), unweighted=True, directed=False)
-    others = hops[~np.eye(len(places), dtype=bool)]
-    reached = others[np.isfinite(others)]
-    mean = float(reached.mean()) if reached.size else math.nan
-    return float(linked.sum(axis=1).mean()), mean, float(1 - reached.size / others.size)
-
-
-def _networks(found: Audit, points: Sequence[Point]) -> dict[str, Network]:
-    """The network of each base scenario."""
-    firsts: dict[str, Point] = {}
-    for point in points:
-        firsts.setdefault(str(point.planned.file), point)
+def _networks(found: Audit, described: Described) -> dict[str, Network]:
+    """The findings about the networks; those that could be looked at."""
     networks: dict[str, Network] = {}
-    for name, point in firsts.items():
-        made = network(Scenario._of(point.planned.core, point.planned.base))
-        short = name.rpartition("/")[2]
+    for name, made in described.networks:
         if made is None:
-            found.add(f"network of {short}", "look", "the radio's range is not given in metres")
+            found.add(f"network of {name}", "look", "the radio's range is not given in metres")
             continue
-        networks[short] = made
+        networks[name] = made
         grade: Grade = "look" if made.parted > PARTED or made.hops < 1.5 else "good"
         found.add(
-            f"network of {short}",
+            f"network of {name}",
             grade,
-            f"{made.neighbours:.1f} neighbours within {made.range_m:g} m, {made.hops:.1f} hops on "
-            f"shortest paths, {100 * made.parted:.1f} % of the pairs without any path (means over "
-            f"{MOMENTS} moments of run 0)",
+            f"{many(made.nodes, 'node')}{made.density}, {made.neighbours:.1f} neighbours within "
+            f"{made.range_m:g} m, {made.hops:.1f} hops on shortest paths, {100 * made.parted:.1f} "
+            f"% of the pairs without any path (means over {MOMENTS} moments of run 0)",
         )
+    if described.further:
+        text = f"{many(described.further, 'network')} more, which this audit does not look at"
+        found.add("further networks", "look", text)
     return networks
 
 
@@ -348,7 +291,8 @@ def _method(
     ]
     for name, each in networks.items():
         parts.append(
-            f"In {name.removesuffix('.toml')} a node has {each.neighbours:.1f} neighbours within "
+            f"In {name}, {many(each.nodes, 'node')}{each.density} have {each.neighbours:.1f} "
+            "neighbours within "
             f"{each.range_m:g} m on average, shortest paths have {each.hops:.1f} hops, and "
             f"{100 * each.parted:.1f} % of the pairs are not connected."
         )
