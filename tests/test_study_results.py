@@ -240,3 +240,68 @@ def test_wrong_choices_are_named(folder: Path) -> None:
     assert result.exit_code == 2
     assert "has format 999: expected format 1, that of Hopyard" in result.output
     assert "a newer version of Hopyard has made it" in result.output
+
+
+MORE = """
+[[table]]
+name = "goodput"
+title = "Goodput"
+rows = ["sender"]
+measures = ["goodput"]
+
+[[claim]]
+id = "less"
+text = "Less"
+measure = "goodput"
+expect = "at least"
+value = 1
+"""
+
+
+def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    pytest.importorskip("great_tables")
+    from hopyard.reading import Reader
+    from hopyard.statistics import sequence
+    from hopyard.stats import estimate
+    from hopyard.study.values import Values
+
+    (folder / "study.toml").write_text(STUDY.replace('"first", "second"', '"delay"') + MORE)
+    _sweep("--until", "90%", "--only", "sender=NewReno")
+    study = load("study.toml")
+    newreno, vegas = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        runs, sample = values.every(*newreno.planned.key, "delay")
+        assert len(runs) > 30
+        mine = values.interval(sample, [newreno])
+        assert mine.half_width == pytest.approx(sequence(sample).half_width)
+        assert mine.half_width > estimate(sample).half_width
+        assert values.estimate(vegas, "delay") == estimate(values.of(vegas, "delay")[1])
+    _sweep()
+    said = _run("results", "study.toml", "--out", "store").output
+    assert f"{len(runs)} †" in said
+    assert "† anytime-valid interval: runs were added until one was narrow enough" in said
+    assert _run("results", "study.toml", "--out", "store", "-o", "found.csv").exit_code == 0
+    with (folder / "found.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["interval"] for row in rows] == ["anytime-valid", "Student"]
+    assert float(rows[0]["Delay (ms) ±"]) == pytest.approx(mine.half_width)
+    assert _run("report", "study.toml", "--out", "store", "--to", "report").exit_code == 0
+    assert "† Runs were added until an interval was narrow enough" in (
+        folder / "report" / "report.html"
+    ).read_text(encoding="utf-8")
+    with (folder / "report" / "goodput.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["goodput interval"] for row in rows] == ["anytime-valid", "Student"]
+    audit = _run("audit", "study.toml", "--out", "store").output
+    assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
+
+
+def test_a_store_of_an_earlier_version_has_no_watched_points(folder: Path) -> None:
+    _sweep()
+    _execute(folder, "DROP TABLE watched")
+    result = _run("results", "study.toml", "--out", "store", "-o", "found.csv")
+    assert result.exit_code == 0
+    assert "interval" not in (folder / "found.csv").read_text().partition("\n")[0]
+    _sweep()

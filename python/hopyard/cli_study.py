@@ -377,7 +377,7 @@ def results(
 
 def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence[str]) -> None:
     from hopyard import terminal
-    from hopyard.stats import estimate
+    from hopyard.study.tables import ANYTIME, MARK
     from hopyard.terminal import Names, Numbers, console
 
     out = console()
@@ -390,16 +390,21 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
             title = f"{title}: {study.experiments[experiment].title or experiment}"
         terminal.say(out, (title, "bold"), (" (mean ± 95 % interval)", ""))
         names = [Names(name, [point.labels[name] for point in mine]) for name in mine[0].labels]
-        names.append(Names("runs", [str(len(point.planned.runs)) for point in mine]))
+        marks = [f" {MARK}" if values.watched([point]) else "" for point in mine]
+        counts = [len(point.planned.runs) for point in mine]
+        names.append(Names("runs", [f"{n}{mark}" for n, mark in zip(counts, marks, strict=True)]))
         numbers = [
             Numbers(
                 values.title(name)[0],
                 values.title(name)[1],
-                [estimate(values.of(point, name)[1]).parts() for point in mine],
+                [values.estimate(point, name).parts() for point in mine],
             )
             for name in measures
         ]
         terminal.show(out, names, numbers)
+        if any(marks):
+            note = f"{MARK} {ANYTIME} interval: runs were added until one was narrow enough"
+            terminal.say(out, (note, "dim"))
 
 
 @click.command()

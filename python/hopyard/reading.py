@@ -123,6 +123,14 @@ class Reader(Database):
             )
         return found
 
+    def watched(self) -> set[tuple[str, int]]:
+        """The configurations and seeds whose number of runs depends on what the runs showed."""
+        with self._named():
+            if not self._has_table("watched"):
+                return set()
+        rows = self._rows("watched", "config, seed")
+        return {(row.text("config"), row.whole("seed")) for row in rows}
+
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
         found = self._select(

@@ -312,6 +312,8 @@ def _narrow(
     """Adds runs to the points at these places until the interval of each is narrow enough."""
     from hopyard.study.values import Values
 
+    cases = [found[place].planned for place in places]
+    work.folder.store.watch(cases, until.measure, until.share)
     values = Values(study, work.folder.store)
     while work.stop.number is None:
         values.forget()

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.stats import estimate
 from hopyard.study.networks import MOMENTS, networks_of
 from hopyard.study.traffic import drawn, flows_of
 from hopyard.wording import many
@@ -79,7 +78,7 @@ def audit(
     _traffic(found, documents)
     _movement(found, documents)
     _published(found, study)
-    found.method = _method(study, points, store, counts, networks, documents)
+    found.method = _method(study, points, store, values, counts, networks, documents)
     return found
 
 
@@ -136,7 +135,7 @@ def _intervals(
     for measure in measures:
         shares = []
         for point in points:
-            each = estimate(values.of(point, measure)[1])
+            each = values.estimate(point, measure)
             if each.runs >= 2 and each.mean and not math.isnan(each.half_width):
                 shares.append((each.half_width / abs(each.mean), point))
         title = values.title(measure)[0]
@@ -259,10 +258,27 @@ def _published(found: Audit, study: Study) -> None:
     found.add("claims", "good" if claims else "look", text)
 
 
+def _intervals_in_words(points: Sequence[Point], values: Values) -> str:
+    watched = [point for point in points if values.watched([point])]
+    if not watched:
+        return "Means are given with 95 % Student intervals."
+    text = "Runs were added until an interval was narrow enough"
+    if len(watched) < len(points):
+        text += f" in {many(len(watched), 'configuration')}"
+        rest = ", those of the others with Student intervals"
+    else:
+        rest = ""
+    return (
+        f"{text}; means of these are given with 95 % anytime-valid intervals (a confidence "
+        f"sequence){rest}."
+    )
+
+
 def _method(
     study: Study,
     points: Sequence[Point],
     store: Reader,
+    values: Values,
     counts: Sequence[int],
     networks: dict[str, Network],
     documents: Sequence[dict[str, Any]],
@@ -287,7 +303,7 @@ def _method(
         f"{', '.join(map(str, sorted({p.planned.seed for p in points})))} and independent streams "
         "of random numbers for each run; the runs of one number meet the same movement and channel "
         "in all configurations, so that differences are taken pair by pair.",
-        "Means are given with 95 % Student intervals.",
+        _intervals_in_words(points, values),
     ]
     for name, each in networks.items():
         parts.append(

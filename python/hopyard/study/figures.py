@@ -15,7 +15,6 @@ from hopyard import axis as axes_of_numbers
 from hopyard import canvas, catalogue
 from hopyard.arrays import floats, integers
 from hopyard.canvas import MARKERS, STYLE, Plot, mpl
-from hopyard.stats import estimate
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, quotient_of
 from hopyard.terminal import fold
@@ -134,18 +133,22 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
     if figure.kind == "time":
         return f"Run {figure.run}, seed {points[0].planned.seed}." if points else ""
     counts = sorted({len(source.values.of(p, str(figure.measure))[0]) for p in points})
-    runs = "-".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
+    runs = "-".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) or "0"
+    runs += " run" if runs == "1" else " runs"
     if figure.kind == "heat":
         case = named(figure.against or {})
-        return f"Means{f', as a part of those of {case}' if case else ''}; {runs} runs a point."
+        return f"Means{f', as a part of those of {case}' if case else ''}; {runs} a point."
     if figure.kind == "distribution":
-        return f"The share of runs with at most this value; {runs} runs a point."
-    what = (
-        "Boxes: quartiles, whiskers 1.5 times their distance"
-        if figure.kind == "boxes"
-        else ("Mean and 95 % Student interval")
-    )
-    return f"{what}; {runs} runs a point."
+        return f"The share of runs with at most this value; {runs} a point."
+    if figure.kind == "boxes":
+        what = "Boxes: quartiles, whiskers 1.5 times their distance"
+    elif not source.values.watched(points):
+        what = "Mean and 95 % Student interval"
+    else:
+        every = all(source.values.watched([point]) for point in points)
+        what = "Mean and 95 % anytime-valid interval"
+        what += "" if every else ", Student's where no runs were added by it"
+    return f"{what}; {runs} a point."
 
 
 def _chosen(points: Sequence[Point], axis: str | None, value: str | None) -> list[Point]:
@@ -195,7 +198,7 @@ def _lines(
         ]
         if not there:
             continue
-        found = [estimate(source.values.of(point, measure)[1]) for _, point in there]
+        found = [source.values.estimate(point, measure) for _, point in there]
         x = np.array([place for place, _ in there])
         mean = np.array([each.mean for each in found])
         half = np.nan_to_num(np.array([each.half_width for each in found]))
@@ -238,7 +241,7 @@ def _bars(
     for number, (line, colour) in enumerate(hues.items()):
         for place, label in zip(places, labels, strict=True):
             for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
-                found = estimate(source.values.of(point, measure)[1])
+                found = source.values.estimate(point, measure)
                 x = place + (number - (len(hues) - 1) / 2) * width
                 axis.bar(
                     x,
@@ -342,7 +345,7 @@ def _heat(
         mine = source.values.of(point, measure)
         place = list(hues).index(point.labels[y]), across.index(point.labels[x])
         if figure.against is None:
-            field[place] = estimate(mine[1]).mean
+            field[place] = source.values.estimate(point, measure).mean
             continue
         bases = beside(point, source.points, figure.against)
         if not bases and fits(point.labels, figure.against):
@@ -373,8 +376,8 @@ def _scatter(
     up, right = str(figure.measure), str(figure.beside)
     for number, (line, colour) in enumerate(hues.items()):
         mine = _chosen(points, figure.lines, line)
-        x = [estimate(source.values.of(point, right)[1]) for point in mine]
-        y = [estimate(source.values.of(point, up)[1]) for point in mine]
+        x = [source.values.estimate(point, right) for point in mine]
+        y = [source.values.estimate(point, up) for point in mine]
         axis.errorbar(
             [each.mean for each in x],
             [each.mean for each in y],

@@ -98,6 +98,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
     page = environment.get_template("report.html").render(
         study=study,
         quick=quick,
+        mark=tables.MARK,
         tables=[{"grid": each, "html": _html(each, source)} for each in grids],
         figures=drawn,
         verdicts=verdicts,
@@ -173,7 +174,8 @@ def _shown(cell: Cell | None, grid: Grid) -> str:
     if cell is None:
         return ""
     mean, half = cell.value.parts()
-    text = f"{mean} ± {half}" if half else mean
+    mark = f" {tables.MARK}" if cell.watched else ""
+    text = f"{mean} ± {half}{mark}" if half else f"{mean}{mark}"
     if cell.difference is not None:
         change, width = cell.difference.parts()
         text += f"<br>difference {change}" + (f" ± {width}" if width else "")
@@ -211,6 +213,8 @@ def _csv(grid: Grid, out: Path) -> Path:
     for labels, measure in grid.columns:
         name = " / ".join((*labels, measure))
         heads += [name, f"{name} ±", f"{name} runs", *(f"{name} {part}" for part in parts)]
+        if grid.watched:
+            heads.append(f"{name} interval")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads)
@@ -218,10 +222,12 @@ def _csv(grid: Grid, out: Path) -> Path:
             row: list[object] = list(labels)
             for cell in cells:
                 if cell is None:
-                    row += [""] * (3 + len(parts))
+                    row += [""] * (3 + len(parts) + grid.watched)
                     continue
                 row += [_number(cell.value.mean), _number(cell.value.half_width), cell.value.runs]
                 row += [_number(part(cell)) for part in parts.values()]
+                if grid.watched:
+                    row.append(tables.ANYTIME if cell.watched else "Student")
             writer.writerow(row)
     return path
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hopyard.stats import Estimate, estimate, paired_difference
 from hopyard.study.points import fits, named
 
 if TYPE_CHECKING:
@@ -15,10 +14,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.statistics import Interval
+    from hopyard.stats import Estimate
     from hopyard.study.file import Scalar, Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
     from hopyard.study.values import Sample, Values
+
+
+#: What the interval is called that holds at every number of runs.
+ANYTIME = "anytime-valid"
+#: What stands beside it.
+MARK = "†"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class Cell:
     published: float | None = None
     #: The mean as a part of that of another case.
     ratio: Interval | None = None
+    #: Whether the intervals hold at every number of runs, as runs were added until one was narrow.
+    watched: bool = False
 
     @property
     def departure(self) -> float | None:
@@ -55,6 +63,11 @@ class Grid:
     said: str = "published"
     rows: list[tuple[tuple[str, ...], list[Cell | None]]] = field(default_factory=list)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a cell has an interval that holds at every number of runs."""
+        return any(cell is not None and cell.watched for _, cells in self.rows for cell in cells)
+
 
 def whole(
     study: Study, points: Sequence[Point], values: Values, measures: Sequence[str]
@@ -68,15 +81,19 @@ def whole(
         columns["experiment"] = [point.experiment for point in points]
     for name in axes:
         columns[name] = [point.labels.get(name, "") for point in points]
-    found = {name: [estimate(values.of(point, name)[1]) for point in points] for name in measures}
+    found = {name: [values.estimate(point, name) for point in points] for name in measures}
     counts = [len(values.of(point, measures[0])[0]) for point in points]
     columns["runs"] = list(counts)
-    taken = {*columns, "config", "seed"}
+    taken = {*columns, "interval", "config", "seed"}
     for name, title in titles(values, measures).items():
         label = _free(title, taken)
         taken |= {label, f"{label} ±"}
         columns[label] = [each.mean for each in found[name]]
         columns[f"{label} ±"] = [each.half_width for each in found[name]]
+    if values.watched(points):
+        columns["interval"] = [
+            ANYTIME if values.watched([point]) else "Student" for point in points
+        ]
     columns["config"] = [point.planned.config for point in points]
     columns["seed"] = [point.planned.seed for point in points]
     return pa.table(columns)
@@ -253,19 +270,22 @@ def _cell(
 ) -> Cell:
     sample = mean_of(here, values, measure)
     difference = quotient = None
+    watched = values.watched(here)
     if table.against is not None:
         # The case itself is one of those that it is compared with: it has no figure there.
         bases = [base for point in here for base in beside(point, others, table.against)[:1]]
         if len(bases) == len(here):
             base = mean_of(bases, values, measure)
+            watched |= values.watched(bases)
             if table.ratio:
-                quotient = quotient_of(sample, base)
+                quotient = quotient_of(sample, base, watched=watched)
             else:
-                difference = paired(sample, base)
+                difference = paired(sample, base, watched=watched)
     said = None
     if published is not None and table.published and len(here) == 1:
         said = published.value(measure, here[0].labels)
-    return Cell(estimate(sample[1]), difference, said, quotient)
+    value = values.interval(sample[1], here)
+    return Cell(value, difference, said, quotient, watched)
 
 
 def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
@@ -294,22 +314,24 @@ def beside(
     ]
 
 
-def paired(first: Sample, second: Sample) -> Estimate:
+def paired(first: Sample, second: Sample, *, watched: bool = False) -> Estimate:
     """The mean difference of two samples over the runs that both have."""
     import numpy as np
 
+    from hopyard.study.values import interval
+
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
-    return paired_difference(first[1][ours], second[1][theirs])
+    return interval(first[1][ours] - second[1][theirs], watched=watched)
 
 
-def quotient_of(first: Sample, second: Sample) -> Interval:
+def quotient_of(first: Sample, second: Sample, *, watched: bool = False) -> Interval:
     """The ratio of the means of two samples over the runs that both have."""
     import numpy as np
 
-    from hopyard.statistics import Interval, ratio
+    from hopyard.statistics import SEQUENCE, STUDENT, Interval, ratio
 
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
     values, baseline = first[1][ours], second[1][theirs]
     if np.any(values < 0) or np.any(baseline < 0):
         return Interval(np.nan, np.nan, np.nan, 0)
-    return ratio(values, baseline)
+    return ratio(values, baseline, method=SEQUENCE if watched else STUDENT)

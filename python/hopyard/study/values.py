@@ -12,11 +12,12 @@ import numpy as np
 from hopyard import _core
 from hopyard.arrays import floats, integers, where
 from hopyard.measures import MEASURES
+from hopyard.stats import Estimate, estimate
 from hopyard.study.file import chosen as labels
 from hopyard.study.file import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -49,6 +50,7 @@ class Values:
         self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
         self._store = store
         self._known: dict[tuple[str, int, str], Sample] = {}
+        self._watched: set[tuple[str, int]] | None = None
         self._done: dict[tuple[str, int], Integers] = {}
         #: The values of runs in whose series one was looked for.
         self._sampled: dict[tuple[str, int, str], dict[int, float]] = {}
@@ -76,6 +78,24 @@ class Values:
         mine = np.isin(runs, np.asarray(numbers))
         return runs[mine], values[mine]
 
+    def watched(self, points: Iterable[Point]) -> bool:
+        """Whether runs were added to one of the points until an interval was narrow enough."""
+        if self._watched is None:
+            self._watched = self._store.watched()
+        return bool(self._watched) and any(p.planned.key in self._watched for p in points)
+
+    def estimate(self, point: Point, measure: str) -> Estimate:
+        """The mean of a measure over the runs of a point, with its interval."""
+        return self.interval(self.of(point, measure)[1], [point])
+
+    def interval(self, sample: Floats, points: Iterable[Point]) -> Estimate:
+        """The mean of a sample that is of these points, with its interval.
+
+        That is Student's, or, where the number of runs depends on what they have shown, the one
+        that holds at every number of runs.
+        """
+        return interval(sample, watched=self.watched(points))
+
     def _runs(self, config: str, seed: int) -> Integers:
         """The numbers of the finished runs, in order."""
         if (config, seed) not in self._done:
@@ -90,6 +110,7 @@ class Values:
     def forget(self) -> None:
         """Forgets what was read: runs have been added."""
         self._known.clear()
+        self._watched = None
         self._done.clear()
         self._sampled.clear()
 
@@ -162,6 +183,17 @@ class Values:
         """The title with its unit."""
         title, unit = self.title(measure)
         return f"{title} ({unit})" if unit else title
+
+
+def interval(sample: Floats, *, watched: bool) -> Estimate:
+    """The mean with Student's interval, or with the one that holds at every number of runs."""
+    if not watched:
+        return estimate(sample)
+    from hopyard.statistics import sequence
+
+    found = sequence(sample)
+    half = found.half_width
+    return Estimate(found.figure, half if np.isfinite(half) else np.nan, found.runs)
 
 
 def _within(runs: Integers, numbers: Sequence[int]) -> Integers:
