@@ -145,6 +145,26 @@ def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str)
     assert expected in _refused(folder, STUDY.replace(old, new, 1))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("runs = 2", "runs = 2\nruns = 3", "study.toml: the file cannot be read as TOML: Cannot"),
+        ("runs = 2", "runs = 2 # \0", "study.toml: the file cannot be read as TOML: Found invalid"),
+        (
+            "[axes.size]",
+            '[set]\n"nodes.spacing" = nan\n[axes.size]',
+            "study.toml: the point sender=NewReno, size=500 B is no valid scenario: nodes.spacing:",
+        ),
+    ],
+)
+def test_a_study_that_is_no_toml_is_a_study(
+    folder: Path, old: str, new: str, expected: str
+) -> None:
+    said = _refused(folder, STUDY.replace(old, new, 1))
+    assert expected in said
+    assert said.count("\n") == 1
+
+
 def test_a_claim_over_no_point(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     assert _run("check", "study.toml").exit_code == 0

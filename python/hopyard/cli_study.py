@@ -68,8 +68,15 @@ def is_study(path: Path) -> bool:
     # Reading studies needs libraries that scenarios do not: `hopyard run` starts without them.
     if not _OF_STUDIES.search(text):
         return False
+    import tomllib
+
     from hopyard.study.file import is_study as is_one
 
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError):
+        # Its reader says where it is no TOML.
+        return True
     return is_one(text)
 
 

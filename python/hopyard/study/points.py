@@ -171,15 +171,20 @@ def _choices(
         scenario = own.scenario or document.scenario
         changed: dict[str, Any] = {**document.set, **own.set}
         for name, _, value in combination:
-            settings = settings_of(axes[name], value)
-            scenario = settings.pop("scenario", scenario)
-            changed |= settings
+            own_keys = settings_of(axes[name], value)
+            scenario = own_keys.pop("scenario", scenario)
+            changed |= own_keys
         if quick:
             changed |= document.quick.set
         labels = {name: label for name, label, _ in combination}
         if scenario is not None:
             scenario = _filled(scenario, labels)
-        yield labels, [(key, _text(key, each)) for key, each in changed.items()], scenario
+        try:
+            settings = [(key, _text(key, each)) for key, each in changed.items()]
+        except (TypeError, ValueError) as error:
+            where = f"{study.path}: the point {named(labels) or experiment}"
+            raise StudyError([f"{where} is no valid scenario: {error}"]) from None
+        yield labels, settings, scenario
 
 
 def _filled(scenario: str, labels: Mapping[str, str]) -> str:
