@@ -124,6 +124,11 @@ def _refused(folder: Path, text: str) -> str:
             "looped_packets needs measure.paths = true, which the point sender=Vegas, size=500 B",
         ),
         (
+            'measure = "goodput"',
+            'measure = "energy"',
+            "energy needs an energy.model other than off, which the point sender=Vegas",
+        ),
+        (
             'than = { sender = "NewReno" }',
             'than = { sender = "Vegas" }',
             "claim less: no point of than differs",

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from hopyard.study.points import Point
 
 
+#: Measures that only runs have which count energy.
+OF_ENERGY = (
+    *("energy", "energy_per_bit", "energy_per_bit_without_idle"),
+    *("first_death", "dead"),
+)
+
+
 def check(study: Study, points: Sequence[Point]) -> None:
     """Checks a study with all of its points.
 
@@ -134,9 +141,14 @@ def _unrecorded(
     if own is not None:
         # What it is divided by may not be recorded.
         return _unrecorded(study, own.of, points, all_of_them=all_of_them) if own.of else None
-    if measure not in MEASURES or MEASURES[measure].table != "paths" or not points:
+    if measure in OF_ENERGY:
+        needed = "an energy.model other than off"
+        lacking = [p for p in points if _document(p).get("energy", {}).get("model") == "off"]
+    elif measure in MEASURES and MEASURES[measure].table == "paths":
+        needed = "measure.paths = true"
+        lacking = [point for point in points if PATHS not in point.planned.observed]
+    else:
         return None
-    lacking = [point for point in points if PATHS not in point.planned.observed]
     if not lacking or (len(lacking) < len(points) and not all_of_them):
         return None
-    return f"{measure} needs measure.paths = true, which the point {lacking[0]} has not"
+    return f"{measure} needs {needed}, which the point {lacking[0]} has not"

@@ -20,6 +20,7 @@ from hopyard.study.file import (
     text_of,
     values_of,
 )
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +108,7 @@ def points(
     if problems:
         told = list(problems)[:TOLD]
         more = len(problems) - len(told)
-        raise StudyError([*told, *([f"and {more} further problems"] if more else [])])
+        raise StudyError([*told, *([f"and {many(more, 'further problem')}"] if more else [])])
     if not found:
         wanted = "; ".join(f"{n}={' or '.join(each)}" for n, each in chosen(only or {}).items())
         raise StudyError([f"{study.path}: there is no point {wanted}".rstrip()])
