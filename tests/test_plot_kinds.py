@@ -86,7 +86,7 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--x", "siz"), "no axis is called 'siz'; did you mean 'size'"),
+        (("--x", "siz"), "--x siz: expected an axis of the study; did you mean 'size'"),
         (("--only", "size=7 B"), "the axis size has no value '7 B'"),
         (("--only", "size"), "expected AXIS=VALUE, found 'size'"),
         (("--measure", "goodputt"), "'goodputt'"),

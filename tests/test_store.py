@@ -94,7 +94,7 @@ def test_builds_of_one_version_are_told_apart(
     monkeypatch.setattr(_core, "BUILD", "0123456789ab")
     done = command("run", short, "--runs", 2, "--out", one)
     assert done.exit_code == 2
-    assert f"1 runs of Hopyard {hopyard.__version__} (build {mine})" in done.stderr
+    assert f"1 run of Hopyard {hopyard.__version__} (build {mine})" in done.stderr
     assert "(build 0123456789ab): their results may differ" in done.stderr
     # Reading does not mix runs.
     assert len(Results.load(one).flows) == 1

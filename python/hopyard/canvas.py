@@ -6,6 +6,7 @@ import io
 import math
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,14 @@ from matplotlib.figure import Figure
 from hopyard.terminal import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
 # Others take `mpl` from here, so that it is imported in this way alone.
 __all__ = ["LETTER", "MARKERS", "MOST_PANELS", "PANEL", "STYLE", "Plot"]
-__all__ += ["COLOURS", "colours", "grid", "mpl", "note", "rows_of", "title"]
+__all__ += ["COLOURS", "Ticks", "colours", "grid", "legend", "log_scale", "mpl", "note", "rows_of"]
+__all__ += ["ticks", "title"]
 
 # Okabe and Ito's colours, which people who are colour-blind can tell apart too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7F7F7F")
@@ -71,6 +73,8 @@ _DATES = {"svg": {"Date": None}, "svgz": {"Date": None}, "pdf": {"CreationDate":
 #: Inches that a letter of a size in points takes, about.
 LETTER = 0.6 / 72
 PANEL = 5.6
+#: The most columns of a legend.
+MOST_COLUMNS = 3
 #: A figure of more panels would be too large to look at.
 MOST_PANELS = 48
 
@@ -146,6 +150,93 @@ def title(axis: Axes, text: str, width: float = PANEL) -> None:
     # A key stays beside its value.
     lines = fold(text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"), letters)
     axis.set_title("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), fontsize=size)
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Labels of values that stand one after another, and the room in inches that they need."""
+
+    texts: list[str]
+    rotated: bool
+    room: float
+
+
+def ticks(labels: Sequence[str], width: float = PANEL) -> Ticks:
+    """Labels below an axis: in one line, folded, or, where they are many, at an angle."""
+    texts = [_shortened(each) for each in labels]
+    longest = max(map(len, texts), default=0)
+    letters = int((width - 1.0) / (10.5 * LETTER))
+    if longest * len(texts) <= letters:
+        return Ticks(texts, False, 0.0)
+    each = letters // len(texts) - 1
+    folded = [fold(text, each) for text in texts] if each >= 9 else []
+    lines = max(map(len, folded), default=99)
+    if lines <= 6:
+        return Ticks(["\n".join(text) for text in folded], False, 0.16 * (lines - 1))
+    folded = [fold(text, 24) for text in texts]
+    wide = max(len(line) for text in folded for line in text)
+    lines = max(map(len, folded))
+    return Ticks(["\n".join(text) for text in folded], True, 0.5 * wide * 9 * LETTER + 0.14 * lines)
+
+
+def _shortened(text: str, most: int = 72) -> str:
+    """A label of at most so many letters: its beginning and its end, which tell it from others."""
+    if len(text) <= most:
+        return text
+    beginning, end = text[: most * 2 // 3].rstrip(), text[3 - most // 3 :].lstrip()
+    return f"{beginning} \N{HORIZONTAL ELLIPSIS} {end}"
+
+
+def log_scale(axis: Any, places: Sequence[float] = ()) -> None:
+    """A logarithmic scale with plain numbers, for `axes.xaxis` or `axes.yaxis`.
+
+    Args:
+        axis: one of the two axes of a panel.
+        places: where numbers stand; if there are none, at powers of ten and between them.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+    getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+    if places:
+        axis.set_major_locator(FixedLocator(list(places)))
+        return
+
+    def between(value: float, _: object) -> str:
+        low, high = sorted(axis.get_view_interval())
+        digit = f"{value:e}"[0]
+        # With a power of ten or two in sight, these are enough.
+        return f"{value:g}" if high < 30 * max(low, 1e-300) and digit in "2357" else ""
+
+    axis.set_minor_formatter(FuncFormatter(between))
+
+
+def legend(figure: Plot, entries: Mapping[str, Any], title: str | None = None) -> None:
+    """A legend at the right of everything: in as many columns as its labels need.
+
+    The figure gets wider for them, and higher where more columns would be too wide.
+    """
+    labels = ["\n".join(fold(_shortened(each), 34)) for each in entries]
+    heading = None if title is None else "\n".join(fold(title, 34))
+    lines = sum(label.count("\n") + 1 for label in labels)
+    line = 9 * 1.55 / 72
+    spare = 0.5 if heading is None else 0.5 + line * (heading.count("\n") + 1)
+    width, height = figure.get_size_inches()
+    columns = math.ceil(lines * line / max(height - spare, line))
+    if columns > MOST_COLUMNS:
+        columns = MOST_COLUMNS
+        height = spare + line * math.ceil(lines / columns)
+    wide = max(len(part) for label in labels for part in label.split("\n")) * 9 * LETTER + 0.6
+    figure.set_size_inches(width + max(columns * wide - 1.8, 0), height)
+    figure.legend(
+        list(entries.values()),
+        labels,
+        loc="outside right upper",
+        fontsize=9,
+        title=heading,
+        ncols=columns,
+    )
 
 
 def note(figure: Plot, text: str) -> None:

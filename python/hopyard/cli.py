@@ -533,7 +533,7 @@ def plot(
     lines: str | None,
     panels: str | None,
     experiment: str | None,
-    only: dict[str, Any],
+    only: Any,
     out: Path | None,
     quick: bool,
     at: str | None,

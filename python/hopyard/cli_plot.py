@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard.cli_study import ONLY, OUT, QUICK, stored_points
-from hopyard.command import tell
+from hopyard.cli_points import Chosen, stored_points, tell
+from hopyard.cli_study import ONLY, OUT, QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-    from hopyard.study.file import Where
 
 
 def named_measures(
@@ -53,7 +51,7 @@ class Drawn:
     lines: str | None
     panels: str | None
     experiment: str | None
-    only: Where
+    only: Chosen
     out: Path | None
     quick: bool
 
@@ -89,12 +87,13 @@ def plot(
     from hopyard.sweep import default, opened
 
     found = load(study)
+    only = drawn.only.of(found)
     chosen = chosen_measures(found, measures)[: None if measures else 1]
     if output is not None and len(chosen) > 1:
         raise click.UsageError(f"expected one measure for {output}, found {', '.join(chosen)}")
     where = drawn.out or default(found, quick=drawn.quick)
     with opened(where) as store, store.snapshot():
-        stored = stored_points(points(found, quick=drawn.quick), store)
+        stored = stored_points(found, points(found, quick=drawn.quick), store)
         source = Source(found, stored, Values(found, store), store, read(found))
         for name in chosen:
             figure = draw(
@@ -105,7 +104,7 @@ def plot(
                 x=drawn.x,
                 lines=drawn.lines,
                 panels=drawn.panels,
-                only=drawn.only,
+                only=only,
             )
             path = output or where / f"{name}.png"
             figure.savefig(path)

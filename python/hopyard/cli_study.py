@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopyard import signals
-from hopyard.command import FAILED, NOT_WRITTEN, of, say, tell
+from hopyard.cli_points import Chosen, read_only, stored_points, tell
+from hopyard.command import FAILED, NOT_WRITTEN, of, say
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.study.file import Study, Where
+    from hopyard.study.file import Study
     from hopyard.study.points import Point
     from hopyard.sweep import Executor, Outcome, Until
 
@@ -42,26 +44,6 @@ def _share(_context: click.Context, _option: click.Parameter, given: str | None)
     return share
 
 
-def _only(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> Where:
-    """Reads `AXIS=VALUE,AXIS=VALUE`; an axis that is named twice has both values."""
-    found: Where = {}
-    parts: list[str] = []
-    for text in given:
-        for number, part in enumerate(text.split(",")):
-            # A value may have a comma itself: "uplink=100 Mb/s, 2 ms".
-            if number and "=" not in part:
-                parts[-1] += f",{part}"
-            else:
-                parts.append(part)
-    for part in parts:
-        name, equals, value = part.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"expected AXIS=VALUE, found {part!r}")
-        former = found.get(name.strip(), [])
-        found[name.strip()] = [*(former if isinstance(former, list) else [former]), value.strip()]
-    return found
-
-
 def _measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
     return [name.strip() for text in given for name in text.split(",")]
 
@@ -80,36 +62,45 @@ def is_study(path: Path) -> bool:
     if not path.is_file() or path.suffix != ".toml":
         return False
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError):
         return False
     # Reading studies needs libraries that scenarios do not: `hopyard run` starts without them.
     if not _OF_STUDIES.search(text):
         return False
+    import tomllib
+
     from hopyard.study.file import is_study as is_one
 
+    try:
+        tomllib.loads(text)
+    except (ValueError, RecursionError):
+        # Its reader says where it is no TOML.
+        return True
     return is_one(text)
 
 
 def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
     """Says what is wrong with a study; gives whether nothing is."""
+    from hopyard.study.checks import check, check_runs
     from hopyard.study.file import StudyError, load
     from hopyard.study.points import points
-    from hopyard.study.published import read
 
     if settings:
         raise click.UsageError(f"{path} is a study, whose axes are in the file: --set is not used")
     try:
         study = load(path)
-        read(study)
         found = points(study)
-        points(study, quick=True)
+        check(study, found)
+        check_runs(study, found)
+        check_runs(study, points(study, quick=True), " in its quick version")
     except StudyError as error:
         for problem in error.problems:
             say(f"error: {problem}")
         return False
+
     runs = sum(len(point.planned.runs) for point in found)
-    click.echo(f"{path}: nothing wrong, {len(found)} points, {runs:,} runs")
+    tell(f"{path}: nothing wrong, {many(len(found), 'point')}, {many(runs, 'run')}")
     return True
 
 
@@ -129,7 +120,7 @@ ONLY = click.option(
     "--only",
     multiple=True,
     metavar="AXIS=VALUE",
-    callback=_only,
+    callback=read_only,
     help="Only the points with this value of the axis; several may be given.",
 )
 _MEASURE = click.option(
@@ -200,6 +191,7 @@ def sweep(context: click.Context, /, study: Path, **given: Any) -> None:
     from hopyard.study.file import load
 
     found = signals.patiently(lambda: load(study))
+    given["only"] = given["only"].of(found)
     if given["status"] or given["dry_run"]:
         context.exit(_status(found, given))
     from hopyard.database import StoreError
@@ -266,12 +258,11 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     from hopyard.sweep import again, default
 
     where = given["out"] or default(study, quick=given["quick"])
-    points = len(outcome.points)
+    bad = f", {outcome.bad} of them failed" if outcome.bad else ""
     tell(
-        f"{points} point{'s' if points > 1 else ''}, {outcome.wanted} "
-        f"run{'s' if outcome.wanted > 1 else ''}: {outcome.before} were "
-        f"there, {outcome.made} made now in {clock(outcome.elapsed_s)} "
-        f"({outcome.cpu_s:,.1f} s of processor time). In {where}."
+        f"{many(len(outcome.points), 'point')}, {many(outcome.wanted, 'run')}: {outcome.before} "
+        f"{'was' if outcome.before == 1 else 'were'} there, {outcome.made} made now{bad} in "
+        f"{clock(outcome.elapsed_s)} ({outcome.cpu_s:,.1f} s of processor time). In {where}."
     )
     more = "" if given["out"] is None else f" --out {shlex.quote(str(given['out']))}"
     more += " --quick" if given["quick"] else ""
@@ -280,14 +271,19 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     for point, run, error in outcome.failed[:TOLD]:
         say(f"failed: {point}, run {run}: {error}\n  again: {again(study, point, run, more)}")
     if len(outcome.failed) > TOLD:
-        say(f"and {len(outcome.failed) - TOLD} further runs failed; --status lists all")
+        say(f"and {many(len(outcome.failed) - TOLD, 'further run')} failed; --status lists all")
+    for point, count in outcome.given_up[:TOLD]:
+        say(f"no more runs of {point}: all of its {count} runs have failed")
+    if len(outcome.given_up) > TOLD:
+        say(f"and of {many(len(outcome.given_up) - TOLD, 'further point')}")
     for point, width in outcome.wide[:TOLD]:
         wide = (
             "no interval as a share of the mean" if math.isinf(width) else f"± {100 * width:.3g} %"
         )
-        say(f"wider than --until after {len(point.planned.runs)} runs: {point}: {wide}")
+        after = many(len(point.planned.runs), "run")
+        say(f"wider than --until after {after}: {point}: {wide}")
     if len(outcome.wide) > TOLD:
-        say(f"and {len(outcome.wide) - TOLD} further points")
+        say(f"and {many(len(outcome.wide) - TOLD, 'further point')}")
 
 
 def _status(study: Study, given: dict[str, Any]) -> int:
@@ -300,19 +296,22 @@ def _status(study: Study, given: dict[str, Any]) -> int:
     where = given["out"] or default(study, quick=given["quick"])
     if given["dry_run"] or not where.exists():
         for point in found:
-            tell(f"{point}: {len(point.planned.runs)} runs")
-        return tell(f"{len(found)} points, {sum(len(p.planned.runs) for p in found)} runs")
+            tell(f"{point}: {many(len(point.planned.runs), 'run')}")
+        total = sum(len(p.planned.runs) for p in found)
+        tell(f"{many(len(found), 'point')}, {many(total, 'run')}")
+        return 0
     failed = False
     done = wanted = 0
     with opened(where) as store:
         for state in status(found, store):
             done, wanted = done + state.done, wanted + state.wanted
             text = f", {len(state.failed)} failed" if state.failed else ""
-            tell(f"{state.point}: {state.done} of {state.wanted} runs{text}")
+            tell(f"{state.point}: {state.done} of {many(state.wanted, 'run')}{text}")
             for run, error in state.failed:
                 failed = True
                 say(f"  run {run} failed: {error}")
-    tell(f"{len(found)} points, {done} of {wanted} runs are there")
+    said = f"{done} of {many(wanted, 'run')} {'is' if wanted == 1 else 'are'} there"
+    tell(f"{many(len(found), 'point')}, {said}")
     return FAILED if failed else 0
 
 
@@ -337,7 +336,7 @@ def results(
     out: Path | None,
     quick: bool,
     seed: int | None,
-    only: Where,
+    only: Chosen,
     measures: Sequence[str],
     each: bool,
     output: Path | None,
@@ -356,16 +355,17 @@ def results(
         raise click.UsageError(f"{output}: expected a name that ends in .csv or .parquet")
     found = load(study)
     chosen = chosen_measures(found, measures)
-    mine = points(found, quick=quick, seed=seed, only=only)
+    wanted = only.of(found)
+    mine = points(found, quick=quick, seed=seed, only=wanted)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         values = Values(found, store)
-        stored = stored_points(mine, store)
+        stored = stored_points(found, mine, store)
         if each:
             table = tables.each_run(stored, values, chosen)
         else:
             table = tables.whole(found, stored, values, chosen)
         if output is None and not each:
-            _show(found, mine, values, chosen)
+            _show(found, stored, values, chosen)
             return
     if output is None:
         from pyarrow import csv
@@ -379,53 +379,39 @@ def results(
     except OSError as error:
         say(f"error: {of(error)}")
         context.exit(NOT_WRITTEN)
-    tell(f"{output}: {len(table)} rows")
-
-
-def stored_points(points: Sequence[Point], store: Any) -> list[Point]:
-    """The points with all the runs that the store has of them, also beyond those asked for."""
-    from dataclasses import replace
-
-    from hopyard.database import StoreError
-    from hopyard.study.points import pooled
-
-    found = []
-    for point in points:
-        parts = tuple(each.only(store.ended(*each.key)[0]) for each in point.all)
-        found.append(replace(point, planned=parts[0], parts=parts if point.parts else ()))
-    if not any(point.runs for point in found):
-        raise StoreError(
-            f"{store.path} has no run of this study as it is now: hopyard sweep makes them"
-        )
-    return pooled(found)
+    tell(f"{output}: {many(len(table), 'row')}")
 
 
 def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence[str]) -> None:
     from hopyard import terminal
-    from hopyard.stats import estimate
+    from hopyard.study.tables import ANYTIME, MARK
     from hopyard.terminal import Names, Numbers, console
 
     out = console()
     for experiment in study.experiments:
         mine = [point for point in points if point.experiment == experiment]
-        if not mine:
+        if not any(point.planned.runs for point in mine):
             continue
-        mine = stored_points(mine, values._store)
         title = study.document.title
         if len(study.experiments) > 1:
             title = f"{title}: {study.experiments[experiment].title or experiment}"
         terminal.say(out, (title, "bold"), (" (mean ± 95 % interval)", ""))
         names = [Names(name, [point.labels[name] for point in mine]) for name in mine[0].labels]
-        names.append(Names("runs", [str(point.runs) for point in mine]))
+        marks = [f" {MARK}" if values.watched([point]) else "" for point in mine]
+        counts = [point.runs for point in mine]
+        names.append(Names("runs", [f"{n}{mark}" for n, mark in zip(counts, marks, strict=True)]))
         numbers = [
             Numbers(
                 values.title(name)[0],
                 values.title(name)[1],
-                [estimate(values.of(point, name)[1]).parts() for point in mine],
+                [values.estimate(point, name).parts() for point in mine],
             )
             for name in measures
         ]
         terminal.show(out, names, numbers)
+        if any(marks):
+            note = f"{MARK} {ANYTIME} interval: runs were added until one was narrow enough"
+            terminal.say(out, (note, "dim"))
 
 
 @click.command()
@@ -446,7 +432,7 @@ def report(
     out: Path | None,
     quick: bool,
     seed: int | None,
-    only: Where,
+    only: Chosen,
     to: Path | None,
 ) -> None:
     """Write a STUDY's report: one HTML page, its figures as PNG and PDF, its tables as CSV."""
@@ -462,15 +448,16 @@ def report(
 
     found = load(study)
     where = out or default(found, quick=quick)
-    mine = points(found, quick=quick, seed=seed, only=only)
+    wanted = only.of(found)
+    mine = points(found, quick=quick, seed=seed, only=wanted)
     published = read(found)
     with opened(where) as store, store.snapshot():
-        stored = stored_points(mine, store)
+        stored = stored_points(found, mine, store)
         source = Source(found, stored, Values(found, store), store, published)
         words = shlex.quote(str(study)) + (" --quick" if quick else "")
         words += "" if out is None else f" --out {shlex.quote(str(out))}"
         words += "" if seed is None else f" --seed {seed}"
-        for name, values in chosen(only).items():
+        for name, values in chosen(wanted).items():
             words += "".join(f" --only {shlex.quote(f'{name}={each}')}" for each in values)
         command = f"hopyard sweep {words}\nhopyard report {words}"
         try:
@@ -481,8 +468,9 @@ def report(
             say(f"error: {of(error)}")
             context.exit(NOT_WRITTEN)
     for name, count in counted(made.verdicts).items():
-        tell(f"{count} claim{'s' if count > 1 else ''}: {name}")
-    tell(f"{made.page}: {len(made.tables)} tables, {len(made.figures)} files of figures")
+        tell(f"{many(count, 'claim')}: {name}")
+    figures = f"{many(len(made.figures), 'file')} of figures"
+    tell(f"{made.page}: {many(len(made.tables), 'table')}, {figures}")
 
 
 _SIGNS = {"good": "ok  ", "look": "look", "poor": "POOR"}
@@ -518,7 +506,9 @@ def audit(
     mine = points(found, quick=quick, seed=seed)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         wanted = {point.planned.key: len(point.planned.runs) for point in mine}
-        made = look(found, stored_points(mine, store), store, Values(found, store), chosen, wanted)
+        made = look(
+            found, stored_points(found, mine, store), store, Values(found, store), chosen, wanted
+        )
     wide = max(len(each.topic) for each in made.findings)
     for each in made.findings:
         tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")
@@ -586,7 +576,8 @@ def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
     for kind, cases in (("first", found.only_first), ("second", found.only_second)):
         for case in cases:
             tell(f"only in the {kind} folder: {case}")
-    tell(f"{len(found.equal)} cases have the same values in both folders")
+    same = "case has" if len(found.equal) == 1 else "cases have"
+    tell(f"{len(found.equal)} {same} the same values in both folders")
     moved = [each for each in found.moved if each.difference.mean]
     if moved:
         names = [

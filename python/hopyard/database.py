@@ -56,6 +56,14 @@ CREATE TABLE runs (
     PRIMARY KEY (config, seed, run, version)
 );
 """
+#: Configurations whose runs were added until an interval was narrow enough: that of a measure, and
+#: half of its width as a share of the mean. A store of an earlier version has no such table.
+_WATCHED = """
+CREATE TABLE IF NOT EXISTS watched (
+    config TEXT NOT NULL, seed INTEGER NOT NULL, measure TEXT NOT NULL, share REAL NOT NULL,
+    PRIMARY KEY (config, seed, measure)
+)
+"""
 
 
 class StoreError(OSError):
@@ -114,10 +122,14 @@ class Database:
         if found is None:
             raise StoreError(f"{self.path} is no store of results")
         if found != FORMAT:
+            newer = found.isdecimal() and int(found) > int(FORMAT)
+            hint = "; a newer version of Hopyard has made it, which can read it" if newer else ""
             raise StoreError(
                 f"{self.path} has format {found}: expected format {FORMAT}, "
-                f"that of Hopyard {_core.__version__}"
+                f"that of Hopyard {_core.__version__}{hint}"
             )
+        if self.write:
+            self._connection.execute(_WATCHED)
         for table, columns in ADDED.items() if self.write else ():
             for column in columns:
                 if not self._has(table, column):

@@ -10,6 +10,7 @@ from hopyard import _core
 from hopyard.database import NAME, TABLES, EmptyStoreError, StoreError
 from hopyard.reading import LOCK, OWN, Reader
 from hopyard.records import is_recorded
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -55,7 +56,7 @@ def reason_against(folder: Path, cases: Sequence[Planned], study: str | None = N
     for maker in makers:
         if (maker.version, maker.build) != (_core.__version__, _core.BUILD):
             return (
-                f"holds {maker.runs} runs of Hopyard {maker.name}, and this is "
+                f"holds {many(maker.runs, 'run')} of Hopyard {maker.name}, and this is "
                 f"{_core.__version__} (build {_core.BUILD}): their results may differ"
             )
     for case in cases:

@@ -24,6 +24,7 @@ from hopyard.fit import (
 from hopyard.reading import LOCK
 from hopyard.records import has_all, here
 from hopyard.store import Store
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -110,9 +111,10 @@ class Folder:
         store = Store(self.path, write=True)
         for maker in store.makers():
             if maker.platform != here():
+                verb = "was" if maker.runs == 1 else "were"
                 self.notes.append(
-                    f"{maker.runs} runs in {self.path} were made by Hopyard {maker.version} on "
-                    f"{maker.platform}; this is {here()}"
+                    f"{many(maker.runs, 'run')} in {self.path} {verb} made by Hopyard "
+                    f"{maker.version} on {maker.platform}; this is {here()}"
                 )
         return store
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, overload
 
 from hopyard.errors import path_of
+from hopyard.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -88,11 +90,17 @@ def load_results(
         StoreError: when there are no results, or the store is damaged, of another format, or has no
             run of the study.
         StudyError: when the study is wrong, or has no such axis or value.
+        TypeError: when `only` is no mapping.
         ValueError: when there is no such measure, or library of data frames.
         ModuleNotFoundError: when the library is not installed.
     """
     if frame not in FRAMES:
         raise ValueError(f"frame: expected pandas, polars or pyarrow, found {frame!r}")
+    if only is not None and not isinstance(only, Mapping):
+        raise TypeError(
+            'only: expected the values of axes, such as {"sender": ["Vegas", "Reno"]}, '
+            f"found {only!r:.80}"
+        )
     path = path_of(source, "a study or a folder of results")
     named = measures.split(",") if isinstance(measures, str) and measures else list(measures)
     if _is_folder(path):
@@ -170,8 +178,9 @@ def _check_not_of_others(study: Study, heads: Sequence[Head], store: Reader) -> 
 
     makers = store.makers()
     if makers and not any(any(store.ended(head.config, head.seed)) for head in heads):
+        runs = many(sum(each.runs for each in makers), "run")
         raise StoreError(
-            f"{store.path} has {sum(each.runs for each in makers)} runs, none of which is of "
+            f"{store.path} has {runs}, none of which is of "
             f"{study.path} as it is now: they were made by Hopyard {makers[0].name}, and this is "
             f"{_core.__version__} (build {_core.BUILD}); the seed or the scenario may have changed"
         )

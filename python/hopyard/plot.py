@@ -103,7 +103,8 @@ def spread(results: Results, measure: str, kind: str) -> Plot:
                 figure.legend(loc="outside right upper", fontsize=9)
             told = "The share of runs with at most this value"
         counts = sorted({len(values) for values in found})
-        note(figure, f"{told}; {'-'.join(map(str, counts))} runs. Hopyard {results.version}")
+        runs = "1 run" if counts == [1] else f"{'-'.join(map(str, counts))} runs"
+        note(figure, f"{told}; {runs}. Hopyard {results.version}")
     return figure
 
 

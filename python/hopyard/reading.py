@@ -105,14 +105,7 @@ class Reader(Database):
         )
         where = "WHERE config = ? AND seed = ?"
         with self.snapshot():
-            there = {
-                name: dict(
-                    self._select(
-                        f"SELECT run, count(*) FROM {name} {where} GROUP BY run", (config, seed)
-                    )
-                )
-                for name in self._tables
-            }
+            there = self._counted(config, seed)
             rows = list(self._rows("runs", columns, where, (config, seed)))
         found = {}
         for row in rows:
@@ -129,6 +122,14 @@ class Reader(Database):
                 row.text("state") != "done" or lacking(row.counts("rows"), counts) is None,
             )
         return found
+
+    def watched(self) -> set[tuple[str, int]]:
+        """The configurations and seeds whose number of runs depends on what the runs showed."""
+        with self._named():
+            if not self._has_table("watched"):
+                return set()
+        rows = self._rows("watched", "config, seed")
+        return {(row.text("config"), row.whole("seed")) for row in rows}
 
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
@@ -181,13 +182,44 @@ class Reader(Database):
             raise StoreError(f"{place}, row {error.row}: {error}") from None
 
     def ended(self, config: str, seed: int) -> tuple[list[int], list[tuple[int, str]]]:
-        """The numbers of the finished runs of a configuration and seed; the failed with errors."""
-        found = self._select(
-            "SELECT run, state, error FROM runs WHERE config = ? AND seed = ? ORDER BY run",
-            (config, seed),
-        )
-        done = [run for run, state, _ in found if state == "done"]
+        """The numbers of the finished runs of a configuration and seed; the failed with errors.
+
+        A run that lacks rows is not one of them: what is not there would count as zero.
+        """
+        with self.snapshot():
+            found = self._select(
+                "SELECT run, state, error FROM runs WHERE config = ? AND seed = ? ORDER BY run",
+                (config, seed),
+            )
+            lacks = self.lacks(config, seed)
+        done = [run for run, state, _ in found if state == "done" and run not in lacks]
         return done, [(run, error or "") for run, state, error in found if state == "failed"]
+
+    def lacks(self, config: str, seed: int) -> dict[int, str]:
+        """The finished runs that have other rows than were added to the store, and which."""
+        where = "WHERE config = ? AND seed = ?"
+        with self.snapshot():
+            there = self._counted(config, seed)
+            rows = self._rows("runs", "run, rows", f"{where} AND state = 'done'", (config, seed))
+            wanted = {row.whole("run", MOST_RUN - 1): row.counts("rows") for row in rows}
+        found = {}
+        for run, counts in wanted.items():
+            mine = {name: each[run] for name, each in there.items() if run in each}
+            if (wrong := lacking(counts, mine)) is not None:
+                found[run] = wrong
+        return found
+
+    def _counted(self, config: str, seed: int) -> dict[str, dict[int, int]]:
+        """How many rows of each run the tables have."""
+        where = "WHERE config = ? AND seed = ?"
+        return {
+            name: dict(
+                self._select(
+                    f"SELECT run, count(*) FROM {name} {where} GROUP BY run", (config, seed)
+                )
+            )
+            for name in self._tables
+        }
 
     def made(self, config: str, seed: int) -> dict[int, tuple[object, ...]]:
         """How the finished runs of a configuration and seed were made: the values of `MADE`."""

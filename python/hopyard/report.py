@@ -10,6 +10,7 @@ from hopyard.arrays import integers, where
 from hopyard.measures import MEASURES, SHOWN
 from hopyard.stats import estimate
 from hopyard.terminal import Names, Numbers, console, say
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -162,7 +163,7 @@ def _by_seed(cases: Sequence[Case]) -> list[list[Case]]:
 def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> None:
     scenarios = ", ".join(dict.fromkeys(case.scenario for case in cases))
     counts = sorted({len(results.runs_of(case)) for case in cases})
-    runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
+    runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else many(counts[0], "run")
     if counts == [1]:
         runs, what = "one run", what.replace("mean ± 95 % interval", "").rstrip(", ")
     say(out, (scenarios, "bold"), (f", {runs}{': ' if what else ''}{what}", ""))

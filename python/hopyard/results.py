@@ -17,6 +17,7 @@ from hopyard.database import FILED, TABLES, StoreError
 from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check
 from hopyard.stats import estimate, paired_difference
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -400,7 +401,8 @@ class Results:
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", failed" if self.failures else ", interrupted"
-        return f"<hopyard results: {len(self.cases)} cases, {self.runs} runs each{state}>"
+        cases, runs = many(len(self.cases), "case"), many(self.runs, "run")
+        return f"<hopyard results: {cases}, {runs} each{state}>"
 
     def _repr_html_(self) -> str:
         """The summary for a notebook."""

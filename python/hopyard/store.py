@@ -102,6 +102,15 @@ class Store(Reader):
                 ],
             )
 
+    def watch(self, cases: Iterable[Planned], measure: str, share: float) -> None:
+        """Notes that runs are added to these cases until the interval of a measure is narrow."""
+        self.check_there()
+        with self._named(), self._transaction():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO watched VALUES (?, ?, ?, ?)",
+                [(*case.key, measure, share) for case in cases],
+            )
+
     def _configuration(self, case: Planned) -> None:
         core = case.core
         known = self._connection.execute(

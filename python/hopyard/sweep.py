@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hopyard import _core, memory, signals
-from hopyard.plan import MOST_RUNS, threads
+from hopyard.plan import threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
 from hopyard.running import LOOK
+from hopyard.study.checks import check, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
+from hopyard.study.published import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +44,8 @@ Tell: TypeAlias = "Callable[[int, float, float], None]"
 
 #: Runs that are added to a point at a time while its interval is too wide.
 BATCH = 10
+#: A point whose interval is watched, and of which all runs have failed, gets no more than these.
+MOST_FAILURES = 10
 #: A point whose interval is watched has this many runs at least.
 LEAST_RUNS = 30
 #: The most runs of a point, unless another number is given.
@@ -70,6 +74,10 @@ class Outcome:
     #: The runs that are asked for.
     wanted: int = 0
     failed: list[tuple[Point, int, str]] = field(default_factory=list)
+    #: How many of the runs that were made now have failed.
+    bad: int = 0
+    #: Points that got no further runs, as all of theirs have failed, with the number of these.
+    given_up: list[tuple[Point, int]] = field(default_factory=list)
     #: Points whose interval is still too wide, with the width that was reached.
     wide: list[tuple[Point, float]] = field(default_factory=list)
     cpu_s: float = 0.0
@@ -189,6 +197,11 @@ def sweep(
     from hopyard.folder import Folder
 
     found = points(study, quick=quick, runs=runs, seed=seed)
+    if quick:
+        # It may leave out what a claim is about.
+        read(study)
+    else:
+        check(study, found)
     began = time.monotonic()
     if only:
         check_chosen(study, only)
@@ -201,8 +214,7 @@ def sweep(
         raise ValueError(f"expected numbers of runs from 0 to {most - 1}, found {max(numbers)}")
     if until is not None and until.most < most:
         raise ValueError(f"expected --most {most} or more, the runs of a point, found {until.most}")
-    if sum(len(point.planned.runs) for point in found) > MOST_RUNS:
-        raise ValueError(f"expected at most {MOST_RUNS:,} runs in one sweep")
+    check_runs(study, found)
     with signals.handled(leave=False) as stop:
         folder = Folder(
             out or default(study, quick=quick),
@@ -279,6 +291,7 @@ class _Work:
         ) -> None:
             self.folder.store.add(mine, records, tables)
             self.outcome.made += len(records)
+            self.outcome.bad += sum(each.state == "failed" for each in records)
             self.outcome.cpu_s += sum(each.cpu_s or 0.0 for each in records)
 
         def told(ended: int, simulated: float, duration: float) -> None:
@@ -299,6 +312,8 @@ def _narrow(
     """Adds runs to the points at these places until the interval of each is narrow enough."""
     from hopyard.study.values import Values
 
+    cases = [found[place].planned for place in places]
+    work.folder.store.watch(cases, until.measure, until.share)
     values = Values(study, work.folder.store)
     while work.stop.number is None:
         values.forget()
@@ -309,9 +324,22 @@ def _narrow(
             # With fewer the interval is too narrow where values are skewed (docs/statistics.md).
             or len(found[place].planned.runs) < min(LEAST_RUNS, until.most)
         }
-        more = [place for place in wide if len(found[place].planned.runs) < until.most]
+        states = {place: next(status([found[place]], work.folder.store)) for place in wide}
+        lost = {
+            place: len(each.failed)
+            for place, each in states.items()
+            if not each.done and len(each.failed) >= min(MOST_FAILURES, until.most)
+        }
+        more = [
+            place
+            for place in wide
+            if place not in lost and len(found[place].planned.runs) < until.most
+        ]
+        work.outcome.given_up = [(found[place], count) for place, count in lost.items()]
         work.outcome.wide = [
-            (found[place], width) for place, width in wide.items() if width > until.share
+            (found[place], width)
+            for place, width in wide.items()
+            if width > until.share and place not in lost
         ]
         if not more:
             break

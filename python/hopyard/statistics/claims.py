@@ -27,6 +27,7 @@ from hopyard.statistics.intervals import (
 )
 from hopyard.statistics.methods import STUDENT, Method
 from hopyard.stats import CONFIDENCE
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,7 +135,8 @@ class Verdict:
 
     def __str__(self) -> str:
         p = "p < 0.0001" if self.p_adjusted < 1e-4 else f"p = {self.p_adjusted:.2g}"
-        return f"{self.outcome}: {self.quantity} {self.interval}, {p}, {self.interval.runs} runs"
+        runs = many(self.interval.runs, "run")
+        return f"{self.outcome}: {self.quantity} {self.interval}, {p}, {runs}"
 
 
 @dataclass(frozen=True, slots=True)

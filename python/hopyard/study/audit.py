@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.axis import numbers
-from hopyard.scenario import Scenario
-from hopyard.stats import estimate
+from hopyard.study.networks import MOMENTS, networks_of
+from hopyard.study.traffic import drawn, flows_of
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.reading import Reader
     from hopyard.study.file import Study
+    from hopyard.study.networks import Described, Network
     from hopyard.study.points import Point
     from hopyard.study.values import Values
 
@@ -32,10 +32,6 @@ Grade: TypeAlias = Literal["good", "look", "poor"]
 ENOUGH, FEW = 20, 5
 #: Half of an interval, as a share of the mean, that is narrow, and one that is too wide.
 NARROW, WIDE = 0.05, 0.2
-#: Moments of a run at which the network is looked at.
-MOMENTS = 20
-#: The most nodes of a network whose paths are looked at.
-MOST_NODES = 2000
 #: Pairs without any path, as a share, above which a network is often partitioned.
 PARTED = 0.1
 
@@ -47,19 +43,6 @@ class Finding:
     topic: str
     grade: Grade
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """What a network is like over a run: means over moments; who is in range is linked."""
-
-    range_m: float
-    #: Nodes within range.
-    neighbours: float
-    #: Hops of the shortest path between two nodes that have one.
-    hops: float
-    #: Pairs of nodes without any path, as a share.
-    parted: float
 
 
 @dataclass
@@ -89,12 +72,13 @@ def audit(
     _intervals(found, points, values, measures)
     documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in points]
     _warm_up(found, documents)
-    networks = _networks(found, points)
+    described = networks_of(points, documents)
+    networks = _networks(found, described)
     _defaults(found, points, documents)
     _traffic(found, documents)
     _movement(found, documents)
     _published(found, study)
-    found.method = _method(study, points, store, counts, networks, documents)
+    found.method = _method(study, points, store, values, counts, networks, documents)
     return found
 
 
@@ -123,7 +107,9 @@ def _runs(
     least = min(counts)
     grade: Grade = "good" if least >= ENOUGH else "poor" if least < FEW else "look"
     text = (
-        f"{least} to {max(counts)} runs a point" if least < max(counts) else f"{least} runs a point"
+        f"{least} to {many(max(counts), 'run')} a point"
+        if least < max(counts)
+        else f"{many(least, 'run')} a point"
     )
     advice = "" if grade == "good" else f"; {ENOUGH} or more: hopyard sweep --runs {ENOUGH}"
     found.add("replications", grade, text + advice)
@@ -138,7 +124,8 @@ def _runs(
     lacking = [runs - count for runs, count in zip(asked, counts, strict=True)]
     missing = sum(max(each, 0) for each in lacking)
     if failed or missing:
-        found.add("completeness", "poor", f"{missing} runs are missing, {failed} of them failed")
+        text = f"{many(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
+        found.add("completeness", "poor", f"{text}, {failed} of them failed")
     else:
         found.add("completeness", "good", "no run is missing")
     return counts
@@ -150,7 +137,7 @@ def _intervals(
     for measure in measures:
         shares = []
         for point in points:
-            each = estimate(values.of(point, measure)[1])
+            each = values.estimate(point, measure)
             if each.runs >= 2 and each.mean and not math.isnan(each.half_width):
                 shares.append((each.half_width / abs(each.mean), point))
         title = values.title(measure)[0]
@@ -180,65 +167,25 @@ def _warm_up(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
         found.add("warm-up", "good", f"measuring begins at {', '.join(starts)}")
 
 
-def network(scenario: Scenario) -> Network | None:
-    """What the network is like in run 0; none if a radio has no range in metres."""
-    import hopyard
-
-    given = json.loads(scenario.core.to_json(defaults=True))
-    reach = numbers([str(given.get("radio", {}).get("receive", ""))])
-    if reach is None or reach[1] not in ("m", "km"):
-        return None
-    range_m = reach[0][0] * (1000 if reach[1] == "km" else 1)
-    seen: list[tuple[float, float, float]] = []
-    with hopyard.start(scenario) as simulation:
-        end = simulation.end
-        for moment in range(MOMENTS):
-            simulation.advance(until=end * (moment + 0.5) / MOMENTS)
-            table = simulation.positions
-            rows = [row for row in table.to_pylist() if row["x_m"] is not None]
-            places = np.array([(row["x_m"], row["y_m"], row["z_m"]) for row in rows], dtype=float)
-            if not 2 <= len(places) <= MOST_NODES:
-                return None
-            seen.append(_graph(places, range_m))
-    means = np.nanmean(np.array(seen), axis=0)
-    return Network(range_m, *(float(each) for each in means))
-
-
-def _graph(places: Floats, range_m: float) -> tuple[float, float, float]:
-    """Mean neighbours, mean hops, and the share of pairs without a path."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import shortest_path
-
-    apart = np.sqrt(((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
-    linked = (apart <= range_m) & ~np.eye(len(places), dtype=bool)
-    hops = shortest_path(csr_matrix(linked), unweighted=True, directed=False)
-    others = hops[~np.eye(len(places), dtype=bool)]
-    reached = others[np.isfinite(others)]
-    mean = float(reached.mean()) if reached.size else math.nan
-    return float(linked.sum(axis=1).mean()), mean, float(1 - reached.size / others.size)
-
-
-def _networks(found: Audit, points: Sequence[Point]) -> dict[str, Network]:
-    """The network of each base scenario."""
-    firsts: dict[str, Point] = {}
-    for point in points:
-        firsts.setdefault(str(point.planned.file), point)
+def _networks(found: Audit, described: Described) -> dict[str, Network]:
+    """The findings about the networks; those that could be looked at."""
     networks: dict[str, Network] = {}
-    for name, point in firsts.items():
-        made = network(Scenario._of(point.planned.core, point.planned.base))
-        short = name.rpartition("/")[2]
+    for name, made in described.networks:
         if made is None:
-            found.add(f"network of {short}", "look", "the radio's range is not given in metres")
+            found.add(f"network of {name}", "look", "the radio's range is not given in metres")
             continue
-        networks[short] = made
+        networks[name] = made
         grade: Grade = "look" if made.parted > PARTED or made.hops < 1.5 else "good"
         found.add(
-            f"network of {short}",
+            f"network of {name}",
             grade,
-            f"{made.neighbours:.1f} neighbours within {made.range_m:g} m, {made.hops:.1f} hops on "
-            f"shortest paths, {100 * made.parted:.1f} % of the pairs without any path (means over "
-            f"{MOMENTS} moments of run 0)",
+            f"{many(made.nodes, 'node')}{made.density}, {made.neighbours:.1f} neighbours within "
+            f"{made.range_m:g} m, {made.hops:.1f} hops on shortest paths, {100 * made.parted:.1f} "
+            f"% of the pairs without any path (means over {MOMENTS} moments of run 0)",
         )
+    if described.further:
+        text = f"{many(described.further, 'network')} more, which this audit does not look at"
+        found.add("further networks", "look", text)
     return networks
 
 
@@ -264,26 +211,12 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
-def _drawn(document: dict[str, Any]) -> int:
-    """The number of flows between drawn pairs."""
-    sets = document.get("flows") or ()
-    nodes = int((document.get("nodes") or {}).get("count", 0))
-    return sum(
-        # 0.29 of 100 nodes is a little less than 29 in binary digits.
-        int(each.get("random", 0)) or math.floor(float(each.get("share", 0)) * nodes + 1e-9)
-        for each in ([sets] if isinstance(sets, dict) else sets)
-    )
-
-
-def _flows(document: dict[str, Any]) -> int:
-    return len(document.get("flow") or ()) + _drawn(document)
-
-
 def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
-    flows = sorted({_flows(each) for each in documents})
-    drawn = any(_drawn(each) for each in documents)
+    flows = sorted({flows_of(each) for each in documents})
+    random = any(drawn(each) for each in documents)
     counts = f"{flows[0]}" if len(flows) == 1 else f"{flows[0]} to {flows[-1]}"
-    text = f"{counts} flows" + (", between pairs drawn anew in each run" if drawn else "")
+    flow = "flow" if flows == [1] else "flows"
+    text = f"{counts} {flow}" + (", between pairs drawn anew in each run" if random else "")
     found.add("traffic", "good" if flows[-1] else "poor", text)
 
 
@@ -322,14 +255,32 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
 
 def _published(found: Audit, study: Study) -> None:
     claims = len(study.document.claim)
-    text = f"{claims} claims are judged, with Holm's correction" if claims else "no claim is judged"
+    text = f"{many(claims, 'claim')} {'is' if claims == 1 else 'are'} judged"
+    text = f"{text}, with Holm's correction" if claims else "no claim is judged"
     found.add("claims", "good" if claims else "look", text)
+
+
+def _intervals_in_words(points: Sequence[Point], values: Values) -> str:
+    watched = [point for point in points if values.watched([point])]
+    if not watched:
+        return "Means are given with 95 % Student intervals."
+    text = "Runs were added until an interval was narrow enough"
+    if len(watched) < len(points):
+        text += f" in {many(len(watched), 'configuration')}"
+        rest = ", those of the others with Student intervals"
+    else:
+        rest = ""
+    return (
+        f"{text}; means of these are given with 95 % anytime-valid intervals (a confidence "
+        f"sequence){rest}."
+    )
 
 
 def _method(
     study: Study,
     points: Sequence[Point],
     store: Reader,
+    values: Values,
     counts: Sequence[int],
     networks: dict[str, Network],
     documents: Sequence[dict[str, Any]],
@@ -337,26 +288,29 @@ def _method(
     """The paragraph of method for a paper."""
     makers = store.makers()
     version = makers[0].name if makers else _core.__version__
-    runs = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    runs = many(max(counts), "time")
+    runs = runs if min(counts) == max(counts) else f"{min(counts)} to {runs}"
     sizes = {
         name: len({point.labels[name] for point in points if name in point.labels})
         for name in study.document.axes
     }
     axes = ", ".join(
-        f"{axis.title or name} ({sizes[name]} values)" for name, axis in study.document.axes.items()
+        f"{axis.title or name} ({many(sizes[name], 'value')})"
+        for name, axis in study.document.axes.items()
     )
     durations = sorted({str(each.get("duration")) for each in documents})
     parts = [
-        f"We simulated {len(points)} configurations with Hopyard {version}: {axes}.",
-        f"Each was run {runs} times for {' or '.join(durations)} of simulated time, with seed "
+        f"We simulated {many(len(points), 'configuration')} with Hopyard {version}: {axes}.",
+        f"Each was run {runs} for {' or '.join(durations)} of simulated time, with seed "
         f"{', '.join(map(str, sorted({p.planned.seed for p in points})))} and independent streams "
         "of random numbers for each run; the runs of one number meet the same movement and channel "
         "in all configurations, so that differences are taken pair by pair.",
-        "Means are given with 95 % Student intervals.",
+        _intervals_in_words(points, values),
     ]
     for name, each in networks.items():
         parts.append(
-            f"In {name.removesuffix('.toml')} a node has {each.neighbours:.1f} neighbours within "
+            f"In {name}, {many(each.nodes, 'node')}{each.density} have {each.neighbours:.1f} "
+            "neighbours within "
             f"{each.range_m:g} m on average, shortest paths have {each.hops:.1f} hops, and "
             f"{100 * each.parted:.1f} % of the pairs are not connected."
         )

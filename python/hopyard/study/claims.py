@@ -19,9 +19,10 @@ import numpy as np
 from hopyard import statistics
 from hopyard.axis import numbers
 from hopyard.statistics import Kind, Outcome
-from hopyard.stats import CONFIDENCE, estimate
+from hopyard.stats import CONFIDENCE
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, less, mean_of
+from hopyard.study.values import interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -50,11 +51,16 @@ class Comparison:
     samples: dict[str, Floats]
     #: The point, and the case that it is compared with.
     where: str
+    #: Whether the number of runs depends on what they have shown.
+    watched: bool = False
 
     @property
     def figure(self) -> str:
         """The means."""
-        means = {name: str(estimate(sample)) for name, sample in self.samples.items()}
+        means = {
+            name: str(interval(sample, watched=self.watched))
+            for name, sample in self.samples.items()
+        }
         single = len(means) == 1
         text = ", ".join(mean if single else f"{name} {mean}" for name, mean in means.items())
         return f"{self.where}: {text}" if self.where else text
@@ -107,7 +113,8 @@ def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdic
 def _judge(comparison: Comparison) -> statistics.Verdict | None:
     """The verdict of one comparison; none where the samples have no such figure."""
     try:
-        return statistics.judge(comparison.claim, comparison.samples)
+        method = statistics.SEQUENCE if comparison.watched else statistics.STUDENT
+        return statistics.judge(comparison.claim, comparison.samples, method=method)
     except ValueError:
         # A ratio of values below zero says nothing.
         return None
@@ -198,7 +205,7 @@ def _comparisons(
         if claim.than is None:
             title = values.title(claim.measure)[0]
             for wanted in _sized(claim):
-                yield Comparison(wanted, {where or title: ours[1]}, where)
+                yield Comparison(wanted, {where or title: ours[1]}, where, values.watched(group))
             continue
         for base in beside(first, mine, claim.than):
             other = {name: base.labels[name] for name in claim.than}
@@ -210,8 +217,9 @@ def _comparisons(
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
             apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
             samples = {_short(first, apart): ours[1][left], _short(base, apart): theirs[1][right]}
+            watched = values.watched([*group, *bases])
             for wanted in _compared(claim):
-                yield Comparison(wanted, samples, where)
+                yield Comparison(wanted, samples, where, watched)
 
 
 def _short(point: Point, axes: Collection[str]) -> str:
@@ -232,16 +240,20 @@ def _trends(
     """
     along = str(claim.along)
     groups: dict[str, dict[str, Sample]] = {}
+    watched: dict[str, bool] = {}
     for point in points:
         rest = named({n: v for n, v in point.labels.items() if n != along})
         sample = values.of(point, claim.measure)
         if claim.than is None:
             groups.setdefault(rest, {})[point.labels[along]] = sample
+            watched[rest] = watched.get(rest, False) or values.watched([point])
             continue
         for base in beside(point, others, claim.than):
             gap = less(sample, values.of(base, claim.measure))
             case = named({name: base.labels[name] for name in claim.than})
-            groups.setdefault(f"{rest} less {case}", {})[point.labels[along]] = gap
+            where = f"{rest} less {case}"
+            groups.setdefault(where, {})[point.labels[along]] = gap
+            watched[where] = watched.get(where, False) or values.watched([point, base])
     for where, samples in groups.items():
         if len(samples) < 2:
             continue
@@ -251,7 +263,8 @@ def _trends(
         known = numbers(list(samples))
         axis = None if known is None else tuple(known[0])
         paired = {name: found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
-        yield Comparison(statistics.Claim(Kind(claim.expect), axis=axis), paired, where)
+        wanted = statistics.Claim(Kind(claim.expect), axis=axis)
+        yield Comparison(wanted, paired, where, watched[where])
 
 
 def _sized(claim: Claim) -> Iterator[statistics.Claim]:

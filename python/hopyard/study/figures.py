@@ -15,7 +15,6 @@ from hopyard import axis as axes_of_numbers
 from hopyard import canvas, catalogue
 from hopyard.arrays import floats, integers
 from hopyard.canvas import MARKERS, STYLE, Plot, mpl
-from hopyard.stats import estimate
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, quotient_of
 from hopyard.terminal import fold
@@ -61,8 +60,15 @@ def draw(figure: Figure, source: Source) -> Plot:
     lines = _different(mine, figure.lines)
     with mpl.rc_context(STYLE):
         rows = canvas.rows_of(len(panels))
-        height = 1.6 + 0.34 * len(lines) if figure.kind == "heat" else 3.6
         width = _widest(figure, mine, len(lines)) if len(panels) == 1 else canvas.PANEL
+        height = 3.6
+        if figure.kind == "heat":
+            downward = [_downward(line) for line in lines]
+            height = 1.6 + sum(max(0.34, 0.17 * (each.count("\n") + 1)) for each in downward)
+            longest = max(len(part) for each in downward for part in each.split("\n"))
+            width += max(0.0, 10.5 * canvas.LETTER * (longest - 12))
+        if not _to_scale(figure, mine):
+            height += canvas.ticks(_texts(mine, figure.x), width).room
         made, axes = canvas.grid(len(panels), [height] * rows, legend=1.8, width=width)
         hues = dict(zip(lines, canvas.colours(len(lines)), strict=True))
         for axis, panel in zip(axes, panels, strict=True):
@@ -72,11 +78,10 @@ def draw(figure: Figure, source: Source) -> Plot:
                 name = source.study.document.axes[figure.panels].title or figure.panels
                 canvas.title(axis, f"{name} = {panel}")
             if figure.log_x:
-                axis.set_xscale("log")
-                axis.xaxis.set_major_formatter("{x:g}")
+                places = _places(mine, figure)
+                canvas.log_scale(axis.xaxis, places if len(places) <= 10 else ())
             if figure.log_y:
-                axis.set_yscale("log")
-                axis.yaxis.set_major_formatter("{x:g}")
+                canvas.log_scale(axis.yaxis)
             elif figure.kind not in ("time", "heat"):
                 axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
         if len(axes) > 1 and figure.kind != "heat":
@@ -95,9 +100,31 @@ def draw(figure: Figure, source: Source) -> Plot:
             title = None
             if figure.lines is not None:
                 title = source.study.document.axes[figure.lines].title or figure.lines
-            made.legend(found.values(), found, loc="outside right upper", fontsize=9, title=title)
+            canvas.legend(made, found, title)
         canvas.note(made, _method(figure, mine, source))
     return made
+
+
+def _texts(points: Sequence[Point], axis: str | None) -> list[str]:
+    return [str(label) for label in _different(points, axis)]
+
+
+def _places(points: Sequence[Point], figure: Figure) -> list[float]:
+    """The values of x, if they are numbers."""
+    found = axes_of_numbers.numbers(_texts(points, figure.x)) if figure.x is not None else None
+    return [] if found is None else found[0]
+
+
+def _to_scale(figure: Figure, points: Sequence[Point]) -> bool:
+    """Whether the direction of x is one of numbers, or of none of the labels."""
+    if figure.x is None or figure.kind in ("scatter", "time", "distribution"):
+        return True
+    return figure.kind == "lines" and bool(_places(points, figure))
+
+
+def _downward(label: str | None) -> str:
+    """A label at the left of a field."""
+    return "\n".join(canvas.ticks([str(label)], 3.2).texts)
 
 
 def _blank(figure: Figure, *, quick: bool) -> Plot:
@@ -134,18 +161,22 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
     if figure.kind == "time":
         return f"Run {figure.run}, seed {points[0].planned.seed}." if points else ""
     counts = sorted({len(source.values.of(p, str(figure.measure))[0]) for p in points})
-    runs = "-".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else 0
+    runs = "-".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:]))) or "0"
+    runs += " run" if runs == "1" else " runs"
     if figure.kind == "heat":
         case = named(figure.against or {})
-        return f"Means{f', as a part of those of {case}' if case else ''}; {runs} runs a point."
+        return f"Means{f', as a part of those of {case}' if case else ''}; {runs} a point."
     if figure.kind == "distribution":
-        return f"The share of runs with at most this value; {runs} runs a point."
-    what = (
-        "Boxes: quartiles, whiskers 1.5 times their distance"
-        if figure.kind == "boxes"
-        else ("Mean and 95 % Student interval")
-    )
-    return f"{what}; {runs} runs a point."
+        return f"The share of runs with at most this value; {runs} a point."
+    if figure.kind == "boxes":
+        what = "Boxes: quartiles, whiskers 1.5 times their distance"
+    elif not source.values.watched(points):
+        what = "Mean and 95 % Student interval"
+    else:
+        every = all(source.values.watched([point]) for point in points)
+        what = "Mean and 95 % anytime-valid interval"
+        what += "" if every else ", Student's where no runs were added by it"
+    return f"{what}; {runs} a point."
 
 
 def _chosen(points: Sequence[Point], axis: str | None, value: str | None) -> list[Point]:
@@ -161,12 +192,8 @@ def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point])
     title = own.title or name
     if numbers is None or figure.kind in ("bars", "boxes"):
         axis.set_xlabel(f"{title} ({own.unit})" if own.unit else title)
-        axis.set_xticks(range(len(labels)), [str(label) for label in labels])
+        _below(axis, [str(label) for label in labels])
         axis.grid(visible=False, axis="x")
-        long = max(len(str(label)) for label in labels) * len(labels) > 45
-        if long:
-            for text in axis.get_xticklabels():
-                text.set(rotation=30, ha="right")
         return [float(place) for place in range(len(labels))]
     places, unit = numbers
     unit = own.unit or unit
@@ -174,6 +201,19 @@ def _x_axis(axis: Axes, figure: Figure, source: Source, points: Sequence[Point])
     if len(places) <= 10 and not figure.log_x:
         axis.set_xticks(places)
     return places
+
+
+def _below(axis: Axes, labels: Sequence[str]) -> None:
+    """Labels of values that stand one after another."""
+    made = axis.get_figure()
+    assert made is not None
+    panels = 1 if len(made.axes) == 1 else 2
+    width = made.get_window_extent().width / made.dpi
+    room = canvas.ticks(labels, max(width - 1.8, 2.0) / panels)
+    axis.set_xticks(range(len(labels)), room.texts)
+    if room.rotated:
+        for text in axis.get_xticklabels():
+            text.set(rotation=30, ha="right", rotation_mode="anchor", fontsize=9)
 
 
 def _label(axis: Axes, text: str) -> None:
@@ -195,7 +235,7 @@ def _lines(
         ]
         if not there:
             continue
-        found = [estimate(source.values.of(point, measure)[1]) for _, point in there]
+        found = [source.values.estimate(point, measure) for _, point in there]
         x = np.array([place for place, _ in there])
         mean = np.array([each.mean for each in found])
         half = np.nan_to_num(np.array([each.half_width for each in found]))
@@ -238,7 +278,7 @@ def _bars(
     for number, (line, colour) in enumerate(hues.items()):
         for place, label in zip(places, labels, strict=True):
             for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
-                found = estimate(source.values.of(point, measure)[1])
+                found = source.values.estimate(point, measure)
                 x = place + (number - (len(hues) - 1) / 2) * width
                 axis.bar(
                     x,
@@ -342,7 +382,7 @@ def _heat(
         mine = source.values.of(point, measure)
         place = list(hues).index(point.labels[y]), across.index(point.labels[x])
         if figure.against is None:
-            field[place] = estimate(mine[1]).mean
+            field[place] = source.values.estimate(point, measure).mean
             continue
         bases = beside(point, source.points, figure.against)
         if not bases and fits(point.labels, figure.against):
@@ -352,15 +392,22 @@ def _heat(
             field[place] = quotient_of(mine, source.values.of(bases[0], measure)).figure
     label = source.values.title(measure)[0] if figure.against else source.values.label(measure)
     known = field[~np.isnan(field)]
-    top = float(known.max()) if known.size else 1.0
-    image = axis.imshow(field, cmap="cividis", vmin=0, vmax=top or 1.0, aspect="auto")
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if low < 0:
+        # Two hues that meet at zero.
+        most = max(-low, high)
+        image = axis.imshow(field, cmap="PuOr", vmin=-most, vmax=most, aspect="auto")
+    else:
+        image = axis.imshow(field, cmap="cividis", vmin=0, vmax=high or 1.0, aspect="auto")
     for (down, right), value in np.ndenumerate(field):
         if not np.isnan(value):
             text = f"{value:.2f}" if figure.against else f"{value:.3g}"
-            colour = "white" if value < 0.55 * top else "black"
+            red, green, blue, _ = image.cmap(image.norm(value))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            colour = "white" if dark else "black"
             axis.text(right, down, text, ha="center", va="center", color=colour, fontsize=7.5)
-    axis.set_xticks(range(len(across)), [str(each) for each in across], rotation=40, ha="right")
-    axis.set_yticks(range(len(hues)), [str(each) for each in hues])
+    _below(axis, [str(each) for each in across])
+    axis.set_yticks(range(len(hues)), [_downward(each) for each in hues])
     axis.grid(visible=False)
     bar = axis.get_figure().colorbar(image, ax=axis)  # type: ignore[union-attr]
     bar.set_label(f"{label}, ratio" if figure.against else label)
@@ -373,8 +420,8 @@ def _scatter(
     up, right = str(figure.measure), str(figure.beside)
     for number, (line, colour) in enumerate(hues.items()):
         mine = _chosen(points, figure.lines, line)
-        x = [estimate(source.values.of(point, right)[1]) for point in mine]
-        y = [estimate(source.values.of(point, up)[1]) for point in mine]
+        x = [source.values.estimate(point, right) for point in mine]
+        y = [source.values.estimate(point, up) for point in mine]
         axis.errorbar(
             [each.mean for each in x],
             [each.mean for each in y],

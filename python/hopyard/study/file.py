@@ -46,7 +46,9 @@ Names = Annotated[list[str], BeforeValidator(_texts)]
 class Part(BaseModel):
     """A table of a study file. A key that it does not have is an error."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
 
 
 class Axis(Part):
@@ -279,7 +281,7 @@ class Study:
 def is_study(text: str) -> bool:
     """Whether a TOML text is a study rather than a scenario: it names scenarios or axes."""
     try:
-        keys = tomllib.loads(text).keys()
+        keys = tomllib.loads(text.removeprefix("\ufeff")).keys()
     except (ValueError, RecursionError):
         return False
     return not keys.isdisjoint({"scenario", "axes", "experiment", "claim"})
@@ -306,6 +308,8 @@ def parse(text: str, path: Path) -> Study:
     Raises:
         StudyError: when it is wrong, with every problem found.
     """
+    # Some editors put a mark before the first letter.
+    text = text.removeprefix("\ufeff")
     try:
         keys = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -444,7 +448,7 @@ def wrong_labels(axis: Axis, name: str, values: Iterable[Scalar], place: str) ->
 
 
 def columns(table: str) -> list[str]:
-    """The columns of numbers of a table of results."""
+    """The columns of a table of results."""
     import json
 
     found = json.loads(_core.result_tables())
@@ -453,6 +457,14 @@ def columns(table: str) -> list[str]:
         if each["name"] == table:
             names = [column["name"] for column in each["columns"]]
     return names
+
+
+def is_text(table: str, column: str) -> bool:
+    """Whether a column of a table of results has texts."""
+    from hopyard.tables import empty
+
+    field = empty()[table].schema.field(column)
+    return str(field.type).startswith("dictionary")
 
 
 def sampled(study: Study, experiment: str) -> list[str]:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.stats import Estimate, estimate
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from hopyard.stats import Estimate
     from hopyard.study.claims import Verdict
     from hopyard.study.figures import Source
 
@@ -50,7 +49,7 @@ def compared(source: Source) -> list[Compared]:
             if not source.published.is_of(row, point.labels):
                 continue
             sample = source.values.of(point, row["measure"])[1]
-            ours = estimate(sample)
+            ours = source.values.interval(sample, [point])
             if ours.runs:
                 known = sample[~np.isnan(sample)]
                 found.append(Compared(row, value, ours, float(known.min()), float(known.max())))

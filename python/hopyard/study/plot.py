@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hopyard.axis import numbers
 from hopyard.study.figures import draw
-from hopyard.study.file import Figure, StudyError, check_chosen, nearest
+from hopyard.study.file import Figure, StudyError, check_chosen, keys_of, nearest
 from hopyard.study.points import fits
 from hopyard.study.references import figure_problems
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hopyard.canvas import Plot
     from hopyard.study.figures import Source
-    from hopyard.study.file import Scalar
+    from hopyard.study.file import Axis, Scalar
     from hopyard.study.points import Point
 
 #: An axis with at least so many values, all of them numbers, goes along the figure by itself.
@@ -54,9 +54,9 @@ def plot(
     named = [axis for axis in given.values() if axis is not None]
     axes = study.axes_of(chosen)
     problems = [
-        f"{study.path}: no axis is called {axis!r}; {nearest(axis, axes)}"
-        for axis in named
-        if axis not in axes
+        f"--{place} {axis}: expected an axis of the study; {_hint(axis, axes)}"
+        for place, axis in given.items()
+        if axis is not None and axis not in axes
     ]
     if len(set(named)) < len(named):
         problems.append(f"{study.path}: an axis stands for two of x, lines and panels: {named}")
@@ -82,6 +82,12 @@ def plot(
     if problems := list(figure_problems(study, figure, str(study.path))):
         raise StudyError(problems)
     return draw(figure, source)
+
+
+def _hint(name: str, axes: Mapping[str, Axis]) -> str:
+    """Which axis is meant: one that changes a key of this name, or one that is called so."""
+    mine = [f"the axis {each} changes this key" for each in axes if name in keys_of(axes[each])]
+    return mine[0] if mine else nearest(name, axes)
 
 
 def _scale(points: Sequence[Point], axis: str | None) -> bool:

@@ -13,12 +13,14 @@ from hopyard.scenario import _read_text, _text
 from hopyard.study.file import (
     MOST_POINTS,
     StudyError,
+    check_chosen,
     chosen,
     labels_of,
     sampled,
     text_of,
     values_of,
 )
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,6 +116,7 @@ def points(
         StudyError: when a value makes an invalid scenario, with every such value; or when there is
             no point, or there are too many.
     """
+    check_chosen(study, only or {})
     texts: dict[Path, str] = {}
     problems: dict[str, None] = {}
     found: list[Point] = []
@@ -135,7 +138,7 @@ def points(
     if problems:
         told = list(problems)[:TOLD]
         more = len(problems) - len(told)
-        raise StudyError([*told, *([f"and {more} further problems"] if more else [])])
+        raise StudyError([*told, *([f"and {many(more, 'further problem')}"] if more else [])])
     if not found:
         wanted = "; ".join(f"{n}={' or '.join(each)}" for n, each in chosen(only or {}).items())
         raise StudyError([f"{study.path}: there is no point {wanted}".rstrip()])
@@ -199,15 +202,20 @@ def _choices(
         scenario = own.scenario or document.scenario
         changed: dict[str, Any] = {**document.set, **own.set}
         for name, _, value in combination:
-            settings = settings_of(axes[name], value)
-            scenario = settings.pop("scenario", scenario)
-            changed |= settings
+            own_keys = settings_of(axes[name], value)
+            scenario = own_keys.pop("scenario", scenario)
+            changed |= own_keys
         if quick:
             changed |= document.quick.set
         labels = {name: label for name, label, _ in combination}
         if scenario is not None:
             scenario = _filled(scenario, labels)
-        yield labels, [(key, _text(key, each)) for key, each in changed.items()], scenario
+        try:
+            settings = [(key, _text(key, each)) for key, each in changed.items()]
+        except (TypeError, ValueError) as error:
+            where = f"{study.path}: the point {named(labels) or experiment}"
+            raise StudyError([f"{where} is no valid scenario: {error}"]) from None
+        yield labels, settings, scenario
 
 
 def _filled(scenario: str, labels: Mapping[str, str]) -> str:

@@ -8,15 +8,18 @@ value of it, and is compared with nothing.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from hopyard.measures import MEASURES
+from hopyard.scenario import _read_text
 from hopyard.study.file import StudyError, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from hopyard.study.file import Study
 
@@ -30,13 +33,18 @@ class Published:
     def __init__(self, study: Study) -> None:
         path = study.folder / str(study.document.published)
         try:
-            with path.open(encoding="utf-8", newline="") as file:
-                reader = csv.DictReader(file)
-                names = list(reader.fieldnames or ())
-                rows = list(reader)
+            text = _read_text(path)
         except OSError as error:
             raise StudyError([f"{study.place('published')}: {path}: {error.strerror}"]) from None
+        except ValueError as error:
+            # It is no text, or too large.
+            raise StudyError([f"{study.place('published')}: {error}"]) from None
+        names, rows = _rows(path, text)
         problems = [f"{path}: there is no column {name}" for name in NEEDED if name not in names]
+        problems += [
+            f"{path}:1: two columns are called {name!r}"
+            for name in dict.fromkeys(each for each in names if names.count(each) > 1)
+        ]
         axes = study.document.axes
         self._axes = [name for name in axes if name in names]
         for name in names:
@@ -51,13 +59,14 @@ class Published:
         #: Each row as the file has it, with its value.
         self.rows: list[tuple[dict[str, str], float]] = []
         self._found: dict[tuple[str, tuple[str, ...]], float] = {}
-        for line, row in enumerate([] if problems else rows, 2):
+        for line, row in [] if problems else rows:
             try:
                 value = float(row["value"])
                 if not math.isfinite(value):
                     raise ValueError
             except (TypeError, ValueError):
-                problems.append(f"{path}:{line}: value: expected a number, found {row['value']!r}")
+                found = f"{row['value']!r:.80}"
+                problems.append(f"{path}:{line}: value: expected a number, found {found}")
                 continue
             place = f"{path}:{line}"
             if row["measure"] not in known:
@@ -89,6 +98,34 @@ class Published:
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The names of the columns, and each row with its line.
+
+    Raises:
+        StudyError: when the text is no CSV.
+    """
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise StudyError([f"{path}:{line}: expected text, found a null byte"])
+    # Spreadsheets put a mark before the first letter.
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    former = csv.field_size_limit(len(text) + 1)
+    rows: list[tuple[int, dict[str, str]]] = []
+    try:
+        names = list(reader.fieldnames or ())
+        for row in reader:
+            if None in row:
+                raise StudyError(
+                    [f"{path}:{reader.line_num}: expected {len(names)} values, found more"]
+                )
+            rows.append((reader.line_num, {name: row[name] or "" for name in names}))
+    except csv.Error as error:
+        raise StudyError([f"{path}:{reader.line_num}: the file cannot be read: {error}"]) from None
+    finally:
+        csv.field_size_limit(former)
+    return names, rows
 
 
 def read(study: Study) -> Published | None:

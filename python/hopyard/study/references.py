@@ -13,6 +13,7 @@ from hopyard.measures import MEASURES
 from hopyard.study.file import (
     chosen,
     columns,
+    is_text,
     keys_of,
     labels_of,
     nearest,
@@ -23,7 +24,7 @@ from hopyard.study.file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hopyard.study.file import Claim, Figure, Quantity, Scalar, Study, Table
 
@@ -34,6 +35,7 @@ def references(study: Study) -> Iterator[str]:
     if not document.axes and not document.experiment and document.scenario is None:
         yield f"{study.path}: expected a scenario, or experiments that name one"
     yield from _axes(study)
+    yield from _lists(study)
     for name, experiment in study.experiments.items():
         place = study.place("experiment", name)
         for axis in experiment.axes or ():
@@ -119,6 +121,10 @@ def _axes(study: Study) -> Iterator[str]:
             yield f"{study.path}: {why}: expected another name of a table"
     for name, axis in study.document.axes.items():
         place = f"{study.place('axes', name)}: axes.{name}"
+        if any(not label.strip() for label in labels_of(axis)):
+            yield f"{place}: a value has an empty label: expected a text"
+        for key in _twice(axis.keys or []):
+            yield f"{place}: keys: {key} is named twice"
         given = [each for each in (axis.key, axis.keys, axis.cases) if each is not None]
         if len(given) != 1:
             yield f"{place}: expected one of key, keys and cases, found {len(given)} of them"
@@ -151,8 +157,35 @@ def _axes(study: Study) -> Iterator[str]:
         labels = labels_of(axis)
         if axis.labels is not None and len(axis.labels) != len(values_of(axis)):
             yield f"{place}: expected {len(values_of(axis))} labels, found {len(axis.labels)}"
-        for label in dict.fromkeys(each for each in labels if labels.count(each) > 1):
+        for label in _twice(labels):
             yield f"{place}: the value {label} is given twice"
+        for value in values_of(axis):
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, float) and not math.isfinite(each):
+                    yield f"{place}: values: expected finite numbers, found {each}"
+
+
+def _twice(names: Sequence[str]) -> list[str]:
+    """The names that stand in a list more than once."""
+    return list(dict.fromkeys(each for each in names if names.count(each) > 1))
+
+
+def _lists(study: Study) -> Iterator[str]:
+    """Refuses a name that stands twice in a list of names."""
+    parts: list[tuple[str, object, tuple[str, ...]]] = [
+        (str(study.path), study.document, ("series", "measures"))
+    ]
+    for name, experiment in study.document.experiment.items():
+        parts.append((study.place("experiment", name), experiment, ("axes", "series")))
+    for number, table in enumerate(study.document.table):
+        names = ("rows", "columns", "measures", "mean_over")
+        parts.append((study.place("table", number), table, names))
+    for number, claim in enumerate(study.document.claim):
+        parts.append((study.place("claim", number), claim, ("mean_over",)))
+    for place, part, keys in parts:
+        for key in keys:
+            for name in _twice(getattr(part, key) or []):
+                yield f"{place}: {key}: {name} is named twice"
 
 
 def _keys_once(study: Study, experiment: str) -> Iterator[str]:
@@ -247,6 +280,9 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         if quantity.column not in known:
             near = nearest(quantity.column, known)
             yield f"{place}: the table {quantity.table} has no column {quantity.column!r}; {near}"
+        elif quantity.reduce != "count" and is_text(quantity.table, quantity.column):
+            hint = "expected a column of numbers, or reduce = count with where"
+            yield f"{place}: the column {quantity.column!r} has texts: {hint}"
         yield from _rows(quantity, quantity.table, place)
     if quantity.series is not None:
         sampled = [each["name"] for each in catalogue.quantities()]
@@ -262,12 +298,16 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
             yield f"{place}: where is for columns of tables"
         for each in quantity.experiments or ():
             yield from _of_experiment(study, each, f"{place}: experiments")
+        times = []
         for key in ("since", "until"):
             if (text := getattr(quantity, key)) is not None:
                 try:
-                    _core.parse_time(text)
+                    times.append(_core.parse_time(text))
                 except ValueError as error:
                     yield f"{place}: {key}: {error}"
+        if len(times) == 2 and times[0] >= times[1]:
+            found = f"found {quantity.since} and {quantity.until}"
+            yield f"{place}: expected since before until, {found}"
 
 
 def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard import _core
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,6 +98,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
     page = environment.get_template("report.html").render(
         study=study,
         quick=quick,
+        mark=tables.MARK,
         tables=[{"grid": each, "html": _html(each, source)} for each in grids],
         figures=drawn,
         verdicts=verdicts,
@@ -172,7 +174,8 @@ def _shown(cell: Cell | None, grid: Grid) -> str:
     if cell is None:
         return ""
     mean, half = cell.value.parts()
-    text = f"{mean} ± {half}" if half else mean
+    mark = f" {tables.MARK}" if cell.watched else ""
+    text = f"{mean} ± {half}{mark}" if half else f"{mean}{mark}"
     if cell.difference is not None:
         change, width = cell.difference.parts()
         text += f"<br>difference {change}" + (f" ± {width}" if width else "")
@@ -210,6 +213,8 @@ def _csv(grid: Grid, out: Path) -> Path:
     for labels, measure in grid.columns:
         name = " / ".join((*labels, measure))
         heads += [name, f"{name} ±", f"{name} runs", *(f"{name} {part}" for part in parts)]
+        if grid.watched:
+            heads.append(f"{name} interval")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(heads)
@@ -217,10 +222,12 @@ def _csv(grid: Grid, out: Path) -> Path:
             row: list[object] = list(labels)
             for cell in cells:
                 if cell is None:
-                    row += [""] * (3 + len(parts))
+                    row += [""] * (3 + len(parts) + grid.watched)
                     continue
                 row += [_number(cell.value.mean), _number(cell.value.half_width), cell.value.runs]
                 row += [_number(part(cell)) for part in parts.values()]
+                if grid.watched:
+                    row.append(tables.ANYTIME if cell.watched else "Student")
             writer.writerow(row)
     return path
 
@@ -238,7 +245,7 @@ def _method(source: Source) -> list[tuple[str, str]]:
     return [
         (
             "Hopyard",
-            "; ".join(f"{each.name} on {each.platform}, {each.runs} runs" for each in made),
+            "; ".join(f"{each.name} on {each.platform}, {many(each.runs, 'run')}" for each in made),
         ),
         ("This report", f"Hopyard {_core.__version__}, Python {platform.python_version()}"),
         ("Points", str(len(source.points))),

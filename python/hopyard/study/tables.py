@@ -6,19 +6,25 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hopyard.stats import Estimate, estimate, paired_difference
 from hopyard.study.points import fits, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
 
     from hopyard.statistics import Interval
+    from hopyard.stats import Estimate
     from hopyard.study.file import Scalar, Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
     from hopyard.study.values import Sample, Values
+
+
+#: What the interval is called that holds at every number of runs.
+ANYTIME = "anytime-valid"
+#: What stands beside it.
+MARK = "†"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class Cell:
     published: float | None = None
     #: The mean as a part of that of another case.
     ratio: Interval | None = None
+    #: Whether the intervals hold at every number of runs, as runs were added until one was narrow.
+    watched: bool = False
 
     @property
     def departure(self) -> float | None:
@@ -55,6 +63,11 @@ class Grid:
     said: str = "published"
     rows: list[tuple[tuple[str, ...], list[Cell | None]]] = field(default_factory=list)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a cell has an interval that holds at every number of runs."""
+        return any(cell is not None and cell.watched for _, cells in self.rows for cell in cells)
+
 
 def whole(
     study: Study, points: Sequence[Point], values: Values, measures: Sequence[str]
@@ -68,21 +81,43 @@ def whole(
         columns["experiment"] = [point.experiment for point in points]
     for name in axes:
         columns[name] = [point.labels.get(name, "") for point in points]
-    found = {name: [estimate(values.of(point, name)[1]) for point in points] for name in measures}
+    found = {name: [values.estimate(point, name) for point in points] for name in measures}
     counts = [len(values.of(point, measures[0])[0]) for point in points]
     columns["runs"] = list(counts)
-    for name in measures:
-        label = _free(values.label(name), columns)
+    taken = {*columns, "interval", "config", "seed"}
+    for name, title in titles(values, measures).items():
+        label = _free(title, taken)
+        taken |= {label, f"{label} ±"}
         columns[label] = [each.mean for each in found[name]]
         columns[f"{label} ±"] = [each.half_width for each in found[name]]
+    if values.watched(points):
+        columns["interval"] = [
+            ANYTIME if values.watched([point]) else "Student" for point in points
+        ]
     columns["config"] = [point.planned.config for point in points]
     columns["seed"] = [point.planned.seed for point in points]
     return pa.table(columns)
 
 
-def _free(label: str, columns: dict[str, list[object]]) -> str:
-    """A name for a column that no other has: an axis may be called like a measure."""
-    return label if label not in columns else f"{label} (measured)"
+def titles(values: Values, measures: Sequence[str]) -> dict[str, str]:
+    """What the columns of measures are called; with its own name where several have one title."""
+    labels = {name: values.label(name) for name in measures}
+    shared = list(labels.values())
+    return {
+        name: label if shared.count(label) == 1 else f"{label} [{name}]"
+        for name, label in labels.items()
+    }
+
+
+def _free(label: str, taken: Collection[str]) -> str:
+    """A name for a column, and for its half width, that no other has.
+
+    An axis, or a further measure, may be called like a measure.
+    """
+    found = label
+    while {found, f"{found} ±"} & set(taken):
+        found = f"{found} (measured)"
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +139,7 @@ def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -
         for each in points
         for part in each.all
     ]
-    return rows_of_runs(heads, values, {name: values.label(name) for name in measures})
+    return rows_of_runs(heads, values, titles(values, measures))
 
 
 def rows_of_runs(
@@ -152,8 +187,7 @@ def rows_of_runs(
         columns[label] = _typed(spread([head.labels.get(name) for head in heads]), heads, name)
     columns["run"] = pa.array(runs, pa.int64())
     for name, label in measures.items():
-        free = label if label not in (*columns, *after) else f"{label} (measured)"
-        columns[free] = pa.array(found[name], pa.float64())
+        columns[_free(label, (*columns, *after))] = pa.array(found[name], pa.float64())
     for name, kind in further.items():
         columns[name] = pa.array(known[name], types[kind])
     columns["config"] = pa.array(spread([head.config for head in heads]), pa.string())
@@ -237,19 +271,22 @@ def _cell(
 ) -> Cell:
     sample = mean_of(here, values, measure)
     difference = quotient = None
+    watched = values.watched(here)
     if table.against is not None:
         # The case itself is one of those that it is compared with: it has no figure there.
         bases = [base for point in here for base in beside(point, others, table.against)[:1]]
         if len(bases) == len(here):
             base = mean_of(bases, values, measure)
+            watched |= values.watched(bases)
             if table.ratio:
-                quotient = quotient_of(sample, base)
+                quotient = quotient_of(sample, base, watched=watched)
             else:
-                difference = paired(sample, base)
+                difference = paired(sample, base, watched=watched)
     said = None
     if published is not None and table.published and len(here) == 1:
         said = published.value(measure, here[0].labels)
-    return Cell(estimate(sample[1]), difference, said, quotient)
+    value = values.interval(sample[1], here)
+    return Cell(value, difference, said, quotient, watched)
 
 
 def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
@@ -278,12 +315,14 @@ def beside(
     ]
 
 
-def paired(first: Sample, second: Sample) -> Estimate:
+def paired(first: Sample, second: Sample, *, watched: bool = False) -> Estimate:
     """The mean difference of two samples over the runs that both have."""
     import numpy as np
 
+    from hopyard.study.values import interval
+
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
-    return paired_difference(first[1][ours], second[1][theirs])
+    return interval(first[1][ours] - second[1][theirs], watched=watched)
 
 
 def less(first: Sample, second: Sample) -> Sample:
@@ -294,14 +333,14 @@ def less(first: Sample, second: Sample) -> Sample:
     return runs, first[1][ours] - second[1][theirs]
 
 
-def quotient_of(first: Sample, second: Sample) -> Interval:
+def quotient_of(first: Sample, second: Sample, *, watched: bool = False) -> Interval:
     """The ratio of the means of two samples over the runs that both have."""
     import numpy as np
 
-    from hopyard.statistics import Interval, ratio
+    from hopyard.statistics import SEQUENCE, STUDENT, Interval, ratio
 
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
     values, baseline = first[1][ours], second[1][theirs]
     if np.any(values < 0) or np.any(baseline < 0):
         return Interval(np.nan, np.nan, np.nan, 0)
-    return ratio(values, baseline)
+    return ratio(values, baseline, method=SEQUENCE if watched else STUDENT)

@@ -9,18 +9,19 @@ import tomllib
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from hopyard import _core
-from hopyard.arrays import floats, integers
+from hopyard.arrays import floats, integers, where
 from hopyard.measures import MEASURES
+from hopyard.stats import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, text_of
 from hopyard.study.file import chosen as labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
+    import pyarrow as pa
 
     from hopyard.arrays import Floats, Integers
     from hopyard.reading import Reader
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
+#: Tables whose rows are of a node, and of no flow.
+OF_NODES = ("nodes", "overhead")
 #: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),
@@ -49,6 +52,10 @@ class Values:
         self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
         self._store = store
         self._known: dict[tuple[str, int, str], Sample] = {}
+        self._watched: set[tuple[str, int]] | None = None
+        self._done: dict[tuple[str, int], Integers] = {}
+        #: The values of runs in whose series one was looked for.
+        self._sampled: dict[tuple[str, int, str], dict[int, float]] = {}
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
@@ -65,13 +72,45 @@ class Values:
     ) -> Sample:
         """One value for each finished run of a configuration and seed, of these numbers."""
         key = config, seed, measure
+        own = self._own.get(measure)
+        if own is not None and (own.series is not None or own.of in self._own):
+            # Each run has a file, which may be damaged: those of other runs are not read.
+            runs = self._runs(config, seed)
+            return self._read(*key, runs if numbers is None else _within(runs, numbers))
         if key not in self._known:
-            self._known[key] = self._read(config, seed, measure)
+            self._known[key] = self._read(*key, self._runs(config, seed))
         runs, values = self._known[key]
         if numbers is None:
             return runs, values
         mine = np.isin(runs, np.asarray(numbers))
         return runs[mine], values[mine]
+
+    def watched(self, points: Iterable[Point]) -> bool:
+        """Whether runs were added to one of the points until an interval was narrow enough."""
+        if self._watched is None:
+            self._watched = self._store.watched()
+        return bool(self._watched) and any(
+            each.key in self._watched for point in points for each in point.all
+        )
+
+    def estimate(self, point: Point, measure: str) -> Estimate:
+        """The mean of a measure over the runs of a point, with its interval."""
+        return self.interval(self.of(point, measure)[1], [point])
+
+    def interval(self, sample: Floats, points: Iterable[Point]) -> Estimate:
+        """The mean of a sample that is of these points, with its interval.
+
+        That is Student's, or, where the number of runs depends on what they have shown, the one
+        that holds at every number of runs.
+        """
+        return interval(sample, watched=self.watched(points))
+
+    def _runs(self, config: str, seed: int) -> Integers:
+        """The numbers of the finished runs, in order."""
+        if (config, seed) not in self._done:
+            done, _ = self._store.ended(config, seed)
+            self._done[config, seed] = np.asarray(done, dtype=np.int64)
+        return self._done[config, seed]
 
     def made(self, config: str, seed: int) -> dict[int, tuple[object, ...]]:
         """How the finished runs of a configuration and seed were made."""
@@ -80,54 +119,63 @@ class Values:
     def forget(self) -> None:
         """Forgets what was read: runs have been added."""
         self._known.clear()
+        self._watched = None
+        self._done.clear()
+        self._sampled.clear()
 
-    def _read(self, config: str, seed: int, measure: str) -> Sample:
-        done, _ = self._store.ended(config, seed)
-        runs = np.asarray(done, dtype=np.int64)
+    def _read(self, config: str, seed: int, measure: str, runs: Integers) -> Sample:
+        """The values of these runs, which have finished."""
         own = self._own.get(measure)
+        if own is not None and own.series is not None:
+            found = self._of_series(own, (config, seed, measure), runs)
+        else:
+            name = measure if own is None else own.measure
+            table = MEASURES[name].table if name is not None else str(own and own.table)
+            rows = self._store.rows_of(table, config, seed)
+            # The other ones have lost rows.
+            chosen = np.isin(integers(rows, "run"), runs)
+            if own is not None:
+                chosen &= _chosen(own, table, rows)
+            rows = where(rows, chosen)
+            group = np.searchsorted(runs, integers(rows, "run"))
+            if own is None or name is not None:
+                found = MEASURES[str(name)].of_runs(rows, group, len(runs))
+            else:
+                found = _reduced(own, rows, group, len(runs))
         if own is None:
-            built = MEASURES[measure]
-            rows = self._store.rows_of(built.table, config, seed)
-            group = np.searchsorted(runs, integers(rows, "run"))
-            return runs, built.of_runs(rows, group, len(runs))
-        if own.series is not None:
-            return runs, self._finished(own, self._of_series(own, config, seed, runs), config, seed)
-        if own.measure is not None:
-            built = MEASURES[own.measure]
-            rows = self._store.rows_of(built.table, config, seed)
-            rows = rows.filter(pa.array(_chosen(own, built.table, rows)))
-            group = np.searchsorted(runs, integers(rows, "run"))
-            found = built.of_runs(rows, group, len(runs))
-            return runs, self._finished(own, found, config, seed)
-        rows = self._store.rows_of(own.table, config, seed)
-        return runs, self._finished(own, _reduced(own, str(own.column), rows, runs), config, seed)
-
-    def _finished(self, own: Quantity, found: Floats, config: str, seed: int) -> Floats:
-        """Values as a measure of the study's own shows them."""
-        for name in own.plus:
-            found = found + self.every(config, seed, name)[1]
+            return runs, found
+        for further in own.plus:
+            found = found + self.every(config, seed, further, runs.tolist())[1]
         if own.of is not None:
-            _, by = self.every(config, seed, own.of)
+            _, by = self.every(config, seed, own.of, runs.tolist())
             found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
         if own.relative:
             found = found - self._start(config)
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
-        return own.scale * found
+        return runs, own.scale * found
 
     def _start(self, config: str) -> float:
         """When the measurement of a scenario begins, in seconds."""
         document = tomllib.loads(self._store.scenario(config) or "")
         return _core.parse_time(str(document.get("measure", {}).get("from", "0 s"))) / 1e9
 
-    def _of_series(self, own: Quantity, config: str, seed: int, runs: Integers) -> Floats:
+    def _of_series(self, own: Quantity, key: tuple[str, int, str], runs: Integers) -> Floats:
+        known = self._sampled.setdefault(key, {})
+        lacking = [run for run in runs.tolist() if run not in known]
+        if lacking:
+            found = self._of_files(own, key, lacking)
+            known.update(zip(lacking, found.tolist(), strict=True))
+        return np.array([known[run] for run in runs.tolist()], dtype=np.float64)
+
+    def _of_files(self, own: Quantity, key: tuple[str, int, str], runs: Sequence[int]) -> Floats:
         from hopyard.tables import read_filed
 
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
-        files = self._store.series_of(config, seed)
+        files = self._store.series_of(*key[:2])
         found = np.full(len(runs), np.nan)
-        for place, run in enumerate(runs.tolist()):
+        for place, run in enumerate(runs):
             if run not in files:
                 continue
             rows = read_filed(files[run], "series")
@@ -160,15 +208,29 @@ class Values:
         return f"{title} ({unit})" if unit else title
 
 
-def _reduced(own: Quantity, column: str, rows: pa.Table, runs: Integers) -> Floats:
-    group = np.searchsorted(runs, integers(rows, "run"))
+def interval(sample: Floats, *, watched: bool) -> Estimate:
+    """The mean with Student's interval, or with the one that holds at every number of runs."""
+    if not watched:
+        return estimate(sample)
+    from hopyard.statistics import sequence
+
+    found = sequence(sample)
+    half = found.half_width
+    return Estimate(found.figure, half if np.isfinite(half) else np.nan, found.runs)
+
+
+def _within(runs: Integers, numbers: Sequence[int]) -> Integers:
+    return runs[np.isin(runs, np.asarray(numbers))]
+
+
+def _reduced(own: Quantity, rows: pa.Table, group: Integers, runs: int) -> Floats:
     counted = own.reduce == "count"
-    values = np.ones(rows.num_rows) if counted else floats(rows, column)
-    chosen = ~np.isnan(values) & _chosen(own, own.table, rows)
+    values = np.ones(rows.num_rows) if counted else floats(rows, str(own.column))
+    chosen = ~np.isnan(values)
     if counted:
-        return np.bincount(group[chosen], minlength=len(runs)).astype(float)
-    found = np.full(len(runs), np.nan)
-    for place in range(len(runs)):
+        return np.bincount(group[chosen], minlength=runs).astype(float)
+    found = np.full(runs, np.nan)
+    for place in range(runs):
         mine = values[chosen & (group == place)]
         if mine.size:
             found[place] = _REDUCTIONS[own.reduce](mine)
@@ -179,7 +241,7 @@ def _chosen(own: Quantity, table: str, rows: pa.Table) -> npt.NDArray[np.bool_]:
     """Which rows of a table a measure is about."""
     chosen = np.ones(rows.num_rows, dtype=bool)
     if own.flow is not None:
-        chosen &= integers(rows, "node" if table == "nodes" else "flow") == own.flow
+        chosen &= integers(rows, "node" if table in OF_NODES else "flow") == own.flow
     for name, allowed in labels(own.where).items():
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
         chosen &= np.isin(texts, allowed)

@@ -1,0 +1,161 @@
+"""What the networks of a study are like: one for each topology that its points have."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopyard.axis import numbers
+from hopyard.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hopyard.arrays import Floats
+    from hopyard.study.points import Point
+
+#: Moments of a run at which the network is looked at.
+MOMENTS = 20
+#: The most nodes of a network whose paths are looked at.
+MOST_NODES = 2000
+#: The most networks that are looked at: each is a run.
+MOST_NETWORKS = 12
+#: Tables of a scenario on which neither the places of nodes nor the ranges of radios depend.
+_ELSEWHERE = frozenset(
+    (
+        *("acking", "address", "agents", "battery", "channel", "energy", "flow", "flows", "ip"),
+        *("link", "mac", "measure", "name", "profile", "routing", "runs", "simulator", "tcp"),
+        *("traffic", "tunnel", "udp", "wire"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What a network is like over a run: means over moments; who is in range is linked."""
+
+    range_m: float
+    nodes: int
+    #: The area in which the nodes are, in km^2; none if the scenario has none.
+    area_km2: float | None
+    #: Nodes within range.
+    neighbours: float
+    #: Hops of the shortest path between two nodes that have one.
+    hops: float
+    #: Pairs of nodes without any path, as a share.
+    parted: float
+
+    @property
+    def density(self) -> str:
+        """Nodes per area in words."""
+        if not self.area_km2:
+            return ""
+        return f" in {self.area_km2:.3g} km² ({self.nodes / self.area_km2:.3g}/km²)"
+
+
+@dataclass
+class Described:
+    """The networks of points, by name; and how many more there are."""
+
+    networks: list[tuple[str, Network | None]] = field(default_factory=list)
+    further: int = 0
+
+
+def networks_of(points: Sequence[Point], documents: Sequence[dict[str, Any]]) -> Described:
+    """A network for each distinct topology of the points, which have these complete scenarios."""
+    groups: dict[str, list[Point]] = {}
+    for point, document in zip(points, documents, strict=True):
+        placed = {key: value for key, value in document.items() if key not in _ELSEWHERE}
+        key = json.dumps([point.planned.file, placed], sort_keys=True)
+        groups.setdefault(key, []).append(point)
+    found = Described(further=max(len(groups) - MOST_NETWORKS, 0))
+    for name, group in zip(_names(list(groups.values())), groups.values(), strict=True):
+        if len(found.networks) == MOST_NETWORKS:
+            break
+        core, base = group[0].planned.core, group[0].planned.base
+        found.networks.append((name, network(Scenario._of(core, base))))
+    return found
+
+
+def _names(groups: Sequence[Sequence[Point]]) -> list[str]:
+    """The file of each group, with the labels that tell it from others of this file."""
+    files = [str(group[0].planned.file).rpartition("/")[2] for group in groups]
+    found = []
+    for file, group in zip(files, groups, strict=True):
+        others = [g for f, g in zip(files, groups, strict=True) if f == file]
+        labels = group[0].labels
+        telling = [
+            f"{name}={labels[name]}"
+            for name in labels
+            if len({point.labels.get(name) for point in group}) == 1
+            and len({each[0].labels.get(name) for each in others}) > 1
+        ]
+        parts = [file, *telling]
+        if len({point.experiment for each in others for point in each}) > 1 and not telling:
+            parts.append(group[0].experiment)
+        found.append(", ".join(parts))
+    return [
+        name if found.count(name) == 1 else f"{name} ({found[: place + 1].count(name)})"
+        for place, name in enumerate(found)
+    ]
+
+
+def network(scenario: Scenario) -> Network | None:
+    """What the network is like in run 0; none if a radio has no range in metres."""
+    import hopyard
+
+    given = json.loads(scenario.core.to_json(defaults=True))
+    reach = _metres([given.get("radio", {}).get("receive", "")])
+    if reach is None:
+        return None
+    seen: list[tuple[float, float, float]] = []
+    count = 0
+    with hopyard.start(scenario) as simulation:
+        end = simulation.end
+        for moment in range(MOMENTS):
+            simulation.advance(until=end * (moment + 0.5) / MOMENTS)
+            table = simulation.positions
+            rows = [row for row in table.to_pylist() if row["x_m"] is not None]
+            places = np.array([(row["x_m"], row["y_m"], row["z_m"]) for row in rows], dtype=float)
+            count = len(places)
+            if not 2 <= count <= MOST_NODES:
+                return None
+            seen.append(_graph(places, reach[0]))
+    means = (float(each) for each in np.nanmean(np.array(seen), axis=0))
+    return Network(reach[0], count, _area(given), *means)
+
+
+def _metres(texts: Sequence[Any]) -> list[float] | None:
+    found = numbers([str(each) for each in texts])
+    if found is None or found[1] not in ("m", "km"):
+        return None
+    return [each * (1000 if found[1] == "km" else 1) for each in found[0]]
+
+
+def _area(document: dict[str, Any]) -> float | None:
+    """The area of the nodes in km^2, where the scenario draws places in one."""
+    nodes = document.get("nodes") or {}
+    sides = nodes.get("area")
+    moves = (document.get("mobility") or {}).get("model") not in (None, "stationary")
+    if not (moves or nodes.get("placement") == "uniform") or not isinstance(sides, list):
+        return None
+    metres = _metres(sides)
+    return None if metres is None or len(metres) < 2 else metres[0] * metres[1] / 1e6
+
+
+def _graph(places: Floats, range_m: float) -> tuple[float, float, float]:
+    """Mean neighbours, mean hops, and the share of pairs without a path."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import shortest_path
+
+    apart = np.sqrt(((places[:, None, :] - places[None, :, :]) ** 2).sum(axis=2))
+    linked = (apart <= range_m) & ~np.eye(len(places), dtype=bool)
+    hops = shortest_path(csr_matrix(linked), unweighted=True, directed=False)
+    others = hops[~np.eye(len(places), dtype=bool)]
+    reached = others[np.isfinite(others)]
+    mean = float(reached.mean()) if reached.size else math.nan
+    return float(linked.sum(axis=1).mean()), mean, float(1 - reached.size / others.size)

@@ -1,0 +1,248 @@
+"""What is refused in a study before its first run, with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from hopyard.cli import main
+from hopyard.study import StudyError, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHAIN = """
+duration = "1 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 2
+"""
+STUDY = """
+title = "Senders"
+scenario = "chain.toml"
+runs = 2
+measures = ["goodput", "delay"]
+
+[axes.sender.cases]
+NewReno = { "flow.tcp" = "newreno" }
+Vegas = { "flow.tcp" = "vegas" }
+
+[axes.size]
+key = "tcp.segment_size"
+values = ["500 B", "1000 B"]
+
+[measure.window]
+series = "cwnd"
+reduce = "mean"
+since = "0.1 s"
+until = "0.9 s"
+
+[[claim]]
+id = "less"
+text = "Vegas has less."
+measure = "goodput"
+expect = "less"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+"""
+HEAD = "sender,measure,value\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a chain and a study, in which commands are run."""
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _run(*arguments: str):  # type: ignore[no-untyped-def]
+    return CliRunner().invoke(main, arguments)
+
+
+def _refused(folder: Path, text: str) -> str:
+    """What `check` says of a study, which a sweep refuses too before its first run."""
+    (folder / "study.toml").write_text(text)
+    result = _run("check", "study.toml")
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert _run("sweep", "study.toml").exit_code == 2
+    assert not (folder / "results").exists()
+    return str(result.output)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            'series = "cwnd"\nreduce = "mean"\nsince = "0.1 s"\nuntil = "0.9 s"',
+            'column = "transport"',
+            "study.toml:15: measure.window: the column 'transport' has texts: expected a column",
+        ),
+        ('since = "0.1 s"', 'since = "0.9 s"', "since before until, found 0.9 s and 0.9 s"),
+        (
+            'reduce = "mean"',
+            'reduce = "mean"\nflow = 99',
+            "study.toml:18: measure.window: flow: no point has a flow 99; there are flows from 0",
+        ),
+        (
+            'series = "cwnd"\nreduce = "mean"\nsince = "0.1 s"\nuntil = "0.9 s"',
+            'table = "nodes"\ncolumn = "forwarded"\nflow = 3',
+            "no point has a node 3; there are nodes from 0 to 2",
+        ),
+        (
+            'measures = ["goodput", "delay"]',
+            'measures = ["delay", "delay"]',
+            "delay is named twice",
+        ),
+        ('key = "tcp.segment_size"', 'keys = ["a", "a"]', "keys: a is named twice"),
+        ('"500 B", "1000 B"', '"500 B", ""', "axes.size: a value has an empty label"),
+        ("NewReno = {", '" " = {', "axes.sender: a value has an empty label"),
+        (
+            'key = "tcp.segment_size"\nvalues = ["500 B", "1000 B"]',
+            'key = "tcp.window"\nvalues = [4, nan]',
+            "axes.size: values: expected finite numbers, found nan",
+        ),
+        (
+            'reduce = "mean"',
+            'reduce = "mean"\nscale = inf',
+            "study.toml:18: measure.window.scale: expected a finite number",
+        ),
+        (
+            'expect = "less"',
+            'expect = "less"\nwhere = { size = "500 B" }\nvalue = nan',
+            "claim.0.value: expected a finite number",
+        ),
+        (
+            'measure = "goodput"',
+            'measure = "looped_packets"',
+            "looped_packets needs measure.paths = true, which the point sender=Vegas, size=500 B",
+        ),
+        (
+            'measure = "goodput"',
+            'measure = "energy"',
+            "energy needs an energy.model other than off, which the point sender=Vegas",
+        ),
+        (
+            'than = { sender = "NewReno" }',
+            'than = { sender = "Vegas" }',
+            "claim less: no point of than differs",
+        ),
+        (
+            "runs = 2",
+            "runs = 1_000_000",
+            "expected at most 1,000,000 runs in one sweep, found 4,000,000",
+        ),
+        (
+            "runs = 2",
+            'runs = 2\npublished = "there_is_none.csv"',
+            "there_is_none.csv: No such file",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str) -> None:
+    assert old in STUDY
+    assert expected in _refused(folder, STUDY.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("runs = 2", "runs = 2\nruns = 3", "study.toml: the file cannot be read as TOML: Cannot"),
+        ("runs = 2", "runs = 2 # \0", "study.toml: the file cannot be read as TOML: Found invalid"),
+        (
+            "[axes.size]",
+            '[set]\n"nodes.spacing" = nan\n[axes.size]',
+            "study.toml: the point sender=NewReno, size=500 B is no valid scenario: nodes.spacing:",
+        ),
+    ],
+)
+def test_a_study_that_is_no_toml_is_a_study(
+    folder: Path, old: str, new: str, expected: str
+) -> None:
+    said = _refused(folder, STUDY.replace(old, new, 1))
+    assert expected in said
+    assert said.count("\n") == 1
+
+
+def test_a_claim_over_no_point(folder: Path) -> None:
+    (folder / "study.toml").write_text(STUDY)
+    assert _run("check", "study.toml").exit_code == 0
+    skip = '[experiment.main]\nskip = [{ sender = "Vegas" }]\n[[claim]]'
+    said = _refused(folder, STUDY.replace("[[claim]]", skip))
+    assert "claim less: it is about no point" in said
+    trend = STUDY.replace("case = {", 'along = "size"\ncase = { size = "500 B" }\nwhere = {')
+    trend = trend.replace('"less"\nalong', '"increasing"\nalong').partition("than =")[0]
+    assert "claim less: its points have one value of size alone" in _refused(folder, trend)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            b"sender,measure,value\nVegas,g\xe9,1\n",
+            "published.csv:2: expected UTF-8 text, found the byte 0xe9",
+        ),
+        (
+            b"sender,measure,value\nVegas,goodput,\x001\n",
+            "published.csv:2: expected text, found a null byte",
+        ),
+        (
+            b"sender,measure,value\nVegas,goodput,nan\n",
+            "published.csv:2: value: expected a number, found 'nan'",
+        ),
+        (
+            b"sender,measure,value\nVegas,goodput,1,2\n",
+            "published.csv:2: expected 3 values, found more",
+        ),
+        (
+            b'sender,measure,value\n"two\nlines",goodput,1\n',
+            "published.csv:3: the axis sender has no value",
+        ),
+        (b"sender,measure,value,value\nVegas,goodput,1,1\n", "two columns are called 'value'"),
+    ],
+)
+def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expected: str) -> None:
+    (folder / "published.csv").write_bytes(content)
+    assert expected in _refused(
+        folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
+    )
+
+
+def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
+    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
+    (folder / "study.toml").write_text("\ufeff" + text, encoding="utf-8")
+    source = "x" * 200_000
+    (folder / "published.csv").write_text(
+        f"\ufeffsender,measure,value,source\nVegas,goodput,1,{source}\n", encoding="utf-8"
+    )
+    result = _run("check", "study.toml")
+    assert result.exit_code == 0, result.output
+    from hopyard.study.published import read
+
+    published = read(load("study.toml"))
+    assert published is not None
+    assert published.value("goodput", {"sender": "Vegas"}) == 1
+    assert published.rows[0][0]["source"] == source
+
+
+def test_a_quick_version_may_lack_the_points_of_a_claim(folder: Path) -> None:
+    quick = '[quick]\nruns = 1\naxes = { sender = ["NewReno"] }\n'
+    (folder / "study.toml").write_text(STUDY + quick)
+    assert _run("check", "study.toml").exit_code == 0
+    assert _run("sweep", "study.toml", "--quick", "-q").exit_code == 0
+
+
+def test_an_error_of_a_study_has_all_problems(folder: Path) -> None:
+    text = STUDY.replace('since = "0.1 s"', 'since = "9 s"').replace(
+        'id = "less"', 'id = "less"\nmean_over = ["size", "size"]'
+    )
+    (folder / "study.toml").write_text(text)
+    with pytest.raises(StudyError) as caught:
+        load("study.toml")
+    assert len(caught.value.problems) == 2

@@ -1,0 +1,150 @@
+"""Figures of studies with many lines, long labels, logarithmic scales and values below zero."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hopyard.reading import Reader
+from hopyard.study import load
+from hopyard.study.figures import Source, draw
+from hopyard.study.points import points
+from hopyard.study.values import Values
+from hopyard.sweep import sweep
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hopyard.canvas import Plot
+
+CHAIN = """
+duration = "1 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 2
+"""
+LONG = "a variant whose label says much more than it should " + "with a parameter, " * 4
+STUDY = f"""
+title = "Many lines"
+scenario = "chain.toml"
+runs = 1
+[axes.size]
+key = "tcp.segment_size"
+values = ["300 B", "500 B", "900 B"]
+[axes.window]
+key = "tcp.window"
+values = "1..30"
+[axes.sender.cases]
+"{LONG} 1" = {{ "flow.tcp" = "newreno" }}
+"{LONG} 2" = {{ "flow.tcp" = "vegas" }}
+[experiment.windows]
+axes = ["size", "window"]
+[experiment.senders]
+axes = ["size", "sender"]
+[measure.less]
+column = "goodput_kbps"
+scale = -1.0
+[[figure]]
+name = "lines"
+title = "Lines"
+experiment = "windows"
+x = "size"
+lines = "window"
+measure = "goodput"
+log_x = true
+log_y = true
+[[figure]]
+name = "heat"
+title = "Heat"
+kind = "heat"
+experiment = "senders"
+x = "size"
+lines = "sender"
+measure = "less"
+[[figure]]
+name = "narrow"
+title = "Less than a power of ten"
+experiment = "senders"
+x = "size"
+lines = "sender"
+measure = "goodput"
+log_y = true
+[[figure]]
+name = "bars"
+title = "Bars"
+kind = "bars"
+experiment = "senders"
+x = "sender"
+panels = "size"
+measure = "goodput"
+"""
+
+
+@pytest.fixture(scope="module")
+def plots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plot]:
+    """The figures, drawn, by name."""
+    folder: Path = tmp_path_factory.mktemp("figures")
+    (folder / "chain.toml").write_text(CHAIN)
+    (folder / "study.toml").write_text(STUDY)
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    with Reader(folder / "store") as store:
+        source = Source(study, points(study), Values(study, store), store, None)
+        made = {each.name: draw(each, source) for each in study.document.figure}
+    for name, each in made.items():
+        each.savefig(folder / f"{name}.png")
+    return made
+
+
+@pytest.mark.filterwarnings("error:constrained_layout")
+@pytest.mark.parametrize("name", ["lines", "heat", "narrow", "bars"])
+def test_nothing_stands_beyond_the_figure(plots: dict[str, Plot], name: str) -> None:
+    plot = plots[name]
+    whole = plot.bbox
+    for axis in plot.axes:
+        if not axis.get_visible():
+            continue
+        box = axis.get_tightbbox()
+        assert box is not None
+        assert (box.width, box.height) > (0, 0)
+        slack = 2
+        assert box.x0 >= whole.x0 - slack
+        assert box.x1 <= whole.x1 + slack
+        assert box.y0 >= whole.y0 - slack
+        assert box.y1 <= whole.y1 + slack
+    for legend in plot.legends:
+        box = legend.get_window_extent()
+        assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 < box.y1 <= whole.y1
+
+
+def test_a_legend_has_every_line(plots: dict[str, Plot]) -> None:
+    (legend,) = plots["lines"].legends
+    assert [text.get_text() for text in legend.get_texts()] == [str(n) for n in range(1, 31)]
+
+
+def test_logarithmic_scales_have_plain_numbers(plots: dict[str, Plot]) -> None:
+    (axis, *_) = plots["lines"].axes
+    found = [text.get_text() for text in axis.get_xticklabels(which="both")]
+    assert [text for text in found if text] == ["300", "500", "900"]
+    for name in ("lines", "narrow"):
+        (axis, *_) = plots[name].axes
+        found = [text.get_text() for text in axis.get_yticklabels(which="both")]
+        assert not any("$" in text for text in found)
+        assert any(text.isdecimal() for text in found)
+
+
+def test_values_below_zero_have_two_hues_about_zero(plots: dict[str, Plot]) -> None:
+    (image,) = plots["heat"].axes[0].images
+    low, high = image.get_clim()
+    assert low == -high < 0
+    assert image.get_cmap().name == "PuOr"
+
+
+def test_labels_that_are_cut_stay_different(plots: dict[str, Plot]) -> None:
+    found = [text.get_text().replace("\n", " ") for text in plots["bars"].axes[0].get_xticklabels()]
+    assert len(set(found)) == 2
+    assert all("…" in text and len(text) < 90 for text in found)
