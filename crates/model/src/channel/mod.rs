@@ -125,6 +125,8 @@ pub struct Channel<M: Mac> {
     edges: u64,
     /// The account of energy, if there is one.
     gauge: Option<Box<Gauge>>,
+    /// Room for the stations in range of one.
+    in_range: Vec<usize>,
 }
 
 impl<M: Mac> Channel<M> {
@@ -156,7 +158,7 @@ impl<M: Mac> Channel<M> {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
         });
-        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0, gauge }
+        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0, gauge, in_range: Vec::new() }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
@@ -208,14 +210,20 @@ impl<M: Mac> Channel<M> {
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
         let receiver = station_of(frame.receiver, &self.interfaces);
-        let mut reached = false;
-        for hearer in self.medium.in_range(station, cx.now) {
-            if hearer == receiver || frame.receiver.is_broadcast() {
-                let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
-                cx.act(Action::Arrived { interface, packet, from: frame.transmitter });
-                reached = true;
-            }
+        let mut hearers = std::mem::take(&mut self.in_range);
+        if frame.receiver.is_broadcast() {
+            self.medium.in_range(station, cx.now, &mut hearers);
+        } else {
+            hearers.clear();
+            let reached = receiver < self.macs.len() && self.medium.is_in_range(station, receiver, cx.now);
+            hearers.extend(reached.then_some(receiver));
         }
+        let reached = !hearers.is_empty();
+        for &hearer in &hearers {
+            let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
+            cx.act(Action::Arrived { interface, packet, from: frame.transmitter });
+        }
+        self.in_range = hearers;
         if reached || frame.receiver.is_broadcast() {
             cx.hand_over(packet);
         } else {
@@ -391,8 +399,9 @@ impl<M: Mac> Channel<M> {
 
     /// The interfaces that can decode a frame of a station when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
-        let near = self.medium.in_range(station, now).into_iter();
-        near.filter(|&other| !self.is_off(station) && !self.is_off(other)).map(|other| self.interfaces[other]).collect()
+        let mut near = Vec::new();
+        self.medium.in_range(station, now, &mut near);
+        near.into_iter().filter(|&other| !self.is_off(station) && !self.is_off(other)).map(|other| self.interfaces[other]).collect()
     }
 
     /// Whether a station's radio is off, because the battery is empty.

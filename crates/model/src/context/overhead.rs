@@ -36,6 +36,8 @@ type Type = (PacketKind, &'static str);
 pub struct Overhead {
     types: Vec<Type>,
     nodes: Vec<Vec<Tally>>,
+    /// The place of the type that was counted last. A broadcast is counted at many nodes one after the other.
+    last: usize,
 }
 
 impl Overhead {
@@ -90,10 +92,10 @@ impl Overhead {
     pub fn on_received(&mut self, node: NodeId, packet: &Packet) {
         match &packet.body {
             Body::Routing(message) => {
-                self.message(node, PacketKind::Routing, message, packet.size, |it, _, _| it.received += 1);
+                message.kinds(&mut |kind| self.tally(node, PacketKind::Routing, kind).received += 1);
             }
             Body::Control { message, .. } => {
-                self.message(node, PacketKind::Control, message, packet.size, |it, _, _| it.received += 1);
+                message.kinds(&mut |kind| self.tally(node, PacketKind::Control, kind).received += 1);
             }
             Body::Extended(_) => self.options(node, packet, |it, _, _| it.received += 1),
             _ => {}
@@ -142,7 +144,10 @@ impl Overhead {
     fn tally(&mut self, node: NodeId, kind: PacketKind, name: &'static str) -> &mut Tally {
         // A name is mostly the same constant as before.
         let same = |&(other, known): &Type| other == kind && std::ptr::eq(known, name);
-        let place = self.types.iter().position(same).unwrap_or_else(|| self.other_place(kind, name));
+        if !self.types.get(self.last).is_some_and(same) {
+            self.last = self.types.iter().position(same).unwrap_or_else(|| self.other_place(kind, name));
+        }
+        let place = self.last;
         if self.nodes.len() <= node.index() {
             self.nodes.resize(node.index() + 1, Vec::new());
         }

@@ -471,7 +471,7 @@ impl Machine {
         }
         // A conflict: the larger address gives up its slot.
         if let Some(slot) = self.slot
-            && self.tables.rival(slot).is_some()
+            && self.tables.has_rival(slot)
         {
             self.slot = None;
             self.round = self.round.wrapping_add(1);

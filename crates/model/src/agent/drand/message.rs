@@ -83,6 +83,15 @@ pub struct Entry {
     pub claim: Claim,
 }
 
+impl Entry {
+    /// All of it as one number, in the order in which the two words stand in memory.
+    #[inline]
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        (self.claim.0 as u64) << 32 | self.node.0 as u64
+    }
+}
+
 /// A HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {

@@ -26,6 +26,10 @@ pub struct Neighbour {
     largest: u16,
     /// The round of its last release that this node has relayed.
     relayed: Option<u16>,
+    /// How many neighbours had come until it came, itself counted.
+    number: u64,
+    /// How many of them have been looked for in its list.
+    looked_for: u64,
 }
 
 impl Neighbour {
@@ -99,9 +103,13 @@ pub struct Tables {
     told: Option<(u16, Time)>,
     /// Whether nodes or slots have changed since it was last asked.
     changed: bool,
-    /// Room for a list that is merged, and for what it loses.
-    before: Vec<Entry>,
+    /// How many neighbours have come so far.
+    came: u64,
+    /// A slot that no node with a smaller address has, by the present entries of `known`.
+    unrivalled: Option<u16>,
+    /// Room for what a list loses, and for what it gains.
     lost: Vec<Entry>,
+    gained: Vec<Entry>,
 }
 
 impl Tables {
@@ -117,8 +125,10 @@ impl Tables {
             largest_near: 0,
             told: None,
             changed: false,
-            before: Vec::new(),
+            came: 0,
+            unrivalled: None,
             lost: Vec::new(),
+            gained: Vec::new(),
         }
     }
 
@@ -177,6 +187,7 @@ impl Tables {
             }
             Err(place) => {
                 self.changed = true;
+                self.came += 1;
                 let neighbour = Neighbour {
                     address: from,
                     heard: now,
@@ -185,6 +196,8 @@ impl Tables {
                     list: Vec::new(),
                     largest: claim.slots(),
                     relayed: None,
+                    number: self.came,
+                    looked_for: self.came,
                 };
                 let entry = Entry { node: from, claim };
                 self.neighbours.insert(place, neighbour);
@@ -216,13 +229,14 @@ impl Tables {
             Ok(own) => (&hello.neighbours[..own], &hello.neighbours[own + 1..]),
             Err(_) => (&hello.neighbours[..], &[][..]),
         };
-        let is_known = it.list.len() == before.len() + after.len()
-            && are_same(&it.list[..before.len()], before)
-            && are_same(&it.list[before.len()..], after);
-        if !is_known {
+        if self.merge_list(place, before, after) {
             self.changed = true;
-            self.merge_list(place, before, after);
-            self.hear_of_all(&hello.neighbours);
+            self.hear_of_new(place, &hello.neighbours);
+            debug_assert!(
+                (hello.neighbours.iter())
+                    .all(|it| self.claim_of_neighbour(it.node).is_none_or(|known| !it.claim.is_newer(known))),
+                "what a HELLO says of neighbours is heard"
+            );
         }
         if let Some(slot) = hello.largest {
             let age = Span::from_millis(u64::from(hello.age));
@@ -235,46 +249,54 @@ impl Tables {
     }
 
     /// Takes up what the HELLO of a neighbour lists, in two parts, and keeps what is newer of the nodes that are listed
-    /// still.
-    fn merge_list(&mut self, place: usize, first: &[Entry], second: &[Entry]) {
+    /// still. Returns whether the HELLO lists anything else than is known; `gained` is what is new.
+    fn merge_list(&mut self, place: usize, first: &[Entry], second: &[Entry]) -> bool {
         let mut list = std::mem::take(&mut self.neighbours[place].list);
-        let (mut before, mut lost) = (std::mem::take(&mut self.before), std::mem::take(&mut self.lost));
-        before.clear();
-        before.extend_from_slice(&list);
-        list.clear();
-        list.reserve(first.len() + second.len());
-        let mut known = 0;
-        for &entry in first.iter().chain(second) {
-            while known < before.len() && before[known].node < entry.node {
-                lost.push(before[known]);
-                known += 1;
-            }
-            match before.get(known) {
-                Some(&it) if it.node == entry.node => {
-                    known += 1;
-                    if it.claim == entry.claim || it.claim.is_newer(entry.claim) {
-                        list.push(it);
-                    } else {
-                        list.push(entry);
+        let mut lost = std::mem::take(&mut self.lost);
+        list.reserve((first.len() + second.len()).saturating_sub(list.len()));
+        let (mut at, mut differs) = (0, false);
+        self.gained.clear();
+        for mut rest in [first, second] {
+            loop {
+                // Most of a list is known.
+                let same = rest.iter().zip(&list[at..]).take_while(|(one, other)| one.bits() == other.bits()).count();
+                at += same;
+                let Some((&entry, others)) = rest[same..].split_first() else { break };
+                differs = true;
+                while list.get(at).is_some_and(|it| it.node < entry.node) {
+                    lost.push(list.remove(at));
+                }
+                match list.get_mut(at) {
+                    Some(it) if it.node == entry.node => {
+                        if it.claim != entry.claim && !it.claim.is_newer(entry.claim) {
+                            lost.push(std::mem::replace(it, entry));
+                            self.gain(entry);
+                            self.gained.push(entry);
+                        }
+                    }
+                    _ => {
+                        list.insert(at, entry);
                         self.gain(entry);
-                        lost.push(it);
+                        self.gained.push(entry);
                     }
                 }
-                _ => {
-                    list.push(entry);
-                    self.gain(entry);
-                }
+                at += 1;
+                rest = others;
             }
         }
-        lost.extend_from_slice(&before[known..]);
+        differs |= at < list.len();
+        lost.extend(list.drain(at..));
         let it = &mut self.neighbours[place];
         it.list = list;
-        it.sum_up(self.heard[place].claim);
-        for entry in lost.drain(..) {
-            self.lose(entry);
+        if !(self.gained.is_empty() && lost.is_empty()) {
+            it.sum_up(self.heard[place].claim);
+            for entry in lost.drain(..) {
+                self.lose(entry);
+            }
+            self.sum_up();
         }
-        (self.before, self.lost) = (before, lost);
-        self.sum_up();
+        self.lost = lost;
+        differs
     }
 
     /// A neighbour has said what slots nodes have that it hears. Most of it is known.
@@ -334,18 +356,22 @@ impl Tables {
         }
     }
 
-    /// As [`Self::hear_of`], for entries that are sorted by node.
-    fn hear_of_all(&mut self, entries: &[Entry]) {
-        let mut place = 0;
-        for entry in entries {
-            while self.heard.get(place).is_some_and(|it| it.node < entry.node) {
-                place += 1;
-            }
-            let Some(it) = self.heard.get(place) else { return };
-            if it.node == entry.node && it.claim != entry.claim {
-                self.merge_claim(place, entry.claim);
+    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours that
+    /// have come since they were last looked for there. Of the rest, this node has heard before.
+    fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
+        let looked_for = std::mem::replace(&mut self.neighbours[place].looked_for, self.came);
+        if looked_for < self.came {
+            for place in 0..self.neighbours.len() {
+                if self.neighbours[place].number > looked_for
+                    && let Ok(at) = entries.binary_search_by_key(&self.heard[place].node, |it| it.node)
+                {
+                    self.merge_claim(place, entries[at].claim);
+                }
             }
         }
+        let gained = std::mem::take(&mut self.gained);
+        gained.iter().for_each(|it| self.hear_of(it.node, it.claim));
+        self.gained = gained;
     }
 
     /// Takes up the claim of a neighbour if it is newer.
@@ -385,6 +411,7 @@ impl Tables {
             }
             Err(place) => {
                 self.known.insert(place, Known { entry, sources: 1, latest: 1 });
+                self.unrivalled = None;
                 self.undecided += usize::from(entry.claim.slot().is_none());
             }
         }
@@ -438,6 +465,7 @@ impl Tables {
 
     fn set_claim(&mut self, place: usize, claim: Claim) {
         let was = std::mem::replace(&mut self.known[place].entry.claim, claim);
+        self.unrivalled = None;
         self.undecided -= usize::from(was.slot().is_none());
         self.undecided += usize::from(claim.slot().is_none());
     }
@@ -505,11 +533,16 @@ impl Tables {
         self.place_known(node).ok().map(|place| self.known[place].entry.claim)
     }
 
-    /// A node within two hops that has this slot, and an address below that of this node.
+    /// Whether a node within two hops has this slot, and an address below that of this node.
     #[must_use]
-    pub fn rival(&self, slot: u16) -> Option<Address> {
-        let below = self.known.iter().map(|it| it.entry).take_while(|it| it.node < self.node);
-        below.filter(|it| it.claim.slot() == Some(slot)).map(|it| it.node).next()
+    pub fn has_rival(&mut self, slot: u16) -> bool {
+        if self.unrivalled == Some(slot) {
+            return false;
+        }
+        let below = &self.known[..self.known.partition_point(|it| it.entry.node < self.node)];
+        let found = below.iter().any(|it| it.entry.claim.slot() == Some(slot));
+        self.unrivalled = (!found).then_some(slot);
+        found
     }
 
     /// How many nodes within two hops have no slot, without this one.
@@ -535,12 +568,6 @@ impl Tables {
     pub const fn told(&self) -> Option<(u16, Time)> {
         self.told
     }
-}
-
-/// Whether two lists of one length are the same. It is found without a branch for each entry.
-fn are_same(one: &[Entry], other: &[Entry]) -> bool {
-    let differs = |(a, b): (&Entry, &Entry)| u32::from(a.node != b.node) | u32::from(a.claim != b.claim);
-    one.iter().zip(other).map(differs).fold(0, |any, it| any | it) == 0
 }
 
 /// Sorts by address and leaves the latest entry of each node.
