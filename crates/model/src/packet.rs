@@ -486,6 +486,12 @@ impl PacketPool {
         self.0.remove(id.0)
     }
 
+    /// Ends a packet that nobody reads any more.
+    #[inline]
+    pub fn discard(&mut self, id: PacketId) {
+        self.0.discard(id.0);
+    }
+
     /// How many packets exist.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -158,7 +158,18 @@ impl<M: Mac> Channel<M> {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
         });
-        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0, gauge, in_range: Vec::new() }
+        Self {
+            id,
+            medium,
+            macs,
+            interfaces,
+            nodes,
+            shared,
+            listening: Vec::new(),
+            edges: 0,
+            gauge,
+            in_range: Vec::new(),
+        }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
@@ -196,7 +207,7 @@ impl<M: Mac> Channel<M> {
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
         if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
             if frame.control.is_out_of_band() {
-                self.hand_round(station, &frame, around.cx);
+                self.hand_round(station, &frame, around.receive_path.is_instant(), around.cx);
             } else {
                 self.transmit(station, frame, around);
             }
@@ -205,7 +216,7 @@ impl<M: Mac> Channel<M> {
 
     /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
     #[cold]
-    fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, cx: &mut Context) {
+    fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, is_instant: bool, cx: &mut Context) {
         let Some(packet) = frame.packet else { return };
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
@@ -219,9 +230,15 @@ impl<M: Mac> Channel<M> {
             hearers.extend(reached.then_some(receiver));
         }
         let reached = !hearers.is_empty();
+        // Where nothing comes between, IP receives the packets at once.
+        let at_once = is_instant && cx.actions.is_empty() && !matches!(cx.packets[packet].body, Body::Arp(_));
+        let from = frame.transmitter;
         for &hearer in &hearers {
             let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
-            cx.act(Action::Arrived { interface, packet, from: frame.transmitter });
+            cx.act(match at_once {
+                true => Action::Receive { interface, packet, from },
+                false => Action::Arrived { interface, packet, from },
+            });
         }
         self.in_range = hearers;
         if reached || frame.receiver.is_broadcast() {
@@ -401,7 +418,10 @@ impl<M: Mac> Channel<M> {
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);
-        near.into_iter().filter(|&other| !self.is_off(station) && !self.is_off(other)).map(|other| self.interfaces[other]).collect()
+        near.into_iter()
+            .filter(|&other| !self.is_off(station) && !self.is_off(other))
+            .map(|other| self.interfaces[other])
+            .collect()
     }
 
     /// Whether a station's radio is off, because the battery is empty.

@@ -359,14 +359,23 @@ impl Tables {
     /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours that
     /// have come since they were last looked for there. Of the rest, this node has heard before.
     fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
-        let looked_for = std::mem::replace(&mut self.neighbours[place].looked_for, self.came);
+        let looked_for = self.neighbours[place].looked_for;
         if looked_for < self.came {
-            for place in 0..self.neighbours.len() {
-                if self.neighbours[place].number > looked_for
-                    && let Ok(at) = entries.binary_search_by_key(&self.heard[place].node, |it| it.node)
+            let mut all = true;
+            for near in 0..self.neighbours.len() {
+                if self.neighbours[near].number > looked_for
+                    && let Ok(at) = entries.binary_search_by_key(&self.heard[near].node, |it| it.node)
                 {
-                    self.merge_claim(place, entries[at].claim);
+                    self.merge_claim(near, entries[at].claim);
+                    // Where the list has something newer, a later HELLO may still say that.
+                    all &= self.neighbours[place]
+                        .list
+                        .binary_search_by_key(&entries[at].node, |it| it.node)
+                        .is_ok_and(|known| self.neighbours[place].list[known] == entries[at]);
                 }
+            }
+            if all {
+                self.neighbours[place].looked_for = self.came;
             }
         }
         let gained = std::mem::take(&mut self.gained);

@@ -144,7 +144,7 @@ impl Routing for Olsr {
             return;
         };
         self.receive(messages, from, cx);
-        cx.deliver(packet);
+        cx.end(packet);
     }
 
     fn prefetch(&self, packet: &Packet) -> u32 {

@@ -38,7 +38,8 @@ pub fn select(candidates: &[Candidate], coverage: usize) -> Vec<bool> {
         }
         ends.push(all.len());
     }
-    let covers: Vec<&[usize]> = std::iter::once(&0).chain(&ends).zip(&ends).map(|(&from, &to)| &all[from..to]).collect();
+    let covers: Vec<&[usize]> =
+        std::iter::once(&0).chain(&ends).zip(&ends).map(|(&from, &to)| &all[from..to]).collect();
     let mut covered = vec![0_usize; possible.len()];
     let mut chosen = vec![false; candidates.len()];
     let choose = |it: usize, chosen: &mut Vec<bool>, covered: &mut Vec<usize>| {
