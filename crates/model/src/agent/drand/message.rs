@@ -218,6 +218,10 @@ impl packet::Message for Message {
         }
     }
 
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        each(packet::Message::kind(self));
+    }
+
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         self.on_the_wire(place.address).emit(out)?;
         Ok(Carrier::Udp(PORT))

@@ -182,7 +182,9 @@ impl Tables {
         match self.place(from) {
             Ok(place) => {
                 self.neighbours[place].heard = now;
-                self.merge_claim(place, claim);
+                if self.heard[place].claim != claim {
+                    self.merge_claim(place, claim);
+                }
                 place
             }
             Err(place) => {
@@ -259,7 +261,7 @@ impl Tables {
         for mut rest in [first, second] {
             loop {
                 // Most of a list is known.
-                let same = rest.iter().zip(&list[at..]).take_while(|(one, other)| one.bits() == other.bits()).count();
+                let same = common(rest, &list[at..]);
                 at += same;
                 let Some((&entry, others)) = rest[same..].split_first() else { break };
                 differs = true;
@@ -289,11 +291,17 @@ impl Tables {
         let it = &mut self.neighbours[place];
         it.list = list;
         if !(self.gained.is_empty() && lost.is_empty()) {
-            it.sum_up(self.heard[place].claim);
+            let was = it.largest;
+            let gained = self.gained.iter().fold(0, |largest, it| largest.max(it.claim.slots()));
+            if gained >= was {
+                it.largest = gained;
+            } else if lost.iter().any(|it| it.claim.slots() == was) {
+                it.sum_up(self.heard[place].claim);
+            }
             for entry in lost.drain(..) {
                 self.lose(entry);
             }
-            self.sum_up();
+            self.largest_changed(place, was);
         }
         self.lost = lost;
         differs
@@ -577,6 +585,15 @@ impl Tables {
     pub const fn told(&self) -> Option<(u16, Time)> {
         self.told
     }
+}
+
+/// How many entries are the same at the beginning of two lists. Four are compared at once.
+fn common(one: &[Entry], other: &[Entry]) -> usize {
+    let fours = one.as_chunks::<4>().0.iter().zip(other.as_chunks::<4>().0);
+    let differ = |(a, b): &(&[Entry; 4], &[Entry; 4])| (0..4).fold(0, |any, n| any | (a[n].bits() ^ b[n].bits())) != 0;
+    let from = 4 * fours.take_while(|it| !differ(it)).count();
+    let rest = one[from..].iter().zip(&other[from..]);
+    from + rest.take_while(|(a, b)| a.bits() == b.bits()).count()
 }
 
 /// Sorts by address and leaves the latest entry of each node.
