@@ -92,8 +92,8 @@ pub struct Tables {
     neighbours: Vec<Neighbour>,
     /// What is known of the own slot of each, in the same order.
     heard: Vec<Entry>,
-    /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked for
-    /// with every message.
+    /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked
+    /// for with every message.
     known: Vec<Known>,
     /// How many of them have no slot.
     undecided: usize,
@@ -364,8 +364,8 @@ impl Tables {
         }
     }
 
-    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours that
-    /// have come since they were last looked for there. Of the rest, this node has heard before.
+    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours
+    /// that have come since they were last looked for there. Of the rest, this node has heard before.
     fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
         let looked_for = self.neighbours[place].looked_for;
         if looked_for < self.came {
