@@ -52,6 +52,18 @@ impl<T> Slab<T> {
         value
     }
 
+    /// Drops a value where it is.
+    ///
+    /// # Panics
+    /// If the value was removed before: a handle can be used once.
+    #[inline]
+    pub fn discard(&mut self, handle: Handle) {
+        let entry = &mut self.entries[handle.index()];
+        assert!(entry.is_some(), "the handle's value was taken out before");
+        *entry = None;
+        self.free.push(handle.0);
+    }
+
     /// The number of values.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -99,6 +111,8 @@ mod tests {
         let c = slab.insert("c");
         assert_eq!(c.index(), a.index());
         assert_eq!(slab.iter().map(|(_, v)| *v).collect::<Vec<_>>(), ["c", "b"]);
+        slab.discard(b);
+        assert_eq!((slab.len(), slab.insert("d").index()), (1, b.index()));
     }
 
     #[test]
@@ -108,5 +122,14 @@ mod tests {
         let a = slab.insert(1);
         slab.remove(a);
         let _ = slab[a];
+    }
+
+    #[test]
+    #[should_panic(expected = "taken out before")]
+    fn a_value_is_discarded_once() {
+        let mut slab = Slab::default();
+        let a = slab.insert(1);
+        slab.discard(a);
+        slab.discard(a);
     }
 }

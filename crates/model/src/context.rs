@@ -388,11 +388,18 @@ impl Context {
         self.packets.remove(id)
     }
 
+    /// The same for a packet that has been read.
+    #[inline]
+    pub fn end(&mut self, id: PacketId) {
+        self.ledger.delivered += 1;
+        self.packets.discard(id);
+    }
+
     /// Removes the sender's copy of a packet that the next hop has received, or that was broadcast; or a copy that was
     /// only overheard.
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
-        self.packets.remove(id);
+        self.packets.discard(id);
         self.outside.complete(id, self.now, Ok(()));
     }
 

@@ -177,6 +177,18 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     /// is a single one of its kind.
     fn parts(&self, _each: &mut dyn FnMut(Part)) {}
 
+    /// Names the types of all messages of the packet, one or several.
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        let mut any = false;
+        self.parts(&mut |part| {
+            any = true;
+            each(part.kind);
+        });
+        if !any {
+            each(self.kind());
+        }
+    }
+
     /// Appends the bytes of the message as the protocol's specification lays them out, without the headers of IP and
     /// UDP, and returns what carries them. A run needs no bytes; captures do.
     ///
@@ -237,6 +249,11 @@ impl RoutingMessage {
     /// Names the messages of a packet that carries several ones (see [`Message::parts`]).
     pub fn parts(&self, each: &mut dyn FnMut(Part)) {
         self.0.parts(each);
+    }
+
+    /// Names the types of all messages of the packet (see [`Message::kinds`]).
+    pub fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        self.0.kinds(each);
     }
 
     /// Appends the bytes of the message, and returns what carries them (see [`Message::encode`]).
@@ -467,6 +484,12 @@ impl PacketPool {
     /// Takes a packet out.
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.0.remove(id.0)
+    }
+
+    /// Ends a packet that nobody reads any more.
+    #[inline]
+    pub fn discard(&mut self, id: PacketId) {
+        self.0.discard(id.0);
     }
 
     /// How many packets exist.

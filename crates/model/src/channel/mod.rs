@@ -5,6 +5,7 @@
 
 mod any;
 pub mod energy;
+mod out_of_band;
 
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
@@ -125,6 +126,8 @@ pub struct Channel<M: Mac> {
     edges: u64,
     /// The account of energy, if there is one.
     gauge: Option<Box<Gauge>>,
+    /// Room for the stations in range of one.
+    in_range: Vec<usize>,
 }
 
 impl<M: Mac> Channel<M> {
@@ -156,7 +159,18 @@ impl<M: Mac> Channel<M> {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
         });
-        Self { id, medium, macs, interfaces, nodes, shared, listening: Vec::new(), edges: 0, gauge }
+        Self {
+            id,
+            medium,
+            macs,
+            interfaces,
+            nodes,
+            shared,
+            listening: Vec::new(),
+            edges: 0,
+            gauge,
+            in_range: Vec::new(),
+        }
     }
 
     /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
@@ -194,35 +208,10 @@ impl<M: Mac> Channel<M> {
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
         if let Some(frame) = self.macs[station].on_timer(&self.shared, around.cx) {
             if frame.control.is_out_of_band() {
-                self.hand_round(station, &frame, around.cx);
+                self.hand_round(station, &frame, around.receive_path.is_instant(), around.cx);
             } else {
                 self.transmit(station, frame, around);
             }
-        }
-    }
-
-    /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
-    #[cold]
-    fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, cx: &mut Context) {
-        let Some(packet) = frame.packet else { return };
-        let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
-        cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
-        let receiver = station_of(frame.receiver, &self.interfaces);
-        let mut reached = false;
-        for hearer in self.medium.in_range(station, cx.now) {
-            if hearer == receiver || frame.receiver.is_broadcast() {
-                let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
-                cx.act(Action::Arrived { interface, packet, from: frame.transmitter });
-                reached = true;
-            }
-        }
-        if reached || frame.receiver.is_broadcast() {
-            cx.hand_over(packet);
-        } else {
-            cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
-        }
-        if M::COUNTS_FATES && !frame.receiver.is_broadcast() {
-            self.macs[station].on_fate(if reached { Fate::Heard } else { Fate::OutOfReach });
         }
     }
 
@@ -391,8 +380,12 @@ impl<M: Mac> Channel<M> {
 
     /// The interfaces that can decode a frame of a station when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
-        let near = self.medium.in_range(station, now).into_iter();
-        near.filter(|&other| !self.is_off(station) && !self.is_off(other)).map(|other| self.interfaces[other]).collect()
+        let mut near = Vec::new();
+        self.medium.in_range(station, now, &mut near);
+        near.into_iter()
+            .filter(|&other| !self.is_off(station) && !self.is_off(other))
+            .map(|other| self.interfaces[other])
+            .collect()
     }
 
     /// Whether a station's radio is off, because the battery is empty.

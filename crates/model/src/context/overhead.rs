@@ -36,6 +36,8 @@ type Type = (PacketKind, &'static str);
 pub struct Overhead {
     types: Vec<Type>,
     nodes: Vec<Vec<Tally>>,
+    /// The place of the type that was counted last. A broadcast is counted at many nodes one after the other.
+    last: usize,
 }
 
 impl Overhead {
@@ -90,10 +92,10 @@ impl Overhead {
     pub fn on_received(&mut self, node: NodeId, packet: &Packet) {
         match &packet.body {
             Body::Routing(message) => {
-                self.message(node, PacketKind::Routing, message, packet.size, |it, _, _| it.received += 1);
+                message.kinds(&mut |kind| self.tally(node, PacketKind::Routing, kind).received += 1);
             }
             Body::Control { message, .. } => {
-                self.message(node, PacketKind::Control, message, packet.size, |it, _, _| it.received += 1);
+                message.kinds(&mut |kind| self.tally(node, PacketKind::Control, kind).received += 1);
             }
             Body::Extended(_) => self.options(node, packet, |it, _, _| it.received += 1),
             _ => {}
@@ -141,16 +143,25 @@ impl Overhead {
     #[inline]
     fn tally(&mut self, node: NodeId, kind: PacketKind, name: &'static str) -> &mut Tally {
         // A name is mostly the same constant as before.
+        let is_last = self.types.get(self.last).is_some_and(|it| it.0 == kind && std::ptr::eq(it.1, name));
+        if !(is_last && self.nodes.get(node.index()).is_some_and(|tallies| tallies.len() > self.last)) {
+            self.look_up(node, kind, name);
+        }
+        &mut self.nodes[node.index()][self.last]
+    }
+
+    /// Finds the place of a type, and makes room for its counters at a node.
+    #[inline(never)]
+    fn look_up(&mut self, node: NodeId, kind: PacketKind, name: &'static str) {
         let same = |&(other, known): &Type| other == kind && std::ptr::eq(known, name);
-        let place = self.types.iter().position(same).unwrap_or_else(|| self.other_place(kind, name));
+        self.last = self.types.iter().position(same).unwrap_or_else(|| self.other_place(kind, name));
         if self.nodes.len() <= node.index() {
             self.nodes.resize(node.index() + 1, Vec::new());
         }
         let tallies = &mut self.nodes[node.index()];
-        if tallies.len() <= place {
-            tallies.resize(place + 1, Tally::default());
+        if tallies.len() <= self.last {
+            tallies.resize(self.last + 1, Tally::default());
         }
-        &mut tallies[place]
     }
 
     /// The place of a type whose name stands elsewhere in memory than that of the same text before, or that is new.

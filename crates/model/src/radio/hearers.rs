@@ -48,6 +48,8 @@ pub struct Hearers {
     delays: Vec<u32>,
     /// The stations of a list that cannot sense a transmission.
     others: Vec<u32>,
+    /// A bit for each station, all zero between searches.
+    marks: Vec<u64>,
 }
 
 /// The hearers of a station, kept for as long as no station moves.
@@ -79,6 +81,7 @@ impl Hearers {
             powers: Vec::new(),
             delays: Vec::new(),
             others: Vec::new(),
+            marks: Vec::new(),
         }
     }
 
@@ -100,18 +103,32 @@ impl Hearers {
         self.transmit_power * self.channel.gain(squared)
     }
 
-    /// The stations that receive a signal of `station` with at least this power, in watts, shadowing aside.
-    pub fn in_range(&mut self, station: usize, threshold: f64, now: Time) -> Vec<usize> {
-        let near = self.neighbours.near(station, now);
-        let mut stations: Vec<usize> = near
-            .stations
-            .iter()
-            .zip(near.squares)
-            .filter(|&(_, &squared)| self.transmit_power * self.channel.gain(squared) >= threshold)
-            .map(|(&station, _)| station as usize)
-            .collect();
-        stations.sort_unstable();
-        stations
+    /// The stations that receive a signal of `station` with at least this power, in watts, shadowing aside; in order.
+    /// They take the place of what is in `found`.
+    pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
+        let Self { channel, neighbours, powers, marks, .. } = self;
+        let near = neighbours.near(station, now);
+        channel.gains(near.squares, powers);
+        // Marks bring them in order.
+        marks.resize(self.names.len().div_ceil(64), 0);
+        for (&station, &gain) in near.stations.iter().zip(powers.iter()) {
+            let mark = u64::from(self.transmit_power * gain >= threshold);
+            marks[station as usize / 64] |= mark << (station % 64);
+        }
+        found.clear();
+        for (word, marks) in marks.iter_mut().enumerate() {
+            let mut left = std::mem::take(marks);
+            while left != 0 {
+                found.push(64 * word + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+    }
+
+    /// Whether `other` is among those ([`Self::in_range`]).
+    pub fn is_in_range(&mut self, station: usize, other: usize, threshold: f64, now: Time) -> bool {
+        let square = self.neighbours.square(station, other, now);
+        square.is_some_and(|squared| self.transmit_power * self.channel.gain(squared) >= threshold)
     }
 
     /// The hearers of a station's transmission, the first to be reached first. `count` is the number of transmissions

@@ -231,9 +231,15 @@ impl<C: Copy> Medium<C> {
         self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
-    /// The stations that can decode a frame of `station` when nothing disturbs it.
-    pub fn in_range(&mut self, station: usize, now: Time) -> Vec<usize> {
-        self.hearers.in_range(station, self.receiver.threshold, now)
+    /// The stations that can decode a frame of `station` when nothing disturbs it, in order. They take the place of
+    /// what is in `found`.
+    pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
+        self.hearers.in_range(station, self.receiver.threshold, now, found);
+    }
+
+    /// Whether another station is among those.
+    pub fn is_in_range(&mut self, station: usize, other: usize, now: Time) -> bool {
+        self.hearers.is_in_range(station, other, self.receiver.threshold, now)
     }
 
     /// A station puts a frame on the air. Returned is the first of its parts ([`Medium::behind`]), and nothing when

@@ -139,6 +139,19 @@ impl Neighbours {
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach }
     }
 
+    /// The square of the distance of another station, if it is one of those of [`Neighbours::near`].
+    pub fn square(&mut self, station: usize, other: usize, now: Time) -> Option<f64> {
+        if self.lists[station].good_until <= now {
+            self.refresh(station, now);
+        }
+        let other = other as u32;
+        if !self.lists[station].stations.contains(&other) {
+            return None;
+        }
+        self.paths.squares(station, &[other], now, &mut self.squares);
+        self.squares.first().copied()
+    }
+
     /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: `first`, then `others`.
     #[inline]
     pub fn keep_order(&mut self, station: usize, first: impl Iterator<Item = u32>, others: &[u32]) {

@@ -397,6 +397,9 @@ impl<P: Probe> World<P> {
             }
             self.serve_mac(interface.index());
             self.arm_link(interface.index());
+        } else if self.receive_path.is_instant() && self.cx.actions.is_empty() {
+            // It would be the next action.
+            self.receive(interface, packet, from);
         } else if self.receive_path.is_instant() {
             self.cx.act(Action::Receive { interface, packet, from });
         } else {

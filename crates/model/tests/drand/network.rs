@@ -319,7 +319,7 @@ impl Network {
             && let Some(slot) = slot
         {
             let known = machine.tables().known();
-            let shown = known.iter().find(|it| it.claim.slot == Some(slot) && it.node < Address(node));
+            let shown = known.iter().find(|it| it.claim.slot() == Some(slot) && it.node < Address(node));
             assert_eq!(
                 shown, None,
                 "node {node} has slot {slot} although its tables show a conflict at {:?}",

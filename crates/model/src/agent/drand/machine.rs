@@ -194,18 +194,18 @@ impl Machine {
                 }
             }
             &Message::Fail { round } => {
-                self.tables.hear(from, Claim { slot: None, round }, now);
+                self.tables.hear(from, Claim::new(None, round), now);
                 if matches!(&self.state, State::Granting(it) if it.holder == from && !is_later(it.round, round)) {
                     self.state = State::Idle;
                 }
             }
             &Message::Release { round, slot } => {
-                self.tables.hear(from, Claim { slot: Some(slot), round }, now);
+                self.tables.hear(from, Claim::new(Some(slot), round), now);
                 self.relay(from, round, slot);
             }
             &Message::TwoHopRelease { node, round, slot } => {
                 self.tables.refresh(from, now);
-                self.tables.hear_from(from, Entry { node, claim: Claim { slot: Some(slot), round } });
+                self.tables.hear_from(from, Entry { node, claim: Claim::new(Some(slot), round) });
             }
         }
         self.look(params, now);
@@ -253,7 +253,7 @@ impl Machine {
     }
 
     const fn claim(&self) -> Claim {
-        Claim { slot: self.slot, round: self.round }
+        Claim::new(self.slot, self.round)
     }
 
     const fn is_requesting(&self, round: u16) -> bool {
@@ -289,27 +289,25 @@ impl Machine {
             undecided: self.undecided(),
             largest: largest.map(|(slot, _)| slot),
             age: u16::try_from(age).unwrap_or(u16::MAX),
-            neighbours: (self.tables.neighbours().iter())
-                .map(|it| Entry { node: it.address(), claim: it.claim() })
-                .collect(),
+            neighbours: self.tables.heard().to_vec(),
         };
         self.broadcast(Message::Hello(hello));
         self.next_hello = now + params.interval - params.jitter.mul_f64(self.rng.uniform());
     }
 
     fn on_hello(&mut self, from: Address, hello: &Hello, params: &Params, now: Time) {
-        self.tables.hear_hello(from, hello, now, params.hold, params.largest_hold);
+        let listed = self.tables.hear_hello(from, hello, now, params.hold, params.largest_hold);
         // A node that has started anew goes on after the rounds that others remember of it.
-        if let Ok(place) = hello.neighbours.binary_search_by_key(&self.node, |it| it.node)
-            && hello.neighbours[place].claim.is_newer(self.claim())
+        if let Some(listed) = listed
+            && listed.is_newer(self.claim())
             && !matches!(self.state, State::Requesting(_))
         {
-            self.round = hello.neighbours[place].claim.round.wrapping_add(1);
+            self.round = listed.round().wrapping_add(1);
         }
         // The holder's request has ended: it has not been heard of a slot, and waits for no grants.
         if let State::Granting(grant) = &self.state
-            && (grant.holder, hello.requesting, hello.claim.slot) == (from, false, None)
-            && !is_later(grant.round, hello.claim.round)
+            && (grant.holder, hello.requesting, hello.claim.slot()) == (from, false, None)
+            && !is_later(grant.round, hello.claim.round())
         {
             self.state = State::Idle;
         }
@@ -342,7 +340,7 @@ impl Machine {
     }
 
     fn on_request(&mut self, from: Address, asked: u8, round: u16, now: Time) {
-        self.tables.hear(from, Claim { slot: None, round }, now);
+        self.tables.hear(from, Claim::new(None, round), now);
         let deadline = now + self.delay;
         match &mut self.state {
             State::Idle => {
@@ -372,9 +370,7 @@ impl Machine {
     /// A grant; `answers` is the number of the request that it answers at once, and nothing if it is sent again.
     fn on_grant(&mut self, from: Address, round: u16, answers: Option<u8>, decided: &[Entry], now: Time) {
         self.tables.refresh(from, now);
-        for &entry in decided {
-            self.tables.hear_from(from, entry);
-        }
+        self.tables.hear_list(from, decided);
         if self.is_requesting(round) {
             let State::Requesting(request) = &mut self.state else { return };
             // A response time. A grant that is sent again says nothing of it.
@@ -442,7 +438,7 @@ impl Machine {
         let mut known = self.tables.known();
         known.extend(request.told.iter().filter(|it| it.node != self.node));
         latest(&mut known);
-        let mut taken: Vec<u16> = known.iter().filter_map(|it| it.claim.slot).collect();
+        let mut taken: Vec<u16> = known.iter().filter_map(|it| it.claim.slot()).collect();
         taken.sort_unstable();
         taken.dedup();
         let slot = (0..u16::MAX).zip(&taken).take_while(|&(slot, &taken)| slot == taken).count() as u16;
@@ -463,19 +459,19 @@ impl Machine {
     fn look(&mut self, params: &Params, now: Time) {
         // The slot of the holder may be heard of from itself or from others.
         if let State::Granting(grant) = &self.state
-            && let Some(claim) = self.tables.neighbour(grant.holder).map(|it| it.claim())
-            && let (Some(slot), false) = (claim.slot, is_later(grant.round, claim.round))
+            && let Some(claim) = self.tables.claim_of_neighbour(grant.holder)
+            && let (Some(slot), false) = (claim.slot(), is_later(grant.round, claim.round()))
         {
             let holder = grant.holder;
             self.state = State::Idle;
-            self.relay(holder, claim.round, slot);
+            self.relay(holder, claim.round(), slot);
         }
         if !self.tables.take_changed() {
             return self.tell(now);
         }
         // A conflict: the larger address gives up its slot.
         if let Some(slot) = self.slot
-            && self.tables.rival(slot).is_some()
+            && self.tables.has_rival(slot)
         {
             self.slot = None;
             self.round = self.round.wrapping_add(1);

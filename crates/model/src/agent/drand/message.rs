@@ -1,5 +1,6 @@
 //! DRAND's messages, and what a node knows of another one's slot.
 
+use std::fmt;
 use std::net::Ipv4Addr;
 
 use hopyard_wire::{WireError, drand};
@@ -8,38 +9,68 @@ use crate::address::Address;
 use crate::packet::{self, Carrier, Place};
 
 /// Whether a round is later than another one. Rounds are 16 bits and wrap (RFC 1982 §3.2).
+#[inline]
 #[must_use]
 pub const fn is_later(round: u16, than: u16) -> bool {
     (round.wrapping_sub(than) as i16) > 0
 }
 
-/// What is known of a node's slot.
-#[derive(Clone, Copy, Debug)]
-pub struct Claim {
-    /// Its slot, or nothing.
-    pub slot: Option<u16>,
-    /// The round in which the node took the slot, gave one up, or last asked for one.
-    pub round: u16,
-}
+/// What is known of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
+/// hundred claims for each HELLO.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Claim(u32);
 
-impl PartialEq for Claim {
-    // Without a branch: tables compare several hundred claims for each HELLO.
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        let bits = |it: &Self| {
-            u64::from(it.slot.unwrap_or_default()) | u64::from(it.round) << 16 | u64::from(it.slot.is_some()) << 32
+/// The slot that stands for none.
+const NONE: u16 = u16::MAX;
+
+impl Claim {
+    /// The slot of a node, below 65535, or nothing, and the round in which the node took it, gave one up, or last asked
+    /// for one.
+    #[must_use]
+    pub const fn new(slot: Option<u16>, round: u16) -> Self {
+        let slot = match slot {
+            Some(slot) => slot,
+            None => NONE,
         };
-        bits(self) == bits(other)
+        Self((round as u32) << 16 | slot as u32)
+    }
+
+    /// The slot, or nothing.
+    #[inline]
+    #[must_use]
+    pub const fn slot(self) -> Option<u16> {
+        match self.0 as u16 {
+            NONE => None,
+            slot => Some(slot),
+        }
+    }
+
+    /// The round in which the node took the slot, gave one up, or last asked for one.
+    #[inline]
+    #[must_use]
+    pub const fn round(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// The slots up to that of the node: zero without a slot.
+    #[inline]
+    #[must_use]
+    pub const fn slots(self) -> u16 {
+        (self.0 as u16).wrapping_add(1)
+    }
+
+    /// Whether it is more recent than another one of the same node. Within a round, a node first has no slot.
+    #[inline]
+    #[must_use]
+    pub const fn is_newer(self, than: Self) -> bool {
+        is_later(self.round(), than.round())
+            || self.round() == than.round() && self.slot().is_some() && than.slot().is_none()
     }
 }
 
-impl Eq for Claim {}
-
-impl Claim {
-    /// Whether it is more recent than another one of the same node. Within a round, a node first has no slot.
-    #[must_use]
-    pub const fn is_newer(self, than: Self) -> bool {
-        is_later(self.round, than.round) || self.round == than.round && self.slot.is_some() && than.slot.is_none()
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("slot", &self.slot()).field("round", &self.round()).finish()
     }
 }
 
@@ -50,6 +81,15 @@ pub struct Entry {
     pub node: Address,
     /// Its slot.
     pub claim: Claim,
+}
+
+impl Entry {
+    /// All of it as one number, in the order in which the two words stand in memory.
+    #[inline]
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        (self.claim.0 as u64) << 32 | self.node.0 as u64
+    }
 }
 
 /// A HELLO.
@@ -136,12 +176,13 @@ impl Message {
     /// The message as it is on the wire.
     #[must_use]
     pub fn on_the_wire(&self, address: &dyn Fn(Address) -> Ipv4Addr) -> drand::Message {
-        let entry = |it: &Entry| drand::Entry { node: address(it.node), slot: it.claim.slot, round: it.claim.round };
+        let entry =
+            |it: &Entry| drand::Entry { node: address(it.node), slot: it.claim.slot(), round: it.claim.round() };
         match self {
             Self::Hello(it) => drand::Message::Hello(drand::Hello {
                 requesting: it.requesting,
-                round: it.claim.round,
-                slot: it.claim.slot,
+                round: it.claim.round(),
+                slot: it.claim.slot(),
                 undecided: it.undecided,
                 largest: it.largest,
                 age: it.age,
@@ -177,6 +218,10 @@ impl packet::Message for Message {
         }
     }
 
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        each(packet::Message::kind(self));
+    }
+
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         self.on_the_wire(place.address).emit(out)?;
         Ok(Carrier::Udp(PORT))
@@ -193,9 +238,9 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_bytes() {
-        let entry = |slot| Entry { node: Address(3), claim: Claim { slot, round: 2 } };
+        let entry = |slot| Entry { node: Address(3), claim: Claim::new(slot, 2) };
         let neighbours = vec![entry(None), entry(Some(1)), entry(Some(2))];
-        let claim = Claim { slot: None, round: 2 };
+        let claim = Claim::new(None, 2);
         let hello = Hello { requesting: false, claim, undecided: 1, largest: None, age: 0, neighbours };
         let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };
         for (message, expected) in [
@@ -216,7 +261,7 @@ mod tests {
 
     #[test]
     fn rounds_wrap_and_a_slot_follows_the_request_for_it() {
-        let claim = |slot, round| Claim { slot, round };
+        let claim = Claim::new;
         assert!(claim(None, 1).is_newer(claim(Some(3), 0)));
         assert!(claim(None, 2).is_newer(claim(Some(3), 65_534)));
         assert!(!claim(Some(3), 65_534).is_newer(claim(None, 2)));

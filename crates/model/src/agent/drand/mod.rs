@@ -110,7 +110,7 @@ impl Agent for Drand {
             return cx.drop_packet(self.node, packet, DropReason::NoListener);
         };
         self.machine.on_message(from, message, &self.params, cx.now);
-        cx.deliver(packet);
+        cx.end(packet);
         self.carry_out(cx);
     }
 

@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use super::message::{Claim, Entry, Hello};
 use crate::address::Address;
 
-/// A node that is heard.
+/// A node that is heard. What is known of its own slot stands apart ([`Tables::heard`]).
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     address: Address,
@@ -18,15 +18,18 @@ pub struct Neighbour {
     heard: Time,
     /// Until when its HELLOs say that it hears this node.
     symmetric_until: Time,
-    claim: Claim,
     /// How many nodes without a slot it has told of.
     undecided: u16,
     /// The nodes that it hears, without this one; sorted.
     list: Vec<Entry>,
-    /// The largest slot of it and its list.
-    largest: Option<u16>,
+    /// The largest slot of it and its list, as [`Claim::slots`].
+    largest: u16,
     /// The round of its last release that this node has relayed.
     relayed: Option<u16>,
+    /// How many neighbours had come until it came, itself counted.
+    number: u64,
+    /// How many of them have been looked for in its list.
+    looked_for: u64,
 }
 
 impl Neighbour {
@@ -34,12 +37,6 @@ impl Neighbour {
     #[must_use]
     pub const fn address(&self) -> Address {
         self.address
-    }
-
-    /// What is known of its own slot.
-    #[must_use]
-    pub const fn claim(&self) -> Claim {
-        self.claim
     }
 
     /// How many nodes without a slot it has told of.
@@ -54,14 +51,23 @@ impl Neighbour {
         self.symmetric_until > now && now.since(self.heard) < silence
     }
 
-    fn sum_up(&mut self) {
-        self.largest = self.list.iter().map(|it| it.claim.slot).fold(self.claim.slot, Option::max);
+    fn sum_up(&mut self, own: Claim) {
+        self.largest = self.list.iter().fold(own.slots(), |largest, it| largest.max(it.claim.slots()));
     }
 
-    /// What it says of the slot of a node.
-    fn says(&self, node: Address) -> Option<Claim> {
+    /// One of the claims of it and its list has changed.
+    fn replaced(&mut self, own: Claim, before: Claim, claim: Claim) {
+        if claim.slots() >= self.largest {
+            self.largest = claim.slots();
+        } else if before.slots() == self.largest {
+            self.sum_up(own);
+        }
+    }
+
+    /// What it says of the slot of a node, and of its own.
+    fn says(&self, own: Claim, node: Address) -> Option<Claim> {
         if node == self.address {
-            return Some(self.claim);
+            return Some(own);
         }
         self.list.binary_search_by_key(&node, |entry| entry.node).ok().map(|place| self.list[place].claim)
     }
@@ -84,17 +90,26 @@ pub struct Tables {
     node: Address,
     /// Sorted by address.
     neighbours: Vec<Neighbour>,
-    /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked for
-    /// with every message.
+    /// What is known of the own slot of each, in the same order.
+    heard: Vec<Entry>,
+    /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked
+    /// for with every message.
     known: Vec<Known>,
     /// How many of them have no slot.
     undecided: usize,
-    /// The largest slot of the neighbours and their lists.
-    largest_near: Option<u16>,
+    /// The largest slot of the neighbours and their lists, as [`Claim::slots`].
+    largest_near: u16,
     /// The largest slot that HELLOs have told of, and when a node within two hops of its owner has vouched for it.
     told: Option<(u16, Time)>,
     /// Whether nodes or slots have changed since it was last asked.
     changed: bool,
+    /// How many neighbours have come so far.
+    came: u64,
+    /// A slot that no node with a smaller address has, by the present entries of `known`.
+    unrivalled: Option<u16>,
+    /// Room for what a list loses, and for what it gains.
+    lost: Vec<Entry>,
+    gained: Vec<Entry>,
 }
 
 impl Tables {
@@ -104,11 +119,16 @@ impl Tables {
         Self {
             node,
             neighbours: Vec::new(),
+            heard: Vec::new(),
             known: Vec::new(),
             undecided: 0,
-            largest_near: None,
+            largest_near: 0,
             told: None,
             changed: false,
+            came: 0,
+            unrivalled: None,
+            lost: Vec::new(),
+            gained: Vec::new(),
         }
     }
 
@@ -124,8 +144,20 @@ impl Tables {
         self.place(address).ok().map(|place| &self.neighbours[place])
     }
 
+    /// What is known of the own slot of each of them.
+    #[must_use]
+    pub fn heard(&self) -> &[Entry] {
+        &self.heard
+    }
+
+    /// What is known of the slot of a neighbour from messages that are not relayed farther.
+    #[must_use]
+    pub fn claim_of_neighbour(&self, address: Address) -> Option<Claim> {
+        self.place(address).ok().map(|place| self.heard[place].claim)
+    }
+
     fn place(&self, address: Address) -> Result<usize, usize> {
-        self.neighbours.binary_search_by_key(&address, |it| it.address)
+        self.heard.binary_search_by_key(&address, |it| it.node)
     }
 
     fn place_known(&self, node: Address) -> Result<usize, usize> {
@@ -142,34 +174,54 @@ impl Tables {
 
     /// A node has sent a message that says what slot it has.
     pub fn hear(&mut self, from: Address, claim: Claim, now: Time) {
+        self.hear_at(from, claim, now);
+    }
+
+    /// See [`Self::hear`]. Returns the node's place among the neighbours.
+    fn hear_at(&mut self, from: Address, claim: Claim, now: Time) -> usize {
         match self.place(from) {
             Ok(place) => {
                 self.neighbours[place].heard = now;
-                self.merge_claim(place, claim);
+                if self.heard[place].claim != claim {
+                    self.merge_claim(place, claim);
+                }
+                place
             }
             Err(place) => {
                 self.changed = true;
+                self.came += 1;
                 let neighbour = Neighbour {
                     address: from,
                     heard: now,
                     symmetric_until: Time::ZERO,
-                    claim,
                     undecided: 0,
                     list: Vec::new(),
-                    largest: claim.slot,
+                    largest: claim.slots(),
                     relayed: None,
+                    number: self.came,
+                    looked_for: self.came,
                 };
+                let entry = Entry { node: from, claim };
                 self.neighbours.insert(place, neighbour);
-                self.gain(Entry { node: from, claim });
-                self.largest_near = self.largest_near.max(claim.slot);
+                self.heard.insert(place, entry);
+                self.gain(entry);
+                self.largest_near = self.largest_near.max(claim.slots());
+                place
             }
         }
     }
 
-    /// A node has sent a HELLO. A neighbour stays symmetric for `hold` after a HELLO that lists this node.
-    pub fn hear_hello(&mut self, from: Address, hello: &Hello, now: Time, hold: Span, largest_hold: Span) {
-        self.hear(from, hello.claim, now);
-        let Ok(place) = self.place(from) else { return };
+    /// A node has sent a HELLO. A neighbour stays symmetric for `hold` after a HELLO that lists this node. Returns what
+    /// the HELLO says of this node's slot.
+    pub fn hear_hello(
+        &mut self,
+        from: Address,
+        hello: &Hello,
+        now: Time,
+        hold: Span,
+        largest_hold: Span,
+    ) -> Option<Claim> {
+        let place = self.hear_at(from, hello.claim, now);
         let (node, it) = (self.node, &mut self.neighbours[place]);
         it.undecided = hello.undecided;
         // A HELLO lists all nodes that its sender hears. One without this node ends the symmetry at once.
@@ -179,13 +231,14 @@ impl Tables {
             Ok(own) => (&hello.neighbours[..own], &hello.neighbours[own + 1..]),
             Err(_) => (&hello.neighbours[..], &[][..]),
         };
-        let listed = before.iter().chain(after).copied();
-        let are_same = it.list.len() == before.len() + after.len()
-            && (it.list.iter().map(|it| it.node)).eq(listed.clone().map(|entry| entry.node));
-        let news = if are_same { self.merge_claims(place, listed) } else { self.merge_list(place, listed) };
-        if news {
+        if self.merge_list(place, before, after) {
             self.changed = true;
-            self.hear_of_all(&hello.neighbours);
+            self.hear_of_new(place, &hello.neighbours);
+            debug_assert!(
+                (hello.neighbours.iter())
+                    .all(|it| self.claim_of_neighbour(it.node).is_none_or(|known| !it.claim.is_newer(known))),
+                "what a HELLO says of neighbours is heard"
+            );
         }
         if let Some(slot) = hello.largest {
             let age = Span::from_millis(u64::from(hello.age));
@@ -194,85 +247,113 @@ impl Tables {
                 self.told = Some((slot, since));
             }
         }
+        own.ok().map(|own| hello.neighbours[own].claim)
     }
 
-    /// As [`Self::merge_list`] for a HELLO that lists the nodes which the table has, as nearly all do. Returns whether it
-    /// says anything else of them than the table.
-    fn merge_claims(&mut self, place: usize, listed: impl Iterator<Item = Entry>) -> bool {
-        let list = &mut self.neighbours[place].list;
-        let (mut differs, mut newer) = (false, Vec::new());
-        for (known, entry) in list.iter_mut().zip(listed) {
-            if known.claim != entry.claim {
+    /// Takes up what the HELLO of a neighbour lists, in two parts, and keeps what is newer of the nodes that are listed
+    /// still. Returns whether the HELLO lists anything else than is known; `gained` is what is new.
+    fn merge_list(&mut self, place: usize, first: &[Entry], second: &[Entry]) -> bool {
+        let mut list = std::mem::take(&mut self.neighbours[place].list);
+        let mut lost = std::mem::take(&mut self.lost);
+        list.reserve((first.len() + second.len()).saturating_sub(list.len()));
+        let (mut at, mut differs) = (0, false);
+        self.gained.clear();
+        for mut rest in [first, second] {
+            loop {
+                // Most of a list is known.
+                let same = common(rest, &list[at..]);
+                at += same;
+                let Some((&entry, others)) = rest[same..].split_first() else { break };
                 differs = true;
-                if !known.claim.is_newer(entry.claim) {
-                    newer.push((*known, entry.claim));
-                    *known = entry;
+                while list.get(at).is_some_and(|it| it.node < entry.node) {
+                    lost.push(list.remove(at));
                 }
+                match list.get_mut(at) {
+                    Some(it) if it.node == entry.node => {
+                        if it.claim != entry.claim && !it.claim.is_newer(entry.claim) {
+                            lost.push(std::mem::replace(it, entry));
+                            self.gain(entry);
+                            self.gained.push(entry);
+                        }
+                    }
+                    _ => {
+                        list.insert(at, entry);
+                        self.gain(entry);
+                        self.gained.push(entry);
+                    }
+                }
+                at += 1;
+                rest = others;
             }
         }
-        if !newer.is_empty() {
-            self.neighbours[place].sum_up();
-            for (before, claim) in newer {
-                self.replace(before, claim);
+        differs |= at < list.len();
+        lost.extend(list.drain(at..));
+        let it = &mut self.neighbours[place];
+        it.list = list;
+        if !(self.gained.is_empty() && lost.is_empty()) {
+            let was = it.largest;
+            let gained = self.gained.iter().fold(0, |largest, it| largest.max(it.claim.slots()));
+            if gained >= was {
+                it.largest = gained;
+            } else if lost.iter().any(|it| it.claim.slots() == was) {
+                it.sum_up(self.heard[place].claim);
             }
-            self.sum_up();
+            for entry in lost.drain(..) {
+                self.lose(entry);
+            }
+            self.largest_changed(place, was);
         }
+        self.lost = lost;
         differs
     }
 
-    /// Takes up what the HELLO of a neighbour lists, and keeps what is newer of the nodes that are listed still.
-    fn merge_list(&mut self, place: usize, listed: impl Iterator<Item = Entry> + Clone) -> bool {
-        let before = std::mem::take(&mut self.neighbours[place].list);
-        let mut list: Vec<Entry> = Vec::with_capacity(listed.clone().count());
-        let (mut known, mut lost) = (before.iter().peekable(), Vec::new());
-        for entry in listed {
-            while let Some(&gone) = known.next_if(|it| it.node < entry.node) {
-                lost.push(gone);
+    /// A neighbour has said what slots nodes have that it hears. Most of it is known.
+    pub fn hear_list(&mut self, neighbour: Address, entries: &[Entry]) {
+        let Ok(place) = self.place(neighbour) else {
+            return entries.iter().for_each(|&entry| self.hear_from(neighbour, entry));
+        };
+        let (mut near, mut far) = (0, 0);
+        for &entry in entries {
+            let is_before = |it: &Entry| it.node < entry.node;
+            let list = &self.neighbours[place].list;
+            while self.heard.get(near).is_some_and(is_before) {
+                near += 1;
             }
-            match known.next_if(|it| it.node == entry.node) {
-                Some(&known) if known.claim == entry.claim || known.claim.is_newer(entry.claim) => list.push(known),
-                replaced => {
-                    list.push(entry);
-                    self.gain(entry);
-                    lost.extend(replaced);
-                }
+            while list.get(far).is_some_and(is_before) {
+                far += 1;
+            }
+            let is_heard = self.heard.get(near).is_none_or(|it| it.node > entry.node || it.claim == entry.claim);
+            // Entries are mostly in order. Of others, the places say nothing.
+            let is_heard = is_heard && (near == 0 || self.heard[near - 1].node < entry.node);
+            if !(is_heard && list.get(far) == Some(&entry)) {
+                self.hear_from(neighbour, entry);
             }
         }
-        lost.extend(known);
-        let it = &mut self.neighbours[place];
-        it.list = list;
-        it.sum_up();
-        for entry in lost {
-            self.lose(entry);
-        }
-        self.sum_up();
-        true
     }
 
     /// A neighbour has said what slot a node has that it hears.
     pub fn hear_from(&mut self, neighbour: Address, entry: Entry) {
         self.hear_of(entry.node, entry.claim);
-        let (Ok(place), true) = (self.place(neighbour), entry.node != self.node) else { return };
-        let it = &mut self.neighbours[place];
-        if entry.node == neighbour {
+        if entry.node == neighbour || entry.node == self.node {
             return;
         }
-        let before = match it.list.binary_search_by_key(&entry.node, |known| known.node) {
-            Ok(place) if entry.claim.is_newer(it.list[place].claim) => {
-                Some(std::mem::replace(&mut it.list[place], entry))
+        let Ok(place) = self.place(neighbour) else { return };
+        let it = &mut self.neighbours[place];
+        let was = it.largest;
+        match it.list.binary_search_by_key(&entry.node, |known| known.node) {
+            Ok(known) if entry.claim.is_newer(it.list[known].claim) => {
+                let before = std::mem::replace(&mut it.list[known], entry);
+                it.replaced(self.heard[place].claim, before.claim, entry.claim);
+                self.replace(before, entry.claim);
             }
             Ok(_) => return,
-            Err(place) => {
-                it.list.insert(place, entry);
-                None
+            Err(known) => {
+                it.list.insert(known, entry);
+                it.largest = it.largest.max(entry.claim.slots());
+                self.gain(entry);
             }
-        };
-        it.sum_up();
-        match before {
-            Some(before) => self.replace(before, entry.claim),
-            None => self.gain(entry),
         }
-        self.sum_up();
+        self.largest_changed(place, was);
         self.changed = true;
     }
 
@@ -283,35 +364,59 @@ impl Tables {
         }
     }
 
-    /// As [`Self::hear_of`], for entries that are sorted by node.
-    fn hear_of_all(&mut self, entries: &[Entry]) {
-        let mut place = 0;
-        for entry in entries {
-            while self.neighbours.get(place).is_some_and(|it| it.address < entry.node) {
-                place += 1;
+    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours
+    /// that have come since they were last looked for there. Of the rest, this node has heard before.
+    fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
+        let looked_for = self.neighbours[place].looked_for;
+        if looked_for < self.came {
+            let mut all = true;
+            for near in 0..self.neighbours.len() {
+                if self.neighbours[near].number > looked_for
+                    && let Ok(at) = entries.binary_search_by_key(&self.heard[near].node, |it| it.node)
+                {
+                    self.merge_claim(near, entries[at].claim);
+                    // Where the list has something newer, a later HELLO may still say that.
+                    all &= self.neighbours[place]
+                        .list
+                        .binary_search_by_key(&entries[at].node, |it| it.node)
+                        .is_ok_and(|known| self.neighbours[place].list[known] == entries[at]);
+                }
             }
-            let Some(it) = self.neighbours.get(place) else { return };
-            if it.address == entry.node && it.claim != entry.claim {
-                self.merge_claim(place, entry.claim);
+            if all {
+                self.neighbours[place].looked_for = self.came;
             }
         }
+        let gained = std::mem::take(&mut self.gained);
+        gained.iter().for_each(|it| self.hear_of(it.node, it.claim));
+        self.gained = gained;
     }
 
     /// Takes up the claim of a neighbour if it is newer.
     fn merge_claim(&mut self, place: usize, claim: Claim) {
-        let it = &mut self.neighbours[place];
-        if claim.is_newer(it.claim) {
-            let before = Entry { node: it.address, claim: it.claim };
-            it.claim = claim;
-            it.sum_up();
+        let before = self.heard[place];
+        if claim.is_newer(before.claim) {
+            self.heard[place].claim = claim;
+            let it = &mut self.neighbours[place];
+            let was = it.largest;
+            it.replaced(claim, before.claim, claim);
             self.replace(before, claim);
-            self.sum_up();
+            self.largest_changed(place, was);
             self.changed = true;
         }
     }
 
+    /// The largest slot of a neighbour and its list was another one.
+    fn largest_changed(&mut self, place: usize, was: u16) {
+        let largest = self.neighbours[place].largest;
+        if largest >= self.largest_near {
+            self.largest_near = largest;
+        } else if was == self.largest_near {
+            self.sum_up();
+        }
+    }
+
     fn sum_up(&mut self) {
-        self.largest_near = self.neighbours.iter().fold(None, |largest, it| largest.max(it.largest));
+        self.largest_near = self.neighbours.iter().fold(0, |largest, it| largest.max(it.largest));
     }
 
     /// One more speaks of a node.
@@ -323,7 +428,8 @@ impl Tables {
             }
             Err(place) => {
                 self.known.insert(place, Known { entry, sources: 1, latest: 1 });
-                self.undecided += usize::from(entry.claim.slot.is_none());
+                self.unrivalled = None;
+                self.undecided += usize::from(entry.claim.slot().is_none());
             }
         }
     }
@@ -342,7 +448,7 @@ impl Tables {
         self.known[place].sources -= 1;
         if self.known[place].sources == 0 {
             let gone = self.known.remove(place);
-            self.undecided -= usize::from(gone.entry.claim.slot.is_none());
+            self.undecided -= usize::from(gone.entry.claim.slot().is_none());
         } else {
             self.subtract(place, before.claim);
         }
@@ -368,7 +474,7 @@ impl Tables {
             && let Some(claim) = self.search(self.known[place].entry.node)
         {
             let node = self.known[place].entry.node;
-            let same = self.neighbours.iter().filter(|it| it.says(node) == Some(claim)).count();
+            let same = self.said(node).filter(|said| *said == claim).count();
             self.known[place].latest = same as u32;
             self.set_claim(place, claim);
         }
@@ -376,25 +482,29 @@ impl Tables {
 
     fn set_claim(&mut self, place: usize, claim: Claim) {
         let was = std::mem::replace(&mut self.known[place].entry.claim, claim);
-        self.undecided -= usize::from(was.slot.is_none());
-        self.undecided += usize::from(claim.slot.is_none());
+        self.unrivalled = None;
+        self.undecided -= usize::from(was.slot().is_none());
+        self.undecided += usize::from(claim.slot().is_none());
     }
 
-    /// The latest that neighbours say of the slot of a node.
+    /// What neighbours say of the slot of a node.
+    fn said(&self, node: Address) -> impl Iterator<Item = Claim> {
+        self.neighbours.iter().zip(&self.heard).filter_map(move |(it, own)| it.says(own.claim, node))
+    }
+
+    /// The latest of it.
     fn search(&self, node: Address) -> Option<Claim> {
-        let said = self.neighbours.iter().filter_map(|it| it.says(node));
-        said.reduce(|one, other| if other.is_newer(one) { other } else { one })
+        self.said(node).reduce(|one, other| if other.is_newer(one) { other } else { one })
     }
 
     /// What [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must be by the entries of all neighbours.
     #[cfg(test)]
     pub(super) fn counted(&self) -> (Vec<Entry>, usize, Option<u16>) {
-        let own = |it: &Neighbour| Entry { node: it.address, claim: it.claim };
-        let mut known: Vec<Entry> =
-            self.neighbours.iter().flat_map(|it| it.list.iter().copied().chain([own(it)])).collect();
-        let largest = known.iter().map(|it| it.claim.slot).fold(None, Option::max);
+        let lists = self.neighbours.iter().flat_map(|it| &it.list);
+        let mut known: Vec<Entry> = lists.chain(&self.heard).copied().collect();
+        let largest = known.iter().map(|it| it.claim.slot()).fold(None, Option::max);
         latest(&mut known);
-        let undecided = known.iter().filter(|it| it.claim.slot.is_none()).count();
+        let undecided = known.iter().filter(|it| it.claim.slot().is_none()).count();
         (known, undecided, largest)
     }
 
@@ -412,16 +522,17 @@ impl Tables {
     /// Forgets neighbours that have been silent for `hold`, and a largest slot that nobody has vouched for within
     /// `largest_hold`.
     pub fn prune(&mut self, now: Time, hold: Span, largest_hold: Span) {
-        let is_silent = |it: &mut Neighbour| now.since(it.heard) >= hold;
-        let silent: Vec<Neighbour> = self.neighbours.extract_if(.., is_silent).collect();
-        for it in &silent {
-            self.changed = true;
-            self.lose(Entry { node: it.address, claim: it.claim });
-            for &entry in &it.list {
-                self.lose(entry);
+        let is_silent = |it: &Neighbour| now.since(it.heard) >= hold;
+        if self.neighbours.iter().any(is_silent) {
+            let gone: Vec<Neighbour> = self.neighbours.extract_if(.., |it| is_silent(it)).collect();
+            let mut silent = gone.iter().peekable();
+            let is_gone = |it: &mut Entry| silent.next_if(|gone| gone.address == it.node).is_some();
+            let claims: Vec<Entry> = self.heard.extract_if(.., is_gone).collect();
+            for (it, own) in gone.iter().zip(claims) {
+                self.lose(own);
+                it.list.iter().for_each(|&entry| self.lose(entry));
             }
-        }
-        if !silent.is_empty() {
+            self.changed = true;
             self.sum_up();
         }
         self.told = self.told.filter(|&(_, since)| now.since(since) < largest_hold);
@@ -439,11 +550,16 @@ impl Tables {
         self.place_known(node).ok().map(|place| self.known[place].entry.claim)
     }
 
-    /// A node within two hops that has this slot, and an address below that of this node.
+    /// Whether a node within two hops has this slot, and an address below that of this node.
     #[must_use]
-    pub fn rival(&self, slot: u16) -> Option<Address> {
-        let below = self.known.iter().map(|it| it.entry).take_while(|it| it.node < self.node);
-        below.filter(|it| it.claim.slot == Some(slot)).map(|it| it.node).next()
+    pub fn has_rival(&mut self, slot: u16) -> bool {
+        if self.unrivalled == Some(slot) {
+            return false;
+        }
+        let below = &self.known[..self.known.partition_point(|it| it.entry.node < self.node)];
+        let found = below.iter().any(|it| it.entry.claim.slot() == Some(slot));
+        self.unrivalled = (!found).then_some(slot);
+        found
     }
 
     /// How many nodes within two hops have no slot, without this one.
@@ -454,14 +570,13 @@ impl Tables {
 
     /// The neighbours with a slot.
     pub fn decided(&self) -> impl Iterator<Item = Entry> + '_ {
-        let all = self.neighbours.iter().map(|it| Entry { node: it.address, claim: it.claim });
-        all.filter(|it| it.claim.slot.is_some())
+        self.heard.iter().copied().filter(|it| it.claim.slot().is_some())
     }
 
     /// The largest slot that anybody within two hops is said to have, without that of this node.
     #[must_use]
     pub const fn largest_near(&self) -> Option<u16> {
-        self.largest_near
+        self.largest_near.checked_sub(1)
     }
 
     /// The largest slot of the network that HELLOs have told of, and when a node within two hops of its owner has
@@ -470,6 +585,15 @@ impl Tables {
     pub const fn told(&self) -> Option<(u16, Time)> {
         self.told
     }
+}
+
+/// How many entries are the same at the beginning of two lists. Four are compared at once.
+fn common(one: &[Entry], other: &[Entry]) -> usize {
+    let fours = one.as_chunks::<4>().0.iter().zip(other.as_chunks::<4>().0);
+    let differ = |(a, b): &(&[Entry; 4], &[Entry; 4])| (0..4).fold(0, |any, n| any | (a[n].bits() ^ b[n].bits())) != 0;
+    let from = 4 * fours.take_while(|it| !differ(it)).count();
+    let rest = one[from..].iter().zip(&other[from..]);
+    from + rest.take_while(|(a, b)| a.bits() == b.bits()).count()
 }
 
 /// Sorts by address and leaves the latest entry of each node.

@@ -132,7 +132,10 @@ fn no_way_over_another_station_is_shorter() {
 #[test]
 fn range_and_threshold_agree() {
     let mut medium = medium(&[(0.0, 0.0), (250.0, 0.0), (250.1, 0.0), (0.0, 550.0), (0.0, 550.2)], 550.0, Search::Auto);
-    assert_eq!(medium.in_range(0, Time::ZERO), [1]);
+    let mut found = vec![7];
+    medium.in_range(0, Time::ZERO, &mut found);
+    assert_eq!(found, [1]);
+    assert_eq!([1, 2].map(|other| medium.is_in_range(0, other, Time::ZERO)), [true, false]);
     let mut heard: Vec<u32> = hearers(&mut medium, 0, Time::ZERO).into_iter().map(|(node, _)| node).collect();
     heard.sort_unstable();
     assert_eq!(heard, [1, 2, 3]);

@@ -217,6 +217,14 @@ impl Message for OlsrPacket {
         }
     }
 
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        // Receivers only count messages, and need no sizes.
+        if self.messages.is_empty() {
+            each(self.kind());
+        }
+        self.messages.iter().for_each(|it| each(it.kind()));
+    }
+
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         let messages = self.messages.iter().map(|it| it.on_the_wire(place.address)).collect();
         olsr::Packet { sequence: self.sequence, messages }.emit(out)?;

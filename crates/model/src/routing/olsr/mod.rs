@@ -60,7 +60,10 @@ impl Olsr {
         let it = &mut self.0;
         let now = cx.now;
         let radio = it.radio_of(from, cx);
-        if let Ok(place) = it.link(from) {
+        // A link that nothing watches changes by HELLOs, or at a time that is known.
+        if (it.watches_links() || it.next_change <= now)
+            && let Ok(place) = it.link(from)
+        {
             it.links[place].packet(packet.sequence, now, &it.params);
             it.link_changed(place, now);
         }
@@ -72,16 +75,16 @@ impl Olsr {
                 it.hear_hello(from, radio, message, hello, packet.sequence, now);
                 continue;
             }
+            let seen = it.duplicates.seen(message.originator, message.sequence, radio, now);
+            if seen == Seen::Done {
+                continue;
+            }
             // Floods of nodes that are not symmetric neighbours are ignored (§3.4.1, 5.4, 9.5, 12.5).
             let Some(link) = it.link(from).ok().map(|place| &it.links[place]).filter(|link| link.is_symmetric(now))
             else {
                 continue;
             };
             let relays = it.neighbour(link.main).is_some_and(|neighbour| neighbour.selector_until > now);
-            let seen = it.duplicates.seen(message.originator, message.sequence, radio, now);
-            if seen == Seen::Done {
-                continue;
-            }
             if seen == Seen::New {
                 let until = now + message::of_code(message.vtime);
                 match &message.content {
@@ -141,7 +144,7 @@ impl Routing for Olsr {
             return;
         };
         self.receive(messages, from, cx);
-        cx.deliver(packet);
+        cx.end(packet);
     }
 
     fn prefetch(&self, packet: &Packet) -> u32 {

@@ -20,20 +20,27 @@ pub struct Candidate {
 #[must_use]
 pub fn select(candidates: &[Candidate], coverage: usize) -> Vec<bool> {
     let able: Vec<bool> = candidates.iter().map(|it| it.willingness != WILL_NEVER).collect();
-    // The 2-hop neighbours, and how many candidates cover each.
-    let mut far: Vec<Address> =
-        candidates.iter().zip(&able).filter(|it| *it.1).flat_map(|it| it.0.reaches.iter().copied()).collect();
-    far.sort_unstable();
-    far.dedup();
-    let place = |address: &Address| far.partition_point(|other| other < address);
-    let covers: Vec<Vec<usize>> = candidates
-        .iter()
-        .zip(&able)
-        .map(|(it, able)| if *able { it.reaches.iter().map(place).collect() } else { Vec::new() })
-        .collect();
-    let mut possible = vec![0_usize; far.len()];
-    covers.iter().flatten().for_each(|&node| possible[node] += 1);
-    let mut covered = vec![0_usize; far.len()];
+    // The 2-hop neighbours get numbers, in which they are found without a search.
+    let most = candidates.iter().filter_map(|it| it.reaches.last()).map(|it| it.index() + 1).max().unwrap_or(0);
+    let mut numbers = vec![usize::MAX; most];
+    // How many candidates cover each.
+    let mut possible: Vec<usize> = Vec::new();
+    let (mut all, mut ends) = (Vec::new(), Vec::with_capacity(candidates.len()));
+    for (it, able) in candidates.iter().zip(&able) {
+        for address in it.reaches.iter().filter(|_| *able) {
+            let number = &mut numbers[address.index()];
+            if *number == usize::MAX {
+                *number = possible.len();
+                possible.push(0);
+            }
+            possible[*number] += 1;
+            all.push(*number);
+        }
+        ends.push(all.len());
+    }
+    let covers: Vec<&[usize]> =
+        std::iter::once(&0).chain(&ends).zip(&ends).map(|(&from, &to)| &all[from..to]).collect();
+    let mut covered = vec![0_usize; possible.len()];
     let mut chosen = vec![false; candidates.len()];
     let choose = |it: usize, chosen: &mut Vec<bool>, covered: &mut Vec<usize>| {
         if !std::mem::replace(&mut chosen[it], true) {

@@ -66,6 +66,8 @@ pub struct State {
     pub neighbours: Vec<Neighbour>,
     /// Whether the relays must be chosen again.
     relays_doubtful: bool,
+    /// Room for the 2-hop tuples of a HELLO.
+    reached: Vec<(Address, u32)>,
     pub duplicates: Duplicates,
     pub topology: Topology,
     pub interfaces: Interfaces,
@@ -167,6 +169,7 @@ impl State {
             next_change: Time::NEVER,
             neighbours: Vec::new(),
             relays_doubtful: false,
+            reached: Vec::new(),
             duplicates: Duplicates::new(1),
             topology: Topology::new(),
             interfaces: Interfaces::new(),
@@ -219,6 +222,11 @@ impl State {
     /// A neighbour, by its main address.
     pub fn neighbour(&self, main: Address) -> Option<&Neighbour> {
         self.neighbour_place(main).ok().map(|place| &self.neighbours[place])
+    }
+
+    /// Whether every packet says something of the quality of its link.
+    pub fn watches_links(&self) -> bool {
+        self.params.hysteresis || self.params.metric == Metric::Etx
     }
 
     /// Something happened to links or topology that may change routes in use.
@@ -379,23 +387,28 @@ impl State {
         if repeated && !expired {
             return;
         }
-        let mut reaches: Vec<(Address, u32)> = links::reached(hello, self.params.metric)
-            .map(|(address, cost)| (self.interfaces.main(address), cost))
-            .filter(|it| it.0 != self.main)
-            .collect();
+        let mut reaches = std::mem::take(&mut self.reached);
+        reaches.clear();
+        reaches.reserve(hello.listed.len());
+        reaches.extend(
+            links::reached(hello, self.params.metric)
+                .map(|(address, cost)| (self.interfaces.main(address), cost))
+                .filter(|it| it.0 != self.main),
+        );
         if !self.interfaces.is_empty() || !reaches.is_sorted_by_key(|it| it.0) {
             reaches.sort_unstable();
             reaches.dedup_by_key(|it| it.0);
         }
-        self.set_reaches(at, reaches, now);
+        if self.neighbours[at].reaches == reaches {
+            self.reached = reaches;
+        } else {
+            self.set_reaches(at, reaches, now);
+        }
     }
 
-    /// Replaces the 2-hop tuples of a neighbour.
+    /// Replaces the 2-hop tuples of a neighbour by other ones.
     fn set_reaches(&mut self, at: usize, reaches: Vec<(Address, u32)>, now: Time) {
         let it = &mut self.neighbours[at];
-        if it.reaches == reaches {
-            return;
-        }
         self.relays_doubtful = true;
         let main = it.main;
         let old = std::mem::replace(&mut it.reaches, reaches);
@@ -494,7 +507,7 @@ impl State {
 
     fn expire_links(&mut self, now: Time) {
         self.next_change = Time::NEVER;
-        let watches = self.params.hysteresis || self.params.metric == Metric::Etx;
+        let watches = self.watches_links();
         let mut place = 0;
         while place < self.links.len() {
             let link = &mut self.links[place];
@@ -555,14 +568,19 @@ impl State {
                 .collect();
             let candidate = |&at: &usize| {
                 let it = &self.neighbours[at];
-                // Both lists are in order.
-                let mut near = symmetric.iter().peekable();
-                let mut is_far = |it: &Address| {
-                    while near.next_if(|near| *near < it).is_some() {}
-                    near.peek() != Some(&it)
-                };
                 let mut reaches = Vec::with_capacity(it.reaches.len());
-                reaches.extend(it.reaches.iter().map(|it| it.0).filter(|it| is_far(it)));
+                let mut near = &symmetric[..];
+                for &(to, _) in &it.reaches {
+                    // Both lists are in order.
+                    while let [first, rest @ ..] = near
+                        && *first < to
+                    {
+                        near = rest;
+                    }
+                    if near.first() != Some(&to) {
+                        reaches.push(to);
+                    }
+                }
                 Candidate { willingness: it.willingness, reaches }
             };
             let candidates: Vec<_> = places.iter().map(candidate).collect();

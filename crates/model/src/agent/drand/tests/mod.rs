@@ -71,12 +71,12 @@ impl Node {
 }
 
 fn entry(node: u32, slot: Option<u16>, round: u16) -> Entry {
-    Entry { node: Address(node), claim: Claim { slot, round } }
+    Entry { node: Address(node), claim: Claim::new(slot, round) }
 }
 
 /// A HELLO of a node that hears these ones.
 fn hello(slot: Option<u16>, round: u16, neighbours: &[Entry]) -> Message {
-    let claim = Claim { slot, round };
+    let claim = Claim::new(slot, round);
     let mut neighbours = neighbours.to_vec();
     neighbours.sort_unstable_by_key(|it| it.node);
     Message::Hello(Hello { requesting: false, claim, undecided: 1, largest: slot, age: 0, neighbours })

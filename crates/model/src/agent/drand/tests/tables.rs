@@ -59,7 +59,7 @@ fn hellos_list_who_is_heard_and_tell_what_is_known() {
     let said = node.waits();
     let [(None, Message::Hello(told))] = &said[..] else { panic!("{said:?}") };
     assert_eq!(told.neighbours, [entry(1, None, 6), entry(2, Some(3), 1)]);
-    assert_eq!((told.undecided, told.requesting, told.claim), (3, false, Claim { slot: None, round: 0 }));
+    assert_eq!((told.undecided, told.requesting, told.claim), (3, false, Claim::new(None, 0)));
     assert_eq!((told.largest, told.age), (Some(3), 0));
 }
 
@@ -103,7 +103,7 @@ fn an_older_list_does_not_undo_what_a_relay_has_told() {
     hear(&mut tables, hello(None, 0, &[entry(8, None, 3)]));
     tables.hear_from(Address(2), entry(8, Some(6), 4));
     hear(&mut tables, hello(None, 0, &[entry(8, None, 3)]));
-    assert_eq!(tables.claim(Address(8)), Some(Claim { slot: Some(6), round: 4 }));
+    assert_eq!(tables.claim(Address(8)), Some(Claim::new(Some(6), 4)));
     assert_eq!(tables.known(), [entry(2, None, 0), entry(8, Some(6), 4)]);
     assert_eq!(tables.largest_near(), Some(6));
     // It is not heard any longer there.
@@ -118,7 +118,7 @@ fn an_older_list_does_not_undo_what_a_relay_has_told() {
 fn claim() -> impl Strategy<Value = (u32, Claim)> {
     let slot = |node: u32, round: u16| Some(((node as u16) * 7 + round) % 5);
     (0..9_u32, 0..4_u16, any::<bool>())
-        .prop_map(move |(node, round, has)| (node, Claim { slot: slot(node, round).filter(|_| has), round }))
+        .prop_map(move |(node, round, has)| (node, Claim::new(slot(node, round).filter(|_| has), round)))
 }
 
 proptest! {

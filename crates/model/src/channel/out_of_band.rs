@@ -1,0 +1,46 @@
+//! Frames that do not go on the air: messages on an ideal channel beside this one.
+
+use super::{Channel, station_of};
+use crate::context::{Action, Context, DropReason};
+use crate::frame::{Fate, Frame};
+use crate::mac::{Control, Mac};
+use crate::packet::Body;
+
+impl<M: Mac> Channel<M> {
+    /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
+    #[cold]
+    pub(super) fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, is_instant: bool, cx: &mut Context) {
+        let Some(packet) = frame.packet else { return };
+        let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
+        cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
+        let receiver = station_of(frame.receiver, &self.interfaces);
+        let mut hearers = std::mem::take(&mut self.in_range);
+        if frame.receiver.is_broadcast() {
+            self.medium.in_range(station, cx.now, &mut hearers);
+        } else {
+            hearers.clear();
+            let reached = receiver < self.macs.len() && self.medium.is_in_range(station, receiver, cx.now);
+            hearers.extend(reached.then_some(receiver));
+        }
+        let reached = !hearers.is_empty();
+        // Where nothing comes between, IP receives the packets at once.
+        let at_once = is_instant && cx.actions.is_empty() && !matches!(cx.packets[packet].body, Body::Arp(_));
+        let from = frame.transmitter;
+        for &hearer in &hearers {
+            let (interface, packet) = (self.interfaces[hearer], cx.copy(packet));
+            cx.act(match at_once {
+                true => Action::Receive { interface, packet, from },
+                false => Action::Arrived { interface, packet, from },
+            });
+        }
+        self.in_range = hearers;
+        if reached || frame.receiver.is_broadcast() {
+            cx.hand_over(packet);
+        } else {
+            cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
+        }
+        if M::COUNTS_FATES && !frame.receiver.is_broadcast() {
+            self.macs[station].on_fate(if reached { Fate::Heard } else { Fate::OutOfReach });
+        }
+    }
+}
