@@ -142,8 +142,8 @@ def page(studies: Path) -> str:
         ],
         ["## Values"],
         [
-            "A published value agrees if it lies in the range of our runs, or if their mean departs",
-            "from it by at most 5 % of it: a paper's value is mostly that of one run.",
+            "A published value agrees if it lies in the range of our runs, or if their mean",
+            "departs from it by at most 5 % of it: a paper's value is mostly that of one run.",
         ],
         table(values, ("agrees", "differs"), "not compared"),
         ["Why values are not compared:"],
@@ -152,8 +152,8 @@ def page(studies: Path) -> str:
         [
             "A claim holds where all comparisons that it makes show it beyond chance (95 %, Holm's",
             "correction over the claims of a study). A claim that a study asks in parts holds",
-            "where all parts do; it cannot be told where it holds in its first part, and the others",
-            "are not asked.",
+            "where all parts do; it cannot be told where it holds in its first part, and the",
+            "others are not asked.",
         ],
         table(claims, (HOLDS, FAILS, OPEN), "not asked"),
         ["Why claims are not asked:"],
