@@ -146,6 +146,14 @@ def test_equal_runs_need_six() -> None:
     assert verdict(6, a=1, b=1) is Outcome.FAILS
 
 
+@pytest.mark.parametrize(("margin", "outcome"), [(5, Outcome.FAILS), (4, Outcome.HOLDS)])
+def test_equal_runs_at_the_margin_are_not_above_it(margin: float, outcome: Outcome) -> None:
+    high, low = [1000.2] * 10, [1000.2 - 5] * 10
+    more, less = (Claim(kind, margin=margin) for kind in (Kind.GREATER, Kind.LESS))
+    assert judge(more, {"a": high, "b": low}).outcome is outcome
+    assert judge(less, {"a": low, "b": high}).outcome is outcome
+
+
 @pytest.mark.parametrize("values", [[], [3.0], [math.nan, 4.0], [math.nan] * 3])
 def test_too_few_runs_tell_nothing(values: list[float]) -> None:
     found = judge(Claim(Kind.GREATER), {"a": values, "b": [1.0] * len(values)})
@@ -156,6 +164,17 @@ def test_too_few_runs_tell_nothing(values: list[float]) -> None:
 def test_a_baseline_of_zero_tells_nothing_about_a_ratio() -> None:
     found = judge(Claim(Kind.RATIO_AT_LEAST, factor=2), {"a": [1.0, 2, 3] * 5, "b": [0.0] * 15})
     assert found.outcome is Outcome.OPEN
+
+
+def test_a_baseline_of_zero_hides_no_other_figure() -> None:
+    first, zero, same, more = [1.0, 2, 3] * 5, [0.0] * 15, [1.1, 1.9, 3.1] * 5, [9.0, 10, 11] * 5
+    twice = Claim(Kind.RATIO_AT_LEAST, factor=2)
+    # One ratio is at least two; the other does not exist.
+    found = judge(twice, {"a": more, "b": first, "c": zero})
+    assert (found.outcome, found.p) == (Outcome.OPEN, 1)
+    # One is not at most two, whatever the other is.
+    found = judge(Claim(Kind.RATIO_AT_MOST, factor=2), {"a": more, "b": zero, "c": same})
+    assert (found.outcome, found.quantity) == (Outcome.FAILS, "a / c")
 
 
 def test_watched_runs_are_judged_by_the_sequence() -> None:

@@ -52,6 +52,9 @@ def test_a_claim_in_parts() -> None:
         {"id": "C1-02", "verdict": OPEN},
     ]
     assert verdicts([ledger[:1], ledger[1:]]) == {"C1-01": FAILS, "C1-02": OPEN}
+    # The first part alone is not the claim; it is enough against it.
+    assert verdicts([ledger[:1]]) == {"C1-01": OPEN}
+    assert verdicts([[{"id": "C1-04a", "verdict": FAILS}]]) == {"C1-04": FAILS}
     # A claim whose points have not been run is not judged.
     assert verdicts([[{"id": "C1-03", "verdict": OPEN, "comparisons": "0"}]]) == {}
 

@@ -199,6 +199,11 @@ def test_equivalence_of_a_ratio_agrees_with_fiellers_interval() -> None:
     interval = ratio(first, base, 0.9)
     assert equivalence_of_ratio(first, base, 0.95, interval.high + 1e-9).equivalent
     assert not equivalence_of_ratio(first, base, 0.95, interval.high - 1e-9).equivalent
+    # Equal runs of one case do not hide how much those of the other differ.
+    level = np.full(20, 60.0)
+    bound = ratio(level, base, 0.9).high
+    assert equivalence_of_ratio(level, base, 0, bound + 1e-9).equivalent
+    assert not equivalence_of_ratio(level, base, 0, bound - 1e-9).equivalent
     with pytest.raises(ValueError, match="expected 0 <= low < high"):
         equivalence_of_ratio(first, base, 1.2, 0.8)
 
@@ -297,6 +302,18 @@ def test_mser_statistic_is_its_definition() -> None:
     batches = series.reshape(80, 5).mean(axis=1)
     plain = [np.var(batches[cut:]) / (80 - cut) for cut in range(75)]
     assert mser5(series).minimum_at == 5 * int(np.argmin(plain))
+
+
+@pytest.mark.parametrize("level", [0.1, 97.3, 1234.5, 123456.789])
+@pytest.mark.parametrize("start", [25, 50, 100])
+def test_mser_of_a_series_that_becomes_constant(level: float, start: int) -> None:
+    series = np.concatenate([np.linspace(0, level, start, endpoint=False), np.full(500, level)])
+    assert mser5(series).truncation == start
+
+
+def test_mser_of_a_small_noise_after_a_large_start() -> None:
+    series = np.concatenate([np.full(50, 1e8), 1e-3 * _noise(3, 450)])
+    assert mser5(series).truncation == 50
 
 
 def test_mser_names_what_it_cannot_use() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import hopyard
@@ -17,10 +19,10 @@ from hopyard.stats import estimate
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
 from hopyard.study.figures import Source, draw
-from hopyard.study.points import points
+from hopyard.study.points import Point, points
 from hopyard.study.report import ReportError, make
 from hopyard.study.tables import grid
-from hopyard.study.values import Values
+from hopyard.study.values import Sample, Values
 from hopyard.sweep import LEAST_RUNS, Until, sweep
 
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -243,6 +245,47 @@ than = { sender = "Vegas" }
     )
     with pytest.raises(StudyError, match="segment stands in along and in than"):
         load(folder)
+
+
+class Given(Values):
+    """Values that no store has: eight runs of each point."""
+
+    def __init__(self, found: dict[tuple[str, str], list[float]]) -> None:
+        self._found = found
+
+    def watched(self, points: Iterable[Point]) -> bool:
+        return False
+
+    def of(self, point: Point, measure: str) -> Sample:
+        labels = point.labels["sender"], point.labels["segment"]
+        return np.arange(8), np.array(self._found[labels])
+
+
+def test_a_point_without_values_hides_no_other(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    claim = """
+[[claim]]
+id = "less"
+text = "Vegas has less goodput than NewReno."
+measure = "goodput"
+expect = "less"
+case = { sender = "Vegas" }
+than = { sender = "NewReno" }
+"""
+    (folder / "study.toml").write_text(STUDY + claim)
+    study = load(folder)
+    low, high = [1.0, 2, 3, 4, 5, 6, 7, 8], [11.0, 13, 12, 15, 14, 17, 16, 19]
+    nothing = [math.nan] * 8
+    found = {("NewReno", "500 B"): low, ("Vegas", "500 B"): nothing, ("NewReno", "1000 B"): low}
+
+    def outcome(vegas: list[float]) -> str:
+        given = Given({**found, ("Vegas", "1000 B"): vegas})
+        (verdict,) = judged(study, points(study), given)
+        return verdict.verdict
+
+    # The opposite at one point is enough. That it holds at one of two is not.
+    assert outcome(high) == "does not hold"
+    assert outcome([each - 20 for each in high]) == "cannot be told"
 
 
 def test_fields_and_marks(folder: Path) -> None:

@@ -65,14 +65,23 @@ def verdict(parts: Sequence[str]) -> str:
 
 
 def verdicts(ledgers: Sequence[Sequence[Mapping[str, str]]]) -> dict[str, str]:
-    """The verdict of each claim of the inventory; its parts are named by a letter after the id."""
+    """The verdict of each claim of the inventory; its parts are named by a letter after the id.
+
+    Where the study asks the first part alone, this one can speak against the claim, but not for it.
+    """
     parts: dict[str, list[str]] = {}
+    asked: dict[str, set[str]] = {}
     for ledger in ledgers:
         for row in ledger:
             if row.get("comparisons") == "0":
                 # None of its points has been run.
                 continue
-            parts.setdefault(row["id"].rstrip("abcdefgh"), []).append(row["verdict"])
+            name = row["id"].rstrip("abcdefgh")
+            parts.setdefault(name, []).append(row["verdict"])
+            asked.setdefault(name, set()).add(row["id"].removeprefix(name))
+    for name, letters in asked.items():
+        if letters == {"a"}:
+            parts[name].append(OPEN)
     return {name: verdict(found) for name, found in parts.items()}
 
 
@@ -133,8 +142,8 @@ def page(studies: Path) -> str:
         ],
         ["## Values"],
         [
-            "A published value agrees if it lies in the range of our runs, or within 5 % of their",
-            "mean: a paper's value is mostly that of one run.",
+            "A published value agrees if it lies in the range of our runs, or if their mean",
+            "departs from it by at most 5 % of it: a paper's value is mostly that of one run.",
         ],
         table(values, ("agrees", "differs"), "not compared"),
         ["Why values are not compared:"],
@@ -143,7 +152,8 @@ def page(studies: Path) -> str:
         [
             "A claim holds where all comparisons that it makes show it beyond chance (95 %, Holm's",
             "correction over the claims of a study). A claim that a study asks in parts holds",
-            "where all parts do.",
+            "where all parts do; it cannot be told where it holds in its first part, and the",
+            "others are not asked.",
         ],
         table(claims, (HOLDS, FAILS, OPEN), "not asked"),
         ["Why claims are not asked:"],

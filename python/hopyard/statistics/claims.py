@@ -169,7 +169,10 @@ def judge(
     alpha = 1 - confidence
     # To show that all lie inside, each test may use the whole alpha; to show that one of them does
     # not, they share it.
-    against = [replace(f, p=min(1.0, f.p * len(findings))) for f in findings if not f.inside]
+    # A figure that does not exist (a ratio to zero) speaks neither for the claim nor against it.
+    unknown = [replace(f, p=1.0) for f in findings if math.isnan(f.interval.figure)]
+    known = [f for f in findings if not math.isnan(f.interval.figure)]
+    against = [replace(f, p=min(1.0, f.p * len(findings))) for f in known if not f.inside]
     worst = min(against, key=lambda f: f.p, default=None)
     if claim.kind in _TRENDS:
         slope = findings[0]
@@ -179,9 +182,12 @@ def judge(
         weakest = slope
     else:
         weakest = max(findings, key=lambda f: f.p)
-    found, leaning = (weakest, Outcome.HOLDS) if worst is None else (worst, Outcome.FAILS)
-    if math.isnan(found.interval.figure):
-        leaning = Outcome.OPEN
+    if worst is not None:
+        found, leaning = worst, Outcome.FAILS
+    elif unknown:
+        found, leaning = unknown[0], Outcome.OPEN
+    else:
+        found, leaning = weakest, Outcome.HOLDS
     outcome = leaning if found.p <= alpha else Outcome.OPEN
     return Verdict(outcome, found.quantity, found.interval, found.p, found.p, found.effect, leaning)
 
@@ -240,8 +246,10 @@ def _findings(
 
     names = list(samples)
     against_first = [(names[0], name) for name in names[1:]]
-    # What equals a bound is inside for a tolerance; "greater" and "less" need more than that.
-    above, below = math.nextafter(claim.margin, math.inf), math.nextafter(-claim.margin, -math.inf)
+    # What equals a bound is inside for a tolerance; "greater" and "less" need more than that, and
+    # more than the rounding that equal runs are allowed.
+    above = math.nextafter(claim.margin * (1 + 2 * ROUNDING), math.inf)
+    below = -above
     match claim.kind:
         case Kind.GREATER:
             yield from (apart(pair, above, math.inf) for pair in against_first)

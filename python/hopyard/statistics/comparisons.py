@@ -219,12 +219,7 @@ def equivalence_of_ratio(
     first, second = pairs(values, baseline)
     found = ratio(first, second, 1 - 2 * alpha)
     least, most = subtract(first, low * second), subtract(first, high * second)
-    if has_spread(least) and has_spread(most):
-        error = [float(each.std(ddof=1)) / math.sqrt(each.size) for each in (least, most)]
-        t = min(float(least.mean()) / error[0], -float(most.mean()) / error[1])
-        p = float(stats.t.sf(t, least.size - 1))
-    else:
-        p = _p_without_spread(found, low, high)
+    p = max(_p_above_zero(least), _p_above_zero(-most))
     return Equivalence(found, low, high, p, alpha)
 
 
@@ -235,6 +230,14 @@ def p_without_spread(runs: int) -> float:
     needed for 5 %. It is anytime-valid too: doubling one's stake at each run is a fair game.
     """
     return min(1.0, 2 * 0.5**runs)
+
+
+def _p_above_zero(values: Floats) -> float:
+    """The one-sided p-value of a mean above zero; of equal runs that of `p_without_spread`."""
+    if has_spread(values):
+        t = float(values.mean()) / (float(values.std(ddof=1)) / math.sqrt(values.size))
+        return float(stats.t.sf(t, values.size - 1))
+    return p_without_spread(values.size) if values.size and values.mean() >= 0 else 1.0
 
 
 def _p_without_spread(found: Interval, low: float, high: float) -> float:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
 
 #: Values in a batch, hence the name.
 BATCH = 5
@@ -73,11 +75,8 @@ def mser5(series: ArrayLike) -> WarmUp:
             f"series: {values.size} values; MSER-5 needs {FEWEST_BATCHES * BATCH} or more"
         )
     batches = values[: count * BATCH].reshape(count, BATCH).mean(axis=1)
-    # Sums from the end; about the mean, so that a large one does not take the digits.
-    centred = batches - batches.mean()
     left = np.arange(count, 0, -1)
-    sums, squares = centred[::-1].cumsum()[::-1], (centred**2)[::-1].cumsum()[::-1]
-    statistic = np.maximum(squares - sums**2 / left, 0.0) / left**2
+    statistic = _squares_from(batches) / left**2
     cut = int(np.argmin(statistic[: count - LAST_BATCHES]))
     minimum_at = cut * BATCH
     return WarmUp(
@@ -87,3 +86,19 @@ def mser5(series: ArrayLike) -> WarmUp:
         mean_after=math.fsum(values[minimum_at:]) / (values.size - minimum_at),
         values=int(values.size),
     )
+
+
+def _squares_from(batches: Floats) -> Floats:
+    """For each place the sum of squares about the mean of the batches from there on.
+
+    Welford's recurrence (1962), from the end: equal batches have exactly zero. A difference of sums
+    would leave rounding there, and the least of what rounding left is at any place.
+    """
+    squares = np.empty(batches.size)
+    mean = total = 0.0
+    for number, value in enumerate(batches[::-1].tolist(), 1):
+        apart = value - mean
+        mean += apart / number
+        total += apart * (value - mean)
+        squares[-number] = total
+    return squares

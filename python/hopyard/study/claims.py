@@ -122,12 +122,13 @@ def _judge(comparison: Comparison) -> statistics.Verdict | None:
 
 def _leaning(found: Sequence[statistics.Verdict | None]) -> tuple[Outcome, float]:
     """To which outcome the comparisons of a claim point, and how surely so."""
-    if not found or any(each is None or each.leaning is Outcome.OPEN for each in found):
-        return Outcome.OPEN, 1.0
-    known = [each for each in found if each is not None]
+    known = [each for each in found if each is not None and each.leaning is not Outcome.OPEN]
     against = [each.p for each in known if each.leaning is Outcome.FAILS]
+    # One that shows the opposite decides, also where another one has no figure.
     if against:
-        return Outcome.FAILS, min(1.0, len(known) * min(against))
+        return Outcome.FAILS, min(1.0, len(found) * min(against))
+    if not known or len(known) < len(found):
+        return Outcome.OPEN, 1.0
     return Outcome.HOLDS, max(each.p for each in known)
 
 

@@ -34,7 +34,7 @@ class Compared:
 
     @property
     def agrees(self) -> bool:
-        """Whether the published value is in the range of our runs, or within 5 % of their mean."""
+        """Whether the published value is in the range of our runs, or their mean near it."""
         near = abs(self.ours.mean - self.published) <= CLOSE * abs(self.published)
         return near or self.least <= self.published <= self.most
 
