@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hopyard
 import numpy as np
@@ -24,6 +24,9 @@ from hopyard.study.report import ReportError, make
 from hopyard.study.tables import grid
 from hopyard.study.values import Sample, Values
 from hopyard.sweep import LEAST_RUNS, Until, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 STUDIES = Path(__file__).parent.parent / "studies"
 CHAIN = """
