@@ -75,6 +75,57 @@ impl Account {
     }
 }
 
+impl Account {
+    /// The energy of all purposes.
+    pub(super) fn total(&self) -> Attojoules {
+        self.by_purpose.iter().sum()
+    }
+}
+
+/// How long a radio has sent, and for what. A sum of times costs less at each frame than one of energies, and is as
+/// exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Airtimes {
+    by_purpose: [Span; Purpose::COUNT],
+    again: Span,
+    retransmissions: Span,
+}
+
+impl Airtimes {
+    #[inline]
+    pub fn add(&mut self, sent: Sent, time: Span) {
+        self.by_purpose[sent.purpose as usize] += time;
+        if sent.again {
+            self.again += time;
+        }
+        if sent.retransmission {
+            self.retransmissions += time;
+        }
+    }
+
+    /// The frame was not sent, or not yet, for this long.
+    pub fn take_off(&mut self, sent: Sent, time: Span) {
+        let of = |sum: &mut Span, is: bool| {
+            if is {
+                *sum = sum.saturating_sub(time);
+            }
+        };
+        of(&mut self.by_purpose[sent.purpose as usize], true);
+        of(&mut self.again, sent.again);
+        of(&mut self.retransmissions, sent.retransmission);
+    }
+
+    /// What this takes at a power in nanowatts.
+    pub fn at(&self, power: u64) -> Account {
+        let energy = |time: Span| Attojoules::from(power) * Attojoules::from(time.nanos());
+        Account {
+            by_purpose: self.by_purpose.map(energy),
+            again: energy(self.again),
+            retransmissions: energy(self.retransmissions),
+        }
+    }
+}
+
 impl AddAssign for Account {
     fn add_assign(&mut self, other: Self) {
         for (own, other) in self.by_purpose.iter_mut().zip(other.by_purpose) {

@@ -6,8 +6,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::account::Sent;
-use super::{Account, Attojoules, Prices, Purpose, Spent};
+use super::account::{Airtimes, Sent};
+use super::{Account, Attojoules, PacketPrices, Prices, Purpose, Spent};
 use crate::packet::Packet;
 use crate::radio::medium::TransmissionId;
 
@@ -49,6 +49,20 @@ pub enum Heard {
     Overheard,
     /// For another radio.
     Discarded,
+}
+
+impl Heard {
+    /// How many there are.
+    const COUNT: usize = 4;
+}
+
+impl PacketPrices {
+    /// What these packets cost the radio that decoded them.
+    fn of_decoded(&self, decoded: &Decoded) -> Attojoules {
+        let prices = [self.receive, self.receive_broadcast, self.overhear, self.discard];
+        let each = prices.into_iter().zip(decoded);
+        each.map(|(price, &(packets, bytes))| price.of_all(packets, bytes)).sum()
+    }
 }
 
 /// Nobody counts energy.
@@ -99,14 +113,18 @@ struct Times {
 /// What single frames change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
-    account: Account,
+    /// How long the radio sent, and for what.
+    airtimes: Airtimes,
+    /// What packets sent cost beyond that.
+    priced: Account,
     /// The frame that the radio sent last.
     last: Option<Sent>,
-    /// The energy of packets sent, and of packets decoded.
-    packets: [Attojoules; 2],
     /// When the radio stopped.
     off_since: Option<Time>,
 }
+
+/// The packets that a radio has decoded, by [`Heard`]: how many, and their bytes.
+type Decoded = [(u64, u64); Heard::COUNT];
 
 /// The radio's battery must be looked at whenever the radio's state changes.
 const WATCHED: u8 = 1;
@@ -133,10 +151,11 @@ pub struct Gauge {
     /// The weakest signal that is heard, in watts.
     floor: f64,
     times: Vec<Times>,
-    /// Whether any radio has a flag: as long as none has, no beginning of a signal reads one.
-    has_flags: bool,
     flags: Vec<u8>,
+    /// How many radios have a flag.
+    flagged: usize,
     frames: Vec<Frames>,
+    decoded: Vec<Decoded>,
     /// The timer of each radio's battery.
     timers: Vec<u32>,
     /// The transmissions in the air, and the parts of them, whose radio stopped in the middle.
@@ -153,9 +172,10 @@ impl Gauge {
             prices,
             floor: if prices.only_decodable { decodable } else { 0.0 },
             times: vec![Times::default(); stations],
-            has_flags: false,
             flags: vec![0; stations],
+            flagged: 0,
             frames: vec![Frames::default(); stations],
+            decoded: vec![Decoded::default(); stations],
             timers,
             cut: Vec::new(),
         }
@@ -180,26 +200,39 @@ impl Gauge {
         let sent =
             Sent { purpose: Purpose::of(packet), again, retransmission: packet.is_some_and(Packet::is_retransmission) };
         let frames = &mut self.frames[station];
-        let mut energy = Attojoules::from(self.prices.send) * Attojoules::from(airtime.nanos());
+        frames.airtimes.add(sent, airtime);
+        frames.last = Some(sent);
         if let (Some(prices), Some(packet)) = (&self.prices.packets, packet) {
             let price = if broadcast { prices.send_broadcast } else { prices.send };
-            energy += price.of(packet.size);
-            frames.packets[0] += price.of(packet.size);
+            frames.priced.add(sent, price.of(packet.size));
         }
-        frames.account.add(sent, energy);
-        frames.last = Some(sent);
         self.is_watched(station)
     }
 
     /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
     pub fn watch(&mut self, station: usize, watched: bool) {
-        self.flags[station] = if watched { self.flags[station] | WATCHED } else { self.flags[station] & !WATCHED };
-        self.has_flags |= watched;
+        let flags = self.flags[station];
+        self.set_flags(station, if watched { flags | WATCHED } else { flags & !WATCHED });
+    }
+
+    fn set_flags(&mut self, station: usize, flags: u8) {
+        self.flagged -= usize::from(self.flags[station] != 0);
+        self.flagged += usize::from(flags != 0);
+        self.flags[station] = flags;
     }
 
     #[inline]
     fn is_watched(&self, station: usize) -> bool {
-        self.has_flags && self.flags[station] & WATCHED != 0
+        self.flags[station] & WATCHED != 0
+    }
+
+    /// The account as long as nothing depends on the state of single radios: none is off, in no frame on the air did
+    /// its radio stop, and no battery is nearly empty. This can only change between two events.
+    #[inline(always)]
+    pub fn plain(&mut self) -> Option<Plain<'_>> {
+        let Self { times, decoded, floor, .. } = self;
+        let priced = self.prices.packets.is_some();
+        (self.flagged == 0 && self.cut.is_empty()).then_some(Plain { times, decoded, floor: *floor, priced })
     }
 
     /// A radio stops for good.
@@ -212,11 +245,10 @@ impl Gauge {
         (times.busy_until, times.sends_until) = (Time::NEVER, Time::NEVER);
         let frames = &mut self.frames[station];
         if let Some(last) = frames.last {
-            frames.account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
+            frames.airtimes.take_off(last, unsent);
         }
         frames.off_since = Some(now);
-        self.flags[station] = OFF;
-        self.has_flags = true;
+        self.set_flags(station, OFF);
     }
 
     /// A transmission, or a part of it, is not complete: its radio has stopped.
@@ -228,20 +260,24 @@ impl Gauge {
     #[must_use]
     pub fn spent(&self, station: usize, now: Time) -> Spent {
         let (times, frames) = (&self.times[station], &self.frames[station]);
-        let mut account = frames.account;
+        let mut airtimes = frames.airtimes;
         let (sent, heard, until) = match frames.off_since {
             Some(since) => (times.sent, times.heard, since),
             None => {
                 let unsent = times.sends_until.since(now);
                 if let Some(last) = frames.last {
-                    account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
+                    airtimes.take_off(last, unsent);
                 }
                 let unheard = times.busy_until.since(now.max(times.sends_until));
                 (times.sent.saturating_sub(unsent), times.heard.saturating_sub(unheard), now)
             }
         };
         let idle = until.since(Time::ZERO).saturating_sub(sent + heard);
-        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], frames.packets, account)
+        let mut account = airtimes.at(self.prices.send);
+        account += frames.priced;
+        let received = self.prices.packets.map_or(0, |prices| prices.of_decoded(&self.decoded[station]));
+        let packets = [frames.priced.total(), received];
+        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], packets, account)
     }
 
     /// What the battery of a radio's node needs to know of it.
@@ -249,6 +285,76 @@ impl Gauge {
     pub fn load(&self, station: usize, now: Time) -> Load {
         let Times { busy_until, sends_until, .. } = self.times[station];
         Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
+    }
+}
+
+/// The times of all radios, where nothing else counts ([`Gauge::plain`]).
+#[derive(Debug)]
+pub struct Plain<'a> {
+    times: &'a mut [Times],
+    decoded: &'a mut [Decoded],
+    floor: f64,
+    priced: bool,
+}
+
+impl Times {
+    /// A signal begins.
+    #[inline(always)]
+    fn add(&mut self, now: Time, end: Time) {
+        if self.busy_until <= now {
+            self.heard += end.since(now);
+            self.busy_until = end;
+        } else if self.busy_until < end {
+            self.heard += end.since(self.busy_until);
+            self.busy_until = end;
+        }
+    }
+}
+
+fn count(decoded: &mut Decoded, heard: Heard, bytes: u32) {
+    let (packets, sum) = &mut decoded[heard as usize];
+    *packets += 1;
+    *sum += u64::from(bytes);
+}
+
+impl Meter for Plain<'_> {
+    const ON: bool = true;
+
+    #[inline(always)]
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
+        if power >= self.floor {
+            self.times[station].add(now, end);
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn prices_packets(&self) -> bool {
+        self.priced
+    }
+
+    #[inline(always)]
+    fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
+        count(&mut self.decoded[station], heard, bytes);
+        false
+    }
+
+    #[inline(always)]
+    fn is_off(&self, _: usize) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn is_cut(&self, _: TransmissionId) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn on_end(&mut self, _: TransmissionId) {}
+
+    #[inline(always)]
+    fn timer(&self, _: usize) -> u32 {
+        0
     }
 }
 
@@ -260,11 +366,7 @@ impl Meter for Gauge {
         if power < self.floor {
             return false;
         }
-        let times = &mut self.times[station];
-        let from = now.max(times.busy_until);
-        let more = end.since(from);
-        times.heard += more;
-        times.busy_until = from + more;
+        self.times[station].add(now, end);
         self.is_watched(station)
     }
 
@@ -274,20 +376,13 @@ impl Meter for Gauge {
     }
 
     fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
-        let Some(prices) = &self.prices.packets else { return false };
-        let price = match heard {
-            Heard::Own => prices.receive,
-            Heard::Broadcast => prices.receive_broadcast,
-            Heard::Overheard => prices.overhear,
-            Heard::Discarded => prices.discard,
-        };
-        self.frames[station].packets[1] += price.of(bytes);
+        count(&mut self.decoded[station], heard, bytes);
         self.is_watched(station)
     }
 
     #[inline(always)]
     fn is_off(&self, station: usize) -> bool {
-        self.has_flags && self.flags[station] & OFF != 0
+        self.flags[station] & OFF != 0
     }
 
     #[inline]
