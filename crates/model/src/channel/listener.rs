@@ -61,6 +61,15 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
         due
     }
 
+    /// The station that a frame with a packet was for has decoded it.
+    #[inline(never)]
+    fn charge(&mut self, station: usize, packet: PacketId, frame: &Frame<M::Control>) {
+        let Context { packets, spending, .. } = &mut *self.cx;
+        if let Some(spending) = spending {
+            spending.on_received(self.interfaces[station], packet, packets[packet].size, frame.airtime);
+        }
+    }
+
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
     #[inline(always)]
@@ -141,6 +150,12 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             }
             if self.is_cut && end.verdict == Verdict::Decoded {
                 end.verdict = Verdict::Error;
+            }
+            if end.verdict == Verdict::Decoded
+                && station == self.receiver
+                && let Some(packet) = frame.packet
+            {
+                self.charge(station, packet, frame);
             }
             due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
         }

@@ -255,6 +255,9 @@ impl<M: Mac> Channel<M> {
             if gauge.on_send(station, packet, how, frame.airtime, cx.now) {
                 queue.set(gauge.timer(station), cx.now);
             }
+            if let (Some(id), Some(packet), Some(spending)) = (frame.packet, packet, &mut cx.spending) {
+                spending.on_sent(self.interfaces[station], id, packet.size, how.0, (cx.now, frame.airtime));
+            }
         }
         match self.medium.transmit(station, frame, cx.now) {
             Some(mut part) => loop {
