@@ -41,35 +41,6 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
         self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
     }
 
-    /// A station has decoded a frame. Returns whether the timer of its battery was set.
-    #[inline(never)]
-    fn pay(&mut self, station: usize, frame: &Frame<M::Control>, now: Time) -> bool {
-        let Some(packet) = frame.packet else { return false };
-        let heard = if station == self.receiver {
-            Heard::Own
-        } else if frame.receiver.is_broadcast() {
-            Heard::Broadcast
-        } else if self.listening.get(station) == Some(&true) {
-            Heard::Overheard
-        } else {
-            Heard::Discarded
-        };
-        let due = self.gauge.on_decoded(station, heard, self.cx.packets[packet].size);
-        if due {
-            self.queue.set(self.gauge.timer(station), now);
-        }
-        due
-    }
-
-    /// The station that a frame with a packet was for has decoded it.
-    #[inline(never)]
-    fn charge(&mut self, station: usize, packet: PacketId, frame: &Frame<M::Control>) {
-        let Context { packets, spending, .. } = &mut *self.cx;
-        if let Some(spending) = spending {
-            spending.on_received(self.interfaces[station], packet, packets[packet].size, frame.airtime);
-        }
-    }
-
     /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
     /// receive path here, and needs no other work.
     #[inline(always)]
@@ -120,7 +91,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
 
     #[inline(always)]
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
-        if G::ON && self.gauge.is_off(station) {
+        if G::WATCHES && self.gauge.is_off(station) {
             return false;
         }
         let mac = &mut self.macs[station];
@@ -144,20 +115,13 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
     #[inline(always)]
     fn on_end(&mut self, station: usize, mut end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
         let mut due = false;
-        if G::ON {
+        if G::WATCHES {
             if self.gauge.is_off(station) {
                 return After::Nothing;
             }
             if self.is_cut && end.verdict == Verdict::Decoded {
                 end.verdict = Verdict::Error;
             }
-            if end.verdict == Verdict::Decoded
-                && station == self.receiver
-                && let Some(packet) = frame.packet
-            {
-                self.charge(station, packet, frame);
-            }
-            due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
         }
         if P::WATCHES {
             let reception = match end.verdict {
@@ -177,9 +141,18 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 self.cx.now = now;
                 self.outcome = Outcome::RECEIVED;
                 acts = true;
+                if G::ON && frame.packet.is_some() {
+                    let heard = if mine { Heard::Own } else { Heard::Broadcast };
+                    pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                }
                 mac.on_frame(frame, self.shared, self.cx);
             }
             Verdict::Decoded => {
+                if G::ON && self.gauge.prices_packets() && frame.packet.is_some() {
+                    let listens = self.listening.get(station) == Some(&true);
+                    let heard = if listens { Heard::Overheard } else { Heard::Discarded };
+                    due = pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                }
                 mac.on_other_frame(frame, self.shared, now);
                 // A frame without a packet has nothing to pass up.
                 if frame.packet.is_some() && !self.listening.is_empty() {
@@ -216,6 +189,31 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
     fn outcome(&mut self) -> Outcome {
         self.outcome
     }
+}
+
+/// A station has decoded a frame with a packet. Returns whether the timer of its battery was set.
+#[inline(never)]
+fn pay<G: Meter, E: Copy, C: Control>(
+    gauge: &mut G,
+    queue: &mut Queue<E>,
+    cx: &mut Context,
+    (station, interface): (usize, InterfaceId),
+    heard: Heard,
+    frame: &Frame<C>,
+    now: Time,
+) -> bool {
+    let Some(packet) = frame.packet else { return false };
+    let bytes = cx.packets[packet].size;
+    if heard == Heard::Own
+        && let Some(spending) = &mut cx.spending
+    {
+        spending.on_received(interface, packet, bytes, frame.airtime);
+    }
+    let due = gauge.prices_packets() && gauge.on_decoded(station, heard, bytes);
+    if due {
+        queue.set(gauge.timer(station), now);
+    }
+    due && G::WATCHES
 }
 
 /// A frame for another station was decoded. The station passes up its packet if it listens to such frames.

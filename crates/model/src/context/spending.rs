@@ -240,3 +240,108 @@ impl Spending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::{Address, NodeId};
+    use crate::context::{Context, DropReason};
+    use crate::packet::{Body, FlowId, UdpHeader};
+
+    /// One flow over three interfaces, with 7 nW to send and 3 nW to hear.
+    fn context() -> Context {
+        let prices = Prices { send: 7, hear: 3, idle: 1, only_decodable: false, packets: None };
+        Context { spending: Some(Box::new(Spending::new(&prices, 1, 3))), ..Context::default() }
+    }
+
+    fn datagram(cx: &mut Context) -> PacketId {
+        cx.originate(Packet {
+            created: Time::ZERO,
+            source: Address(0),
+            destination: Address(2),
+            flow: FlowId(0),
+            size: 100,
+            ttl: 9,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        })
+    }
+
+    fn spending(cx: &mut Context) -> &mut Spending {
+        cx.spending.as_mut().expect("energy is counted")
+    }
+
+    fn send(cx: &mut Context, interface: u32, packet: PacketId, at: u64) {
+        let frame = (Time::from_nanos(at), Span::from_nanos(10));
+        spending(cx).on_sent(InterfaceId(interface), packet, 100, false, frame);
+    }
+
+    /// One hop of ten nanoseconds: 70 aJ to send, 30 aJ to hear.
+    fn hop(cx: &mut Context, to: u32, packet: PacketId, at: u64) -> PacketId {
+        send(cx, to - 1, packet, at);
+        spending(cx).on_received(InterfaceId(to), packet, 100, Span::from_nanos(10));
+        let copy = cx.copy(packet);
+        cx.hand_over(packet);
+        copy
+    }
+
+    fn shares(cx: &mut Context, now: u64) -> [Attojoules; 3] {
+        let shares = spending(cx).shares(Time::from_nanos(now))[0];
+        [shares.useful, shares.in_vain, shares.under_way]
+    }
+
+    #[test]
+    fn all_hops_of_a_packet_count_as_it_ends() {
+        let cx = &mut context();
+        let packet = datagram(cx);
+        let packet = hop(cx, 1, packet, 0);
+        assert_eq!(shares(cx, 10), [0, 0, 100]);
+        let packet = hop(cx, 2, packet, 10);
+        cx.deliver(packet);
+        assert_eq!(shares(cx, 20), [200, 0, 0]);
+        let packet = datagram(cx);
+        let packet = hop(cx, 1, packet, 20);
+        send(cx, 1, packet, 30);
+        assert_eq!(shares(cx, 34), [200, 0, 128], "four of ten nanoseconds are sent");
+        cx.drop_packet(NodeId(1), packet, DropReason::RetryLimit);
+        assert_eq!(shares(cx, 40), [200, 170, 0]);
+    }
+
+    #[test]
+    fn what_brings_nothing_new_is_in_vain() {
+        let cx = &mut context();
+        let packet = datagram(cx);
+        let packet = hop(cx, 1, packet, 0);
+        cx.deliver(packet);
+        spending(cx).on_repeated();
+        assert_eq!(shares(cx, 10), [0, 100, 0]);
+    }
+
+    #[test]
+    fn what_is_sent_after_the_arrival_is_in_vain() {
+        let cx = &mut context();
+        let packet = datagram(cx);
+        send(cx, 0, packet, 0);
+        let copy = cx.copy(packet);
+        cx.deliver(copy);
+        send(cx, 0, packet, 10);
+        assert_eq!(shares(cx, 20), [70, 70, 0]);
+        // The radio stops in the middle, and the packet ends with it.
+        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(15));
+        cx.drop_packet(NodeId(0), packet, DropReason::BatteryEmpty);
+        assert_eq!(shares(cx, 20), [70, 35, 0]);
+    }
+
+    #[test]
+    fn a_packet_that_went_with_its_frame_leaves_what_was_sent() {
+        let cx = &mut context();
+        let packet = datagram(cx);
+        send(cx, 0, packet, 0);
+        // Nobody can sense the frame: the packet ends as the frame begins.
+        cx.drop_packet(NodeId(0), packet, DropReason::OutOfReach);
+        assert_eq!(shares(cx, 4), [0, 28, 0]);
+        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(4));
+        assert_eq!(shares(cx, 99), [0, 28, 0]);
+    }
+}

@@ -7,7 +7,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::account::{Airtimes, Sent};
-use super::{Account, Attojoules, PacketPrices, Prices, Purpose, Spent};
+use super::{Account, Attojoules, PacketPrices, Prices, Spent};
 use crate::packet::Packet;
 use crate::radio::medium::TransmissionId;
 
@@ -15,6 +15,9 @@ use crate::radio::medium::TransmissionId;
 pub trait Meter {
     /// Whether there is one.
     const ON: bool;
+
+    /// Whether single radios may be off, or their batteries nearly empty.
+    const WATCHES: bool = false;
 
     /// A signal of this power, in watts, begins at a radio. Returns whether the prediction of its battery is due.
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool;
@@ -96,29 +99,28 @@ impl Meter for () {
     }
 }
 
-/// The times of a radio, which every beginning of a signal reads and writes.
+/// The times of a radio, in nanoseconds, which every beginning of a signal reads and writes. They are plain numbers:
+/// sums that stop at the greatest one cost more instructions, and none comes near it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 struct Times {
     /// When the last of the signals that have begun ends, or the radio's own last transmission if that is later.
-    busy_until: Time,
+    busy_until: u64,
     /// How long it heard a signal and did not send, up to `busy_until`.
-    heard: Span,
+    heard: u64,
     /// When the radio's own last transmission ends.
-    sends_until: Time,
-    /// How long it sent, up to `sends_until`.
-    sent: Span,
+    sends_until: u64,
 }
 
 /// What single frames change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
-    /// How long the radio sent, and for what.
+    /// How long the radio sent, and for what, up to the end of its own last transmission.
     airtimes: Airtimes,
     /// What packets sent cost beyond that.
     priced: Account,
     /// The frame that the radio sent last.
-    last: Option<Sent>,
+    last: Sent,
     /// When the radio stopped.
     off_since: Option<Time>,
 }
@@ -183,6 +185,7 @@ impl Gauge {
 
     /// A radio begins to send a frame with a packet, or without one. Returns whether the prediction of its battery is
     /// due.
+    #[inline]
     pub fn on_send(
         &mut self,
         station: usize,
@@ -191,22 +194,19 @@ impl Gauge {
         airtime: Span,
         now: Time,
     ) -> bool {
-        let end = now + airtime;
-        let times = &mut self.times[station];
-        // What it would have heard meanwhile is not paid for.
-        times.heard = times.heard.saturating_sub(times.busy_until.min(end).since(now.max(times.sends_until)));
-        times.sent += airtime;
-        (times.sends_until, times.busy_until) = (end, times.busy_until.max(end));
-        let sent =
-            Sent { purpose: Purpose::of(packet), again, retransmission: packet.is_some_and(Packet::is_retransmission) };
+        self.times[station].send(now.nanos(), (now + airtime).nanos());
+        let sent = match packet {
+            None => Sent::MAC,
+            Some(packet) => Sent::of(packet, again),
+        };
         let frames = &mut self.frames[station];
         frames.airtimes.add(sent, airtime);
-        frames.last = Some(sent);
+        frames.last = sent;
         if let (Some(prices), Some(packet)) = (&self.prices.packets, packet) {
             let price = if broadcast { prices.send_broadcast } else { prices.send };
             frames.priced.add(sent, price.of(packet.size));
         }
-        self.is_watched(station)
+        self.flagged != 0 && self.is_watched(station)
     }
 
     /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
@@ -237,16 +237,11 @@ impl Gauge {
 
     /// A radio stops for good.
     pub fn switch_off(&mut self, station: usize, now: Time) {
-        let unsent = self.times[station].sends_until.since(now);
-        let times = &mut self.times[station];
-        times.heard = times.heard.saturating_sub(times.busy_until.since(now.max(times.sends_until)));
-        times.sent = times.sent.saturating_sub(unsent);
+        let (unsent, heard) = self.times[station].up_to(now.nanos());
         // No signal adds anything any more.
-        (times.busy_until, times.sends_until) = (Time::NEVER, Time::NEVER);
+        self.times[station] = Times { busy_until: u64::MAX, heard, sends_until: u64::MAX };
         let frames = &mut self.frames[station];
-        if let Some(last) = frames.last {
-            frames.airtimes.take_off(last, unsent);
-        }
+        frames.airtimes.take_off(frames.last, unsent);
         frames.off_since = Some(now);
         self.set_flags(station, OFF);
     }
@@ -261,17 +256,15 @@ impl Gauge {
     pub fn spent(&self, station: usize, now: Time) -> Spent {
         let (times, frames) = (&self.times[station], &self.frames[station]);
         let mut airtimes = frames.airtimes;
-        let (sent, heard, until) = match frames.off_since {
-            Some(since) => (times.sent, times.heard, since),
+        let (heard, until) = match frames.off_since {
+            Some(since) => (times.heard, since),
             None => {
-                let unsent = times.sends_until.since(now);
-                if let Some(last) = frames.last {
-                    airtimes.take_off(last, unsent);
-                }
-                let unheard = times.busy_until.since(now.max(times.sends_until));
-                (times.sent.saturating_sub(unsent), times.heard.saturating_sub(unheard), now)
+                let (unsent, heard) = times.up_to(now.nanos());
+                airtimes.take_off(frames.last, unsent);
+                (heard, now)
             }
         };
+        let (sent, heard) = (airtimes.total(), Span::from_nanos(heard));
         let idle = until.since(Time::ZERO).saturating_sub(sent + heard);
         let mut account = airtimes.at(self.prices.send);
         account += frames.priced;
@@ -284,6 +277,7 @@ impl Gauge {
     #[must_use]
     pub fn load(&self, station: usize, now: Time) -> Load {
         let Times { busy_until, sends_until, .. } = self.times[station];
+        let (busy_until, sends_until) = (Time::from_nanos(busy_until), Time::from_nanos(sends_until));
         Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
     }
 }
@@ -300,14 +294,30 @@ pub struct Plain<'a> {
 impl Times {
     /// A signal begins.
     #[inline(always)]
-    fn add(&mut self, now: Time, end: Time) {
+    fn add(&mut self, now: u64, end: u64) {
         if self.busy_until <= now {
-            self.heard += end.since(now);
+            self.heard = self.heard.wrapping_add(end.wrapping_sub(now));
             self.busy_until = end;
         } else if self.busy_until < end {
-            self.heard += end.since(self.busy_until);
+            self.heard = self.heard.wrapping_add(end.wrapping_sub(self.busy_until));
             self.busy_until = end;
         }
+    }
+
+    /// The radio begins to send. What it would have heard meanwhile is not paid for.
+    #[inline]
+    fn send(&mut self, now: u64, end: u64) {
+        if self.busy_until > now {
+            self.heard -= self.busy_until.min(end).saturating_sub(now.max(self.sends_until));
+        }
+        self.busy_until = self.busy_until.max(end);
+        self.sends_until = end;
+    }
+
+    /// For how long the radio has still to send, and how long it has heard up to now.
+    fn up_to(&self, now: u64) -> (Span, u64) {
+        let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
+        (unsent, self.heard - self.busy_until.saturating_sub(now.max(self.sends_until)))
     }
 }
 
@@ -323,7 +333,7 @@ impl Meter for Plain<'_> {
     #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
         if power >= self.floor {
-            self.times[station].add(now, end);
+            self.times[station].add(now.nanos(), end.nanos());
         }
         false
     }
@@ -360,13 +370,14 @@ impl Meter for Plain<'_> {
 
 impl Meter for Gauge {
     const ON: bool = true;
+    const WATCHES: bool = true;
 
     #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
         if power < self.floor {
             return false;
         }
-        self.times[station].add(now, end);
+        self.times[station].add(now.nanos(), end.nanos());
         self.is_watched(station)
     }
 
