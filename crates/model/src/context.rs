@@ -412,16 +412,33 @@ impl Context {
         let packet = self.packets[id].clone();
         self.ledger.copied += 1;
         let copy = self.packets.insert(packet);
-        if let Some(spending) = &mut self.spending {
-            spending.on_copied(id, copy);
+        if self.spending.is_some() {
+            self.count_copy(id, copy);
         }
         copy
     }
 
-    #[inline]
-    fn end_of(&mut self, id: PacketId, delivered: bool) {
+    /// Out of the way of the runs in which energy is not counted, as the next one.
+    #[cold]
+    #[inline(never)]
+    fn count_copy(&mut self, id: PacketId, copy: PacketId) {
+        if let Some(spending) = &mut self.spending {
+            spending.on_copied(id, copy);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_end(&mut self, id: PacketId, delivered: bool) {
         if let Some(spending) = &mut self.spending {
             spending.on_ended(id, delivered);
+        }
+    }
+
+    #[inline(always)]
+    fn end_of(&mut self, id: PacketId, delivered: bool) {
+        if self.spending.is_some() {
+            self.count_end(id, delivered);
         }
     }
 }

@@ -141,7 +141,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 self.cx.now = now;
                 self.outcome = Outcome::RECEIVED;
                 acts = true;
-                if G::ON && frame.packet.is_some() {
+                if G::ON && frame.packet.is_some() && (mine || self.gauge.prices_packets()) {
                     let heard = if mine { Heard::Own } else { Heard::Broadcast };
                     pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
                 }

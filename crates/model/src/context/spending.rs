@@ -97,25 +97,35 @@ impl Spending {
             let flow = packet.flow.index() as u32;
             self.records.insert(Record { flow, copies: 1, radios: 0, state: State::UnderWay, energy: 0 })
         });
-        self.set(id, record);
+        if record.is_some() {
+            self.set(id, record);
+        }
     }
 
     /// A packet was copied.
+    #[inline]
     pub(super) fn on_copied(&mut self, id: PacketId, copy: PacketId) {
-        let record = self.of(id);
-        if let Some(record) = record {
+        // A place that is free has no record.
+        if let Some(record) = self.of(id) {
             self.records[record].copies += 1;
+            self.set(copy, Some(record));
         }
-        self.set(copy, record);
     }
 
     /// A packet ends here, because it was delivered or for another reason.
+    #[inline]
     pub(super) fn on_ended(&mut self, id: PacketId, delivered: bool) {
-        let record = self.of(id);
         if delivered {
             self.last = (0, 0);
         }
-        let Some(handle) = record else { return };
+        if let Some(handle) = self.of(id) {
+            self.of[id.index()] = None;
+            self.on_copy_ended(handle, delivered);
+        }
+    }
+
+    #[inline(never)]
+    fn on_copy_ended(&mut self, handle: Handle, delivered: bool) {
         let record = &mut self.records[handle];
         record.copies -= 1;
         if record.state == State::UnderWay && (delivered || record.copies == 0) {
@@ -129,7 +139,6 @@ impl Spending {
                 self.flows[flow].in_vain += energy;
             }
         }
-        self.of[id.index()] = None;
         self.free(handle);
     }
 
