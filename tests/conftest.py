@@ -75,6 +75,9 @@ def results() -> Results:
             segments_slow_start=rate,
             segments_avoidance=rate,
             segments_recovery=1,
+            energy_useful_j=3.0,
+            energy_in_vain_j=1.0,
+            energy_under_way_j=0.0,
         )
         for tcp, runs in goodput.items()
         for run, rates in enumerate(runs)

@@ -52,6 +52,7 @@ def test_cases_say_what_is_compared(results: Results) -> None:
         ("routing_bytes_per_byte", [1.1, 1.1, 1.1]),
         ("looped_packets", [4, 5, 6]),
         ("collisions", [0, 3, 6]),
+        ("energy_in_vain", [25, 25, 25]),
     ],
 )
 def test_measures_of_each_run(results: Results, measure: str, expected: list[float]) -> None:

@@ -100,6 +100,12 @@ def _energy_per_bit(*parts: str) -> Reduction:
     return _present(parts[0], of_runs)
 
 
+def _in_vain(rows: pa.Table, group: Integers, runs: int) -> Floats:
+    names = ("energy_useful_j", "energy_in_vain_j", "energy_under_way_j")
+    useful, in_vain, under_way = (_sum(floats(rows, name), group, runs) for name in names)
+    return 100 * _divide(in_vain, useful + in_vain + under_way)
+
+
 def _least(name: str) -> Reduction:
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         least = np.full(runs, np.inf)
@@ -372,6 +378,14 @@ MEASURES = {
             _energy_per_bit("energy_send_j", "energy_hear_j"),
             "As `energy_per_bit`, without the energy that radios took while they were idle.",
             **_NODES,
+        ),
+        Measure(
+            "energy_in_vain",
+            "Energy in vain",
+            "%",
+            _present("energy_in_vain_j", _in_vain),
+            "`energy_in_vain_j` as a share of the energy that the packets of flows took; over the "
+            "whole run.",
         ),
         Measure(
             "first_death",

@@ -7,6 +7,7 @@
 mod drop_reason;
 mod outside;
 mod overhead;
+mod spending;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -17,6 +18,7 @@ use hopyard_engine::{Digest, Time};
 pub use self::drop_reason::DropReason;
 pub use self::outside::{Departure, Outside, Token};
 pub use self::overhead::{Overhead, Tally};
+pub use self::spending::{Shares, Spending};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
@@ -262,6 +264,8 @@ pub struct Context {
     /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
     /// one.
     pub answering: Option<&'static str>,
+    /// What packets of flows have cost, if energy is counted.
+    pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
     /// Whether somebody watches the run.
@@ -300,7 +304,11 @@ impl Context {
         if let Body::Routing(_) | Body::Control { .. } = &packet.body {
             self.overhead.on_originated(self.owners.of(packet.source), &packet, self.answering);
         }
-        self.packets.insert(packet)
+        let id = self.packets.insert(packet);
+        if let Some(spending) = &mut self.spending {
+            spending.on_originated(id, &self.packets[id]);
+        }
+        id
     }
 
     /// Makes a packet with a routing message. `size` includes the IP and UDP headers, which the caller has added.
@@ -364,6 +372,7 @@ impl Context {
 
     /// Drops a packet for a reason.
     pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
+        self.end_of(id, false);
         let packet = self.packets.remove(id);
         self.outside.complete(id, self.now, Err(reason));
         self.ledger.dropped += 1;
@@ -385,6 +394,7 @@ impl Context {
     /// Removes a packet that has reached the protocol for which it was sent.
     pub fn deliver(&mut self, id: PacketId) -> Packet {
         self.ledger.delivered += 1;
+        self.end_of(id, true);
         self.packets.remove(id)
     }
 
@@ -399,6 +409,7 @@ impl Context {
     /// only overheard.
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
+        self.end_of(id, false);
         self.packets.discard(id);
         self.outside.complete(id, self.now, Ok(()));
     }
@@ -407,7 +418,35 @@ impl Context {
     pub fn copy(&mut self, id: PacketId) -> PacketId {
         let packet = self.packets[id].clone();
         self.ledger.copied += 1;
-        self.packets.insert(packet)
+        let copy = self.packets.insert(packet);
+        if self.spending.is_some() {
+            self.count_copy(id, copy);
+        }
+        copy
+    }
+
+    /// Out of the way of the runs in which energy is not counted, as the next one.
+    #[cold]
+    #[inline(never)]
+    fn count_copy(&mut self, id: PacketId, copy: PacketId) {
+        if let Some(spending) = &mut self.spending {
+            spending.on_copied(id, copy);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_end(&mut self, id: PacketId, delivered: bool) {
+        if let Some(spending) = &mut self.spending {
+            spending.on_ended(id, delivered);
+        }
+    }
+
+    #[inline(always)]
+    fn end_of(&mut self, id: PacketId, delivered: bool) {
+        if self.spending.is_some() {
+            self.count_end(id, delivered);
+        }
     }
 }
 

@@ -41,6 +41,15 @@ impl FlowId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(Handle);
 
+impl PacketId {
+    /// The packet's place in the pool, which another packet takes when this one is gone.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0.index()
+    }
+}
+
 /// A packet of the network layer, or an address resolution message.
 #[derive(Clone, Debug)]
 pub struct Packet {

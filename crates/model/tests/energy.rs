@@ -3,15 +3,20 @@
 
 mod common;
 
+use std::io;
+
 use hopyard_engine::units::{Bytes, Draw, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::channel::energy::{self, Battery, state::Hears};
 use hopyard_model::link::arp::Resolution;
-use hopyard_model::observe::{NodeRow, Outcome};
+use hopyard_model::observe::capture::{Capture, Kind, Options};
+use hopyard_model::observe::{NodeRow, Observer, Outcome, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::params::Params as _;
 use hopyard_model::traffic;
-use hopyard_model::world::{FlowSpec, Spec, Transport};
+use hopyard_model::world::{FlowSpec, Quantity, Spec, Transport, Watch, World};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 
 use common::{add_cbr, add_tcp, chain, network, run, with_dcf};
 
@@ -67,6 +72,29 @@ fn states_add_up(outcome: &Outcome, seconds: f64) {
     }
 }
 
+/// Useful, in vain, under way: what the packets of flows took, which is also known from where it was spent.
+fn shares(outcome: &Outcome) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for flow in &outcome.flows {
+        let of_flow = [flow.energy_useful_j, flow.energy_in_vain_j, flow.energy_under_way_j];
+        for (sum, part) in sums.iter_mut().zip(of_flow) {
+            let part = part.expect("energy is counted");
+            assert!(part >= 0.0, "{flow:?}");
+            *sum += part;
+        }
+    }
+    let parts = |node: &NodeRow| [node.energy_data_j, node.energy_ack_j, node.energy_receive_j];
+    let spent: f64 = outcome.nodes.iter().flat_map(parts).map(|it| it.expect("energy is counted")).sum();
+    let all: f64 = sums.iter().sum();
+    assert!((all - spent).abs() <= 1e-9 * spent, "{sums:?} of {spent}");
+    sums
+}
+
+fn assert_near(found: [f64; 3], expected: [f64; 3]) {
+    let is_near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12);
+    assert!(is_near, "{found:?} is not {expected:?}");
+}
+
 /// Three nodes in a line, of which the third one overhears: 100 datagrams of 512 bytes with RTS and one exchange of
 /// ARP. ns-2.35 prints these times, and what is left of 100 J each (`docs/models/energy.md`).
 fn three_nodes(idle: f64) -> Spec {
@@ -105,6 +133,8 @@ fn sending_is_attributed() {
     let near = |found: Option<f64>, micros: f64| (found.expect("energy is counted") - joules(micros)).abs() < 1e-12;
     assert!(near(node.energy_data_j, 237_600.0) && near(node.energy_mac_j, 35_200.0 + 608.0), "{node:?}");
     assert!(near(node.energy_arp_j, 688.0) && near(node.energy_routing_j, 0.0), "{node:?}");
+    // The datagrams alone, sent by one node and received by the other.
+    assert_near(shares(&outcome), [(0.66 + 0.395) * 237_600.0 * 1e-6, 0.0, 0.0]);
 }
 
 #[test]
@@ -115,6 +145,7 @@ fn energy_that_is_not_counted_is_not_shown() {
     let outcome = run(&spec);
     assert_eq!(outcome.digest, digest, "who counts changes nothing");
     assert!(outcome.nodes.iter().all(|node| node.energy_j.is_none() && node.sending_s.is_none()));
+    assert!(outcome.flows.iter().all(|flow| flow.energy_useful_j.is_none()));
 }
 
 /// Datagrams of 512 bytes at 2 Mb/s, behind a long preamble.
@@ -153,6 +184,29 @@ fn a_sender_stops_in_the_middle_of_a_frame() {
     assert_eq!(outcome.nodes[0].energy_left_j, Some(0.0));
     assert_eq!(outcome.nodes[1].battery_empty_s, None);
     states_add_up(&outcome, 20.0);
+    // The half of a frame that was sent was sent in vain.
+    let frame = AIRTIME as f64 / 1e9;
+    assert_near(shares(&outcome), [10.0 * frame, 0.5 * frame, 0.0]);
+}
+
+#[test]
+fn packets_that_do_not_arrive_cost_energy_in_vain() {
+    // The receiver stops in the middle of the eleventh datagram. It has sent ten acknowledgements of the MAC.
+    let (frame, ack) = (AIRTIME as f64 / 1e9, (192_000 + 8 * 14 * 1000) as f64 / 1e9);
+    let outcome = run(&plain(powers(1.0, 0.5, 0.0), &[None, Some(10.5 * 0.5 * frame + 10.0 * ack)]));
+    assert_eq!(dropped(&outcome, 0, "retry_limit"), 90);
+    let tries = outcome.nodes[0].data_frames - 10;
+    assert_eq!(tries, 90 * 7, "the short retry limit");
+    // What the receiver heard of the eleventh is hearing, and belongs to no packet.
+    assert_near(shares(&outcome), [10.0 * 1.5 * frame, tries as f64 * frame, 0.0]);
+}
+
+#[test]
+fn what_is_sent_at_the_end_of_the_run_is_under_way() {
+    let mut spec = plain(powers(1.0, 0.5, 0.0), &[]);
+    spec.duration = Span::from_nanos(1_100_000_000 + AIRTIME / 4);
+    let frame = AIRTIME as f64 / 1e9;
+    assert_near(shares(&run(&spec)), [1.5 * frame, 0.0, 0.25 * frame]);
 }
 
 #[test]
@@ -197,6 +251,7 @@ fn packets_have_prices() {
     assert_eq!(microjoules(other.energy_hear_j), 9_720 - 25_088);
     assert_eq!(microjoules(sender.energy_idle_j), 16_000_000);
     states_add_up(&outcome, 20.0);
+    assert_near(shares(&outcome), [100.0 * (1392.8e-6 + 545.04e-6), 0.0, 0.0]);
     // A battery with the price of ten packets and a half, and the idle power until the eleventh begins, at 2 s.
     let model = energy::Config::of_profile("per_packet", "rfc").expect("a model");
     let outcome = run(&plain(model, &[Some(10.5 * 1392.8e-6 + 1.6)]));
@@ -230,6 +285,8 @@ fn half_of_the_nodes_die_and_every_packet_has_a_reason() {
         let dead = outcome.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count();
         assert_eq!(dead, 13, "{protocol} {mac}");
         states_add_up(&outcome, 20.0);
+        let [useful, in_vain, _] = shares(&outcome);
+        assert!(useful > 0.0 && in_vain > 0.0, "{protocol} {mac}: {useful} J and {in_vain} J");
         assert!(outcome.drops.iter().any(|row| row.reason == "battery_empty"), "{protocol} {mac}");
         for node in &outcome.nodes {
             assert_eq!(node.energy_left_j.is_some(), node.node % 2 == 0);
@@ -240,5 +297,40 @@ fn half_of_the_nodes_die_and_every_packet_has_a_reason() {
         }
         spec.medium.exact = true;
         assert_eq!(run(&spec).digest, outcome.digest, "{protocol} {mac}: with an event for each edge");
+    }
+}
+
+#[test]
+fn who_watches_the_nodes_die_and_on_how_many_threads_changes_nothing() {
+    let everything = Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All };
+    let watched = |spec: &Spec| {
+        let options = Options { nodes: None, kinds: Kind::ALL.into(), comments: Vec::new() };
+        let capture = Capture::new(io::sink(), "half", options).expect("room");
+        let probe = (capture, Observer::new(everything.clone()));
+        let world = World::with_probe(spec, probe).expect("a world");
+        world.run_watched(&Watch::default()).expect("packets add up").0
+    };
+    let kinds = [("aodv", "dcf"), ("dsr", "dcf"), ("olsr", "tdma")];
+    let plain: Vec<(Spec, Outcome)> =
+        kinds.iter().map(|(protocol, mac)| dying(protocol, mac)).map(|spec| (spec.clone(), run(&spec))).collect();
+    for threads in [1, 2, 8] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let outcomes: Vec<Outcome> = pool.install(|| {
+            plain
+                .par_iter()
+                .map(|(spec, _)| {
+                    let mut spec = spec.clone();
+                    spec.observe.series = Quantity::ALL.to_vec();
+                    spec.observe.interval = Span::from_millis(37);
+                    watched(&spec)
+                })
+                .collect()
+        });
+        for (found, (_, expected)) in outcomes.iter().zip(&plain) {
+            assert_eq!(found.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count(), 13);
+            assert_eq!((found.digest, &found.nodes), (expected.digest, &expected.nodes), "{threads} threads");
+            assert_eq!((&found.flows, &found.drops), (&expected.flows, &expected.drops), "{threads} threads");
+            assert!(!found.series.is_empty() && !found.segments.is_empty() && !found.paths.is_empty());
+        }
     }
 }

@@ -5,27 +5,30 @@
 
 mod any;
 pub mod energy;
+mod listener;
 mod out_of_band;
 
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
-use energy::{Gauge, Heard, Load, Meter, Prices, Spent};
+use energy::{Gauge, Load, Meter, Prices, Spent};
+pub use listener::enter;
+use listener::{Macs, view};
 
 use crate::address::{InterfaceId, NodeId};
-use crate::context::{Action, Context, DropReason, Slots};
+use crate::context::{Context, DropReason, Slots};
 use crate::frame::{Fate, Frame, Header};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing};
 use crate::mobility::{Leg, Position};
-use crate::observe::{FrameView, Probe, Reception};
-use crate::packet::{Body, PacketId, PacketKind};
+use crate::observe::Probe;
+use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
-use crate::radio::medium::{After, Ended, Listener, Medium, Outcome, Places, TransmissionId, Walk};
+use crate::radio::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
-use crate::radio::reception::{Begin, End, Lost, Verdict};
-use crate::{mac, order, radio};
+use crate::radio::reception::Lost;
+use crate::{mac, radio};
 
 /// A channel's place in the array of all channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,6 +244,9 @@ impl<M: Mac> Channel<M> {
             if gauge.on_send(station, packet, how, frame.airtime, cx.now) {
                 queue.set(gauge.timer(station), cx.now);
             }
+            if let (Some(id), Some(packet), Some(spending)) = (frame.packet, packet, &mut cx.spending) {
+                spending.on_sent(self.interfaces[station], id, packet.size, how.0, (cx.now, frame.airtime));
+            }
         }
         match self.medium.transmit(station, frame, cx.now) {
             Some(mut part) => loop {
@@ -279,9 +285,23 @@ impl<M: Mac> Channel<M> {
             return self.walk_metered(id, around, &mut ());
         }
         let Some(mut gauge) = self.gauge.take() else { return self.walk_metered(id, around, &mut ()) };
-        let walk = self.walk_metered(id, around, &mut *gauge);
+        let walk = match gauge.plain() {
+            Some(mut plain) => self.walk_metered(id, around, &mut plain),
+            None => self.walk_fully_metered(id, around, &mut gauge),
+        };
         self.gauge = Some(gauge);
         walk
+    }
+
+    /// As [`Channel::walk_metered`], where a radio is off or nearly so.
+    #[inline(never)]
+    fn walk_fully_metered<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        id: TransmissionId,
+        around: Surroundings<'_, E, P>,
+        gauge: &mut Gauge,
+    ) -> Walk {
+        self.walk_metered(id, around, gauge)
     }
 
     #[inline(always)]
@@ -458,194 +478,6 @@ impl<M: Mac> Channel<M> {
     }
 }
 
-/// The MACs of all stations, as the medium sees them.
-struct Macs<'a, M: Mac, E, P, G> {
-    queue: &'a mut Queue<E>,
-    cx: &'a mut Context,
-    receive_path: &'a mut ReceivePath,
-    end: Time,
-    probe: &'a mut P,
-    macs: &'a mut [M],
-    interfaces: &'a [InterfaceId],
-    shared: &'a M::Shared,
-    listening: &'a [bool],
-    /// The station that the frame is for, or a number that no station has.
-    receiver: usize,
-    outcome: Outcome,
-    gauge: &'a mut G,
-    /// Whether the transmitter stopped in the middle of the frame.
-    is_cut: bool,
-}
-
-impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
-    /// Sets the timer of a station's MAC.
-    #[inline(always)]
-    fn arm(&mut self, station: usize, now: Time) {
-        self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
-    }
-
-    /// A station has decoded a frame. Returns whether the timer of its battery was set.
-    #[inline(never)]
-    fn pay(&mut self, station: usize, frame: &Frame<M::Control>, now: Time) -> bool {
-        let Some(packet) = frame.packet else { return false };
-        let heard = if station == self.receiver {
-            Heard::Own
-        } else if frame.receiver.is_broadcast() {
-            Heard::Broadcast
-        } else if self.listening.get(station) == Some(&true) {
-            Heard::Overheard
-        } else {
-            Heard::Discarded
-        };
-        let due = self.gauge.on_decoded(station, heard, self.cx.packets[packet].size);
-        if due {
-            self.queue.set(self.gauge.timer(station), now);
-        }
-        due
-    }
-
-    /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
-    /// receive path here, and needs no other work.
-    #[inline(always)]
-    fn must_act(&mut self, now: Time) -> bool {
-        let Self { queue, cx, receive_path, .. } = self;
-        match cx.actions.front() {
-            None => false,
-            Some(&Action::Arrived { interface, packet, from })
-                if cx.actions.len() == 1
-                    && !receive_path.is_instant()
-                    && !matches!(cx.packets[packet].body, Body::Arp(_)) =>
-            {
-                cx.actions.clear();
-                enter(receive_path, queue, interface, packet, from, now);
-                false
-            }
-            Some(_) => true,
-        }
-    }
-}
-
-impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
-    const METERS: bool = G::ON;
-
-    #[inline(always)]
-    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
-        let due = self.gauge.on_signal(station, power, now, end);
-        if due {
-            self.queue.set(self.gauge.timer(station), now);
-        }
-        due
-    }
-
-    #[inline(always)]
-    fn undisturbed_until(&self) -> Time {
-        self.queue.undisturbed_until().min(self.end)
-    }
-
-    #[inline(always)]
-    fn comes_first(&self, at: Time, rank: Rank) -> bool {
-        at <= self.end && self.queue.comes_first(at, rank)
-    }
-
-    #[inline]
-    fn prefetch(&self, station: usize) -> u32 {
-        self.macs[station].prefetch()
-    }
-
-    #[inline(always)]
-    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
-        if G::ON && self.gauge.is_off(station) {
-            return false;
-        }
-        let mac = &mut self.macs[station];
-        match begin {
-            Begin::Busy => {
-                mac.on_busy(self.shared, now);
-                let contends = !mac.is_quiet();
-                if contends {
-                    self.arm(station, now);
-                }
-                contends
-            }
-            Begin::Ignored(end) => {
-                mac.on_ignored(end, self.shared);
-                false
-            }
-            Begin::Nothing => false,
-        }
-    }
-
-    #[inline(always)]
-    fn on_end(&mut self, station: usize, mut end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
-        let mut due = false;
-        if G::ON {
-            if self.gauge.is_off(station) {
-                return After::Nothing;
-            }
-            if self.is_cut && end.verdict == Verdict::Decoded {
-                end.verdict = Verdict::Error;
-            }
-            due = self.gauge.prices_packets() && end.verdict == Verdict::Decoded && self.pay(station, frame, now);
-        }
-        if P::WATCHES {
-            let reception = match end.verdict {
-                Verdict::Decoded => Some(Reception::Decoded),
-                Verdict::Error | Verdict::Noise => Some(Reception::Damaged),
-                Verdict::Missed | Verdict::Unfound => None,
-            };
-            if let Some(reception) = reception {
-                self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
-            }
-        }
-        let mac = &mut self.macs[station];
-        let mine = station == self.receiver;
-        let mut acts = false;
-        match end.verdict {
-            Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
-                self.cx.now = now;
-                self.outcome = Outcome::RECEIVED;
-                acts = true;
-                mac.on_frame(frame, self.shared, self.cx);
-            }
-            Verdict::Decoded => {
-                mac.on_other_frame(frame, self.shared, now);
-                // A frame without a packet has nothing to pass up.
-                if frame.packet.is_some() && !self.listening.is_empty() {
-                    acts = true;
-                    overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
-                }
-            }
-            Verdict::Error | Verdict::Noise => {
-                mac.on_error(self.shared, now);
-                if mine && end.verdict == Verdict::Noise {
-                    self.outcome = Outcome::NOISE;
-                }
-            }
-            Verdict::Unfound if mine => self.outcome = Outcome::NOISE,
-            Verdict::Missed | Verdict::Unfound => {}
-        }
-        if end.idle {
-            mac.on_idle(self.shared, now);
-        }
-        let scheduled = mine || !mac.is_quiet();
-        if scheduled {
-            self.arm(station, now);
-        }
-        if acts {
-            if self.must_act(now) { After::Work } else { After::Scheduled }
-        } else if scheduled || due {
-            After::Scheduled
-        } else {
-            After::Nothing
-        }
-    }
-
-    #[inline]
-    fn outcome(&mut self) -> Outcome {
-        self.outcome
-    }
-}
-
 /// The station of an interface of the channel. Of the broadcast address, a number that no station has.
 #[inline]
 fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
@@ -655,50 +487,4 @@ fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
         return place;
     }
     interfaces.binary_search(&interface).unwrap_or(usize::MAX)
-}
-
-/// A frame for another station was decoded. The station passes up its packet if it listens to such frames.
-#[cold]
-#[inline(never)]
-fn overhear<M: Mac>(
-    mac: &M,
-    listens: bool,
-    interface: InterfaceId,
-    frame: &Frame<M::Control>,
-    now: Time,
-    cx: &mut Context,
-) {
-    if listens && let Some(packet) = mac.overheard(frame) {
-        cx.now = now;
-        let packet = cx.copy(packet);
-        cx.act(Action::Overheard { interface, packet, from: frame.transmitter, to: frame.receiver });
-    }
-}
-
-/// A frame, as a probe sees it.
-fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
-    FrameView {
-        header: frame.control.header(),
-        transmitter: frame.transmitter,
-        receiver: frame.receiver,
-        duration: frame.control.duration(),
-        airtime: frame.airtime,
-        rate: frame.rate,
-        packet: frame.packet.map(|packet| &cx.packets[packet]),
-    }
-}
-
-/// Adds a packet to the receive path.
-#[inline]
-pub fn enter<E: From<Scheduled> + Copy>(
-    path: &mut ReceivePath,
-    queue: &mut Queue<E>,
-    interface: InterfaceId,
-    packet: PacketId,
-    from: InterfaceId,
-    now: Time,
-) {
-    if let Some(at) = path.push(interface, packet, from, now) {
-        queue.push(at, order::ENTER, Scheduled::Enter.into());
-    }
 }

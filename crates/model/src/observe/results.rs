@@ -176,6 +176,18 @@ pub struct FlowRow {
     pub segments_recovery: u64,
     /// How often the sender sampled the round-trip time.
     pub rtt_samples: u64,
+    /// Energy of the flow's data packets and acknowledgements that reached their destination and brought something new,
+    /// up to that time: to send them at every hop, and to receive them where they were sent to. If energy is counted;
+    /// over the whole run.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_useful_j: Option<f64>,
+    /// Energy, likewise, of those that did not reach it and do not exist any more, of those that brought nothing new,
+    /// and of what was sent of a packet after it had arrived.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_in_vain_j: Option<f64>,
+    /// Energy, likewise, of those that existed when the run ended.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_under_way_j: Option<f64>,
 }
 
 /// A row for each node of each run. Counts belong to the whole run.
@@ -253,6 +265,9 @@ pub struct NodeRow {
     /// The part of `energy_j` for hearing signals, or for the packets in them.
     #[schemars(extend("unit" = "J"))]
     pub energy_hear_j: Option<f64>,
+    /// The part of `energy_hear_j` for packets of flows that were sent to this node.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_receive_j: Option<f64>,
     /// The part of `energy_j` for being idle.
     #[schemars(extend("unit" = "J"))]
     pub energy_idle_j: Option<f64>,

@@ -519,10 +519,11 @@ impl<C: Copy> Transmission<C> {
             *next += 1;
             let end = Time::from_nanos(ends + u64::from(hearer.delay));
             let station = hearer.station as usize;
-            let begin = radios[station].begin(id, hearer.power, at, end, receiver, frame);
+            // First, so that what the beginning means to the radio and to the MAC stays one piece of code.
             if L::METERS && listener.on_signal(station, hearer.power, at, end) && !exact {
                 undisturbed = listener.undisturbed_until();
             }
+            let begin = radios[station].begin(id, hearer.power, at, end, receiver, frame);
             if begin != Begin::Nothing && listener.on_begin(station, begin, at) && !exact {
                 undisturbed = listener.undisturbed_until();
             }

@@ -135,6 +135,9 @@ impl<P: Probe> World<P> {
             if let Attachment::Radio { channel, station, link, .. } = &mut self.interfaces[interface.index()].attachment
             {
                 lost.extend(self.channels[channel.index()].switch_off(*station as usize, now));
+                if let Some(spending) = &mut self.cx.spending {
+                    spending.on_stop(interface, now);
+                }
                 lost.extend(link.stop(now));
                 self.queue.set(interface.0, Time::NEVER);
                 self.queue.set(self.timers.links + interface.0, Time::NEVER);

@@ -15,7 +15,7 @@ use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transp
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent;
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
-use crate::context::{Context, Owners};
+use crate::context::{Context, Owners, Spending};
 use crate::ip::{Table, Way};
 use crate::link::wired::{Direction, Numbering};
 use crate::link::{Link, ReceivePath, Wired};
@@ -216,6 +216,7 @@ impl<P: Probe> World<P> {
         }
         let owners = Owners::new(count as u32, further, addresses.names);
         let prices = spec.energy.model.prices();
+        let spending = prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), interfaces.len())));
         let battery = |node: usize| spec.energy.batteries.get(node).and_then(|battery| battery.capacity());
         let batteries = prices.and_then(|_| Batteries::new((0..count).map(battery).collect()));
         let timers = Timers::new(
@@ -251,7 +252,7 @@ impl<P: Probe> World<P> {
         }
         let mut world = Self {
             probe,
-            cx: Context { owners, is_watched: P::WATCHES, ..Context::default() },
+            cx: Context { owners, is_watched: P::WATCHES, spending, ..Context::default() },
             queue,
             timers,
             delayed: 0,

@@ -409,7 +409,7 @@ impl<P: Probe> World<P> {
 
     /// The first packet of the receive path reaches IP, and then those behind it, until another event comes first.
     fn receive_in_line(&mut self) {
-        if self.is_metered && self.waits_for_first() {
+        if self.batteries.is_some() && self.waits_for_first() {
             return;
         }
         loop {

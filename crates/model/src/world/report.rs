@@ -7,7 +7,7 @@ use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
-use crate::context::DropReason;
+use crate::context::{DropReason, Shares};
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
 use crate::packet::{Packet, PacketKind};
 use crate::transport::connection::Phase;
@@ -73,7 +73,9 @@ impl<P: Probe> World<P> {
         for (packet, _) in self.links().flat_map(|link| link.queue().iter()) {
             count(&self.cx.packets[packet], |left| &mut left.queued);
         }
-        left.into_iter().enumerate().map(|(flow, left)| self.flow_row(flow, left)).collect()
+        let spent = self.cx.spending.as_ref().map(|spending| spending.shares(self.cx.now));
+        let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow));
+        left.into_iter().enumerate().map(|(flow, left)| self.flow_row(flow, left, spent(flow))).collect()
     }
 
     /// A row for each node, as of now.
@@ -82,7 +84,7 @@ impl<P: Probe> World<P> {
         (0..self.nodes.len()).map(|node| self.node_row(node)).collect()
     }
 
-    fn flow_row(&self, number: usize, left: Left) -> FlowRow {
+    fn flow_row(&self, number: usize, left: Left, spent: Option<&Shares>) -> FlowRow {
         let flow: &Flow = &self.flows[number];
         let meter = &flow.meter;
         let window = self.cx.now.since(meter.from()).seconds();
@@ -146,6 +148,9 @@ impl<P: Probe> World<P> {
             segments_avoidance: avoidance.segments,
             segments_recovery: recovery.segments,
             rtt_samples: all.rtt_samples - before.rtt_samples,
+            energy_useful_j: spent.map(|spent| joules(spent.useful)),
+            energy_in_vain_j: spent.map(|spent| joules(spent.in_vain)),
+            energy_under_way_j: spent.map(|spent| joules(spent.under_way)),
         }
     }
 
@@ -167,6 +172,7 @@ impl<P: Probe> World<P> {
         let (mut collisions, mut bit_errors) = (0, 0);
         let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| node.mobility.metric(metric)).collect();
         let mut spent: Option<Spent> = None;
+        let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
         for interface in self.interfaces_of(NodeId(number as u32)) {
             if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
@@ -181,6 +187,9 @@ impl<P: Probe> World<P> {
                 }
                 if let Some(radio) = it.spent {
                     *spent.get_or_insert_default() += radio;
+                }
+                if let Some(spending) = &self.cx.spending {
+                    *received.get_or_insert(0) += spending.received(interface);
                 }
                 collisions += it.lost.collisions;
                 bit_errors += it.lost.bit_errors;
@@ -229,6 +238,7 @@ impl<P: Probe> World<P> {
             energy_j: energy(|spent| spent.total()),
             energy_send_j: energy(|spent| spent.send),
             energy_hear_j: energy(|spent| spent.hear),
+            energy_receive_j: received.map(joules),
             energy_idle_j: energy(|spent| spent.idle),
             energy_data_j: energy(|spent| spent.account.by_purpose[Purpose::Data as usize]),
             energy_ack_j: energy(|spent| spent.account.by_purpose[Purpose::Ack as usize]),

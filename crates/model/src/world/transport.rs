@@ -259,6 +259,9 @@ impl<P: Probe> World<P> {
             let first_syn = header.flags.syn && !std::mem::replace(&mut it.opened, true);
             let unique = after.unique_bytes > before.unique_bytes || first_syn;
             it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
+            if !unique && let Some(spending) = &mut self.cx.spending {
+                spending.on_repeated();
+            }
         }
         it.meter.on_delivered(after.delivered_bytes - before.delivered_bytes, now);
         self.cx.digest.fold(after.delivered_bytes);
@@ -282,6 +285,8 @@ impl<P: Probe> World<P> {
         it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
         if unique {
             it.meter.on_delivered(u64::from(header.len), now);
+        } else if let Some(spending) = &mut self.cx.spending {
+            spending.on_repeated();
         }
     }
 

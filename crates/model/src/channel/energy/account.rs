@@ -28,28 +28,42 @@ impl Purpose {
     /// How many there are.
     pub const COUNT: usize = 6;
 
-    /// What a frame with this packet, or with none, is sent for.
+    /// What a frame with this packet is sent for. Frames without one are the MAC's.
     #[must_use]
-    pub fn of(packet: Option<&Packet>) -> Self {
-        match packet.map(Packet::kind) {
-            None => Self::Mac,
-            Some(PacketKind::Data) => Self::Data,
-            Some(PacketKind::Ack) => Self::Ack,
-            Some(PacketKind::Routing) => Self::Routing,
-            Some(PacketKind::Arp) => Self::Arp,
-            Some(PacketKind::Icmp | PacketKind::Control | PacketKind::External) => Self::Other,
+    pub fn of(packet: &Packet) -> Self {
+        match packet.kind() {
+            PacketKind::Data => Self::Data,
+            PacketKind::Ack => Self::Ack,
+            PacketKind::Routing => Self::Routing,
+            PacketKind::Arp => Self::Arp,
+            PacketKind::Icmp | PacketKind::Control | PacketKind::External => Self::Other,
         }
     }
 }
 
-/// A frame that is sent, as its account sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub purpose: Purpose,
-    /// Whether the MAC sends it again.
-    pub again: bool,
-    /// Whether its segment is one that TCP sends again.
-    pub retransmission: bool,
+/// What a frame is sent for, whether the MAC sends it again, and whether its segment is one that TCP sends again: a
+/// place in [`Airtimes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent(u8);
+
+const AGAIN: u8 = 1;
+const RETRANSMISSION: u8 = 2;
+
+impl Sent {
+    const COUNT: usize = 4 * Purpose::COUNT;
+
+    /// A frame without a packet.
+    pub const MAC: Self = Self(4 * Purpose::Mac as u8);
+
+    /// A frame with a packet.
+    pub fn of(packet: &Packet, again: bool) -> Self {
+        let flags = u8::from(again) * AGAIN + u8::from(packet.is_retransmission()) * RETRANSMISSION;
+        Self(4 * Purpose::of(packet) as u8 + flags)
+    }
+
+    const fn purpose(self) -> usize {
+        self.0 as usize / 4
+    }
 }
 
 /// What sending has cost a radio.
@@ -65,13 +79,50 @@ pub struct Account {
 
 impl Account {
     pub(super) fn add(&mut self, sent: Sent, energy: Attojoules) {
-        self.by_purpose[sent.purpose as usize] += energy;
-        if sent.again {
+        self.by_purpose[sent.purpose()] += energy;
+        if sent.0 & AGAIN != 0 {
             self.again += energy;
         }
-        if sent.retransmission {
+        if sent.0 & RETRANSMISSION != 0 {
             self.retransmissions += energy;
         }
+    }
+
+    /// The energy of all purposes.
+    pub(super) fn total(&self) -> Attojoules {
+        self.by_purpose.iter().sum()
+    }
+}
+
+/// How long a radio has sent, for each kind of frame. A sum of times costs less at each frame than one of energies, and
+/// is as exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Airtimes([Span; Sent::COUNT]);
+
+impl Airtimes {
+    #[inline]
+    pub fn add(&mut self, sent: Sent, time: Span) {
+        self.0[sent.0 as usize] += time;
+    }
+
+    /// The frame was not sent, or not yet, for this long.
+    pub fn take_off(&mut self, sent: Sent, time: Span) {
+        let sum = &mut self.0[sent.0 as usize];
+        *sum = sum.saturating_sub(time);
+    }
+
+    /// All of the time.
+    pub fn total(&self) -> Span {
+        self.0.iter().fold(Span::ZERO, |sum, &time| sum + time)
+    }
+
+    /// What this takes at a power in nanowatts.
+    pub fn at(&self, power: u64) -> Account {
+        let mut account = Account::default();
+        for (sent, time) in (0..).map(Sent).zip(self.0) {
+            account.add(sent, Attojoules::from(power) * Attojoules::from(time.nanos()));
+        }
+        account
     }
 }
 

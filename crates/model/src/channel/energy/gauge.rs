@@ -6,8 +6,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::account::Sent;
-use super::{Account, Attojoules, Prices, Purpose, Spent};
+use super::account::{Airtimes, Sent};
+use super::{Account, Attojoules, PacketPrices, Prices, Spent};
 use crate::packet::Packet;
 use crate::radio::medium::TransmissionId;
 
@@ -15,6 +15,9 @@ use crate::radio::medium::TransmissionId;
 pub trait Meter {
     /// Whether there is one.
     const ON: bool;
+
+    /// Whether single radios may be off, or their batteries nearly empty.
+    const WATCHES: bool = false;
 
     /// A signal of this power, in watts, begins at a radio. Returns whether the prediction of its battery is due.
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool;
@@ -51,6 +54,20 @@ pub enum Heard {
     Discarded,
 }
 
+impl Heard {
+    /// How many there are.
+    const COUNT: usize = 4;
+}
+
+impl PacketPrices {
+    /// What these packets cost the radio that decoded them.
+    fn of_decoded(&self, decoded: &Decoded) -> Attojoules {
+        let prices = [self.receive, self.receive_broadcast, self.overhear, self.discard];
+        let each = prices.into_iter().zip(decoded);
+        each.map(|(price, &(packets, bytes))| price.of_all(packets, bytes)).sum()
+    }
+}
+
 /// Nobody counts energy.
 impl Meter for () {
     const ON: bool = false;
@@ -82,31 +99,34 @@ impl Meter for () {
     }
 }
 
-/// The times of a radio, which every beginning of a signal reads and writes.
+/// The times of a radio, in nanoseconds, which every beginning of a signal reads and writes. They are plain numbers:
+/// sums that stop at the greatest one cost more instructions, and none comes near it.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(32))]
 struct Times {
     /// When the last of the signals that have begun ends, or the radio's own last transmission if that is later.
-    busy_until: Time,
+    busy_until: u64,
     /// How long it heard a signal and did not send, up to `busy_until`.
-    heard: Span,
+    heard: u64,
     /// When the radio's own last transmission ends.
-    sends_until: Time,
-    /// How long it sent, up to `sends_until`.
-    sent: Span,
+    sends_until: u64,
 }
 
 /// What single frames change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
-    account: Account,
+    /// How long the radio sent, and for what, up to the end of its own last transmission.
+    airtimes: Airtimes,
+    /// What packets sent cost beyond that.
+    priced: Account,
     /// The frame that the radio sent last.
-    last: Option<Sent>,
-    /// The energy of packets sent, and of packets decoded.
-    packets: [Attojoules; 2],
+    last: Sent,
     /// When the radio stopped.
     off_since: Option<Time>,
 }
+
+/// The packets that a radio has decoded, by [`Heard`]: how many, and their bytes.
+type Decoded = [(u64, u64); Heard::COUNT];
 
 /// The radio's battery must be looked at whenever the radio's state changes.
 const WATCHED: u8 = 1;
@@ -133,10 +153,11 @@ pub struct Gauge {
     /// The weakest signal that is heard, in watts.
     floor: f64,
     times: Vec<Times>,
-    /// Whether any radio has a flag: as long as none has, no beginning of a signal reads one.
-    has_flags: bool,
     flags: Vec<u8>,
+    /// How many radios have a flag.
+    flagged: usize,
     frames: Vec<Frames>,
+    decoded: Vec<Decoded>,
     /// The timer of each radio's battery.
     timers: Vec<u32>,
     /// The transmissions in the air, and the parts of them, whose radio stopped in the middle.
@@ -153,9 +174,10 @@ impl Gauge {
             prices,
             floor: if prices.only_decodable { decodable } else { 0.0 },
             times: vec![Times::default(); stations],
-            has_flags: false,
             flags: vec![0; stations],
+            flagged: 0,
             frames: vec![Frames::default(); stations],
+            decoded: vec![Decoded::default(); stations],
             timers,
             cut: Vec::new(),
         }
@@ -163,6 +185,7 @@ impl Gauge {
 
     /// A radio begins to send a frame with a packet, or without one. Returns whether the prediction of its battery is
     /// due.
+    #[inline]
     pub fn on_send(
         &mut self,
         station: usize,
@@ -171,52 +194,56 @@ impl Gauge {
         airtime: Span,
         now: Time,
     ) -> bool {
-        let end = now + airtime;
-        let times = &mut self.times[station];
-        // What it would have heard meanwhile is not paid for.
-        times.heard = times.heard.saturating_sub(times.busy_until.min(end).since(now.max(times.sends_until)));
-        times.sent += airtime;
-        (times.sends_until, times.busy_until) = (end, times.busy_until.max(end));
-        let sent =
-            Sent { purpose: Purpose::of(packet), again, retransmission: packet.is_some_and(Packet::is_retransmission) };
+        self.times[station].send(now.nanos(), (now + airtime).nanos());
+        let sent = match packet {
+            None => Sent::MAC,
+            Some(packet) => Sent::of(packet, again),
+        };
         let frames = &mut self.frames[station];
-        let mut energy = Attojoules::from(self.prices.send) * Attojoules::from(airtime.nanos());
+        frames.airtimes.add(sent, airtime);
+        frames.last = sent;
         if let (Some(prices), Some(packet)) = (&self.prices.packets, packet) {
             let price = if broadcast { prices.send_broadcast } else { prices.send };
-            energy += price.of(packet.size);
-            frames.packets[0] += price.of(packet.size);
+            frames.priced.add(sent, price.of(packet.size));
         }
-        frames.account.add(sent, energy);
-        frames.last = Some(sent);
-        self.is_watched(station)
+        self.flagged != 0 && self.is_watched(station)
     }
 
     /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
     pub fn watch(&mut self, station: usize, watched: bool) {
-        self.flags[station] = if watched { self.flags[station] | WATCHED } else { self.flags[station] & !WATCHED };
-        self.has_flags |= watched;
+        let flags = self.flags[station];
+        self.set_flags(station, if watched { flags | WATCHED } else { flags & !WATCHED });
+    }
+
+    fn set_flags(&mut self, station: usize, flags: u8) {
+        self.flagged -= usize::from(self.flags[station] != 0);
+        self.flagged += usize::from(flags != 0);
+        self.flags[station] = flags;
     }
 
     #[inline]
     fn is_watched(&self, station: usize) -> bool {
-        self.has_flags && self.flags[station] & WATCHED != 0
+        self.flags[station] & WATCHED != 0
+    }
+
+    /// The account as long as nothing depends on the state of single radios: none is off, in no frame on the air did
+    /// its radio stop, and no battery is nearly empty. This can only change between two events.
+    #[inline(always)]
+    pub fn plain(&mut self) -> Option<Plain<'_>> {
+        let Self { times, decoded, floor, .. } = self;
+        let priced = self.prices.packets.is_some();
+        (self.flagged == 0 && self.cut.is_empty()).then_some(Plain { times, decoded, floor: *floor, priced })
     }
 
     /// A radio stops for good.
     pub fn switch_off(&mut self, station: usize, now: Time) {
-        let unsent = self.times[station].sends_until.since(now);
-        let times = &mut self.times[station];
-        times.heard = times.heard.saturating_sub(times.busy_until.since(now.max(times.sends_until)));
-        times.sent = times.sent.saturating_sub(unsent);
+        let (unsent, heard) = self.times[station].up_to(now.nanos());
         // No signal adds anything any more.
-        (times.busy_until, times.sends_until) = (Time::NEVER, Time::NEVER);
+        self.times[station] = Times { busy_until: u64::MAX, heard, sends_until: u64::MAX };
         let frames = &mut self.frames[station];
-        if let Some(last) = frames.last {
-            frames.account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
-        }
+        frames.airtimes.take_off(frames.last, unsent);
         frames.off_since = Some(now);
-        self.flags[station] = OFF;
-        self.has_flags = true;
+        self.set_flags(station, OFF);
     }
 
     /// A transmission, or a part of it, is not complete: its radio has stopped.
@@ -228,43 +255,129 @@ impl Gauge {
     #[must_use]
     pub fn spent(&self, station: usize, now: Time) -> Spent {
         let (times, frames) = (&self.times[station], &self.frames[station]);
-        let mut account = frames.account;
-        let (sent, heard, until) = match frames.off_since {
-            Some(since) => (times.sent, times.heard, since),
+        let mut airtimes = frames.airtimes;
+        let (heard, until) = match frames.off_since {
+            Some(since) => (times.heard, since),
             None => {
-                let unsent = times.sends_until.since(now);
-                if let Some(last) = frames.last {
-                    account.add(last, -Attojoules::from(self.prices.send) * Attojoules::from(unsent.nanos()));
-                }
-                let unheard = times.busy_until.since(now.max(times.sends_until));
-                (times.sent.saturating_sub(unsent), times.heard.saturating_sub(unheard), now)
+                let (unsent, heard) = times.up_to(now.nanos());
+                airtimes.take_off(frames.last, unsent);
+                (heard, now)
             }
         };
+        let (sent, heard) = (airtimes.total(), Span::from_nanos(heard));
         let idle = until.since(Time::ZERO).saturating_sub(sent + heard);
-        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], frames.packets, account)
+        let mut account = airtimes.at(self.prices.send);
+        account += frames.priced;
+        let received = self.prices.packets.map_or(0, |prices| prices.of_decoded(&self.decoded[station]));
+        let packets = [frames.priced.total(), received];
+        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], packets, account)
     }
 
     /// What the battery of a radio's node needs to know of it.
     #[must_use]
     pub fn load(&self, station: usize, now: Time) -> Load {
         let Times { busy_until, sends_until, .. } = self.times[station];
+        let (busy_until, sends_until) = (Time::from_nanos(busy_until), Time::from_nanos(sends_until));
         Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
+    }
+}
+
+/// The times of all radios, where nothing else counts ([`Gauge::plain`]).
+#[derive(Debug)]
+pub struct Plain<'a> {
+    times: &'a mut [Times],
+    decoded: &'a mut [Decoded],
+    floor: f64,
+    priced: bool,
+}
+
+impl Times {
+    /// A signal begins.
+    #[inline(always)]
+    fn add(&mut self, now: u64, end: u64) {
+        if self.busy_until <= now {
+            self.heard = self.heard.wrapping_add(end.wrapping_sub(now));
+            self.busy_until = end;
+        } else if self.busy_until < end {
+            self.heard = self.heard.wrapping_add(end.wrapping_sub(self.busy_until));
+            self.busy_until = end;
+        }
+    }
+
+    /// The radio begins to send. What it would have heard meanwhile is not paid for.
+    #[inline]
+    fn send(&mut self, now: u64, end: u64) {
+        if self.busy_until > now {
+            self.heard -= self.busy_until.min(end).saturating_sub(now.max(self.sends_until));
+        }
+        self.busy_until = self.busy_until.max(end);
+        self.sends_until = end;
+    }
+
+    /// For how long the radio has still to send, and how long it has heard up to now.
+    fn up_to(&self, now: u64) -> (Span, u64) {
+        let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
+        (unsent, self.heard - self.busy_until.saturating_sub(now.max(self.sends_until)))
+    }
+}
+
+fn count(decoded: &mut Decoded, heard: Heard, bytes: u32) {
+    let (packets, sum) = &mut decoded[heard as usize];
+    *packets += 1;
+    *sum += u64::from(bytes);
+}
+
+impl Meter for Plain<'_> {
+    const ON: bool = true;
+
+    #[inline(always)]
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
+        if power >= self.floor {
+            self.times[station].add(now.nanos(), end.nanos());
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn prices_packets(&self) -> bool {
+        self.priced
+    }
+
+    #[inline(always)]
+    fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
+        count(&mut self.decoded[station], heard, bytes);
+        false
+    }
+
+    #[inline(always)]
+    fn is_off(&self, _: usize) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn is_cut(&self, _: TransmissionId) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn on_end(&mut self, _: TransmissionId) {}
+
+    #[inline(always)]
+    fn timer(&self, _: usize) -> u32 {
+        0
     }
 }
 
 impl Meter for Gauge {
     const ON: bool = true;
+    const WATCHES: bool = true;
 
     #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
         if power < self.floor {
             return false;
         }
-        let times = &mut self.times[station];
-        let from = now.max(times.busy_until);
-        let more = end.since(from);
-        times.heard += more;
-        times.busy_until = from + more;
+        self.times[station].add(now.nanos(), end.nanos());
         self.is_watched(station)
     }
 
@@ -274,20 +387,13 @@ impl Meter for Gauge {
     }
 
     fn on_decoded(&mut self, station: usize, heard: Heard, bytes: u32) -> bool {
-        let Some(prices) = &self.prices.packets else { return false };
-        let price = match heard {
-            Heard::Own => prices.receive,
-            Heard::Broadcast => prices.receive_broadcast,
-            Heard::Overheard => prices.overhear,
-            Heard::Discarded => prices.discard,
-        };
-        self.frames[station].packets[1] += price.of(bytes);
+        count(&mut self.decoded[station], heard, bytes);
         self.is_watched(station)
     }
 
     #[inline(always)]
     fn is_off(&self, station: usize) -> bool {
-        self.has_flags && self.flags[station] & OFF != 0
+        self.flags[station] & OFF != 0
     }
 
     #[inline]

@@ -12,7 +12,7 @@ mod price;
 pub mod state;
 
 pub use account::{Account, Purpose, Spent};
-pub use gauge::{Gauge, Heard, Load, Meter};
+pub use gauge::{Gauge, Heard, Load, Meter, Plain};
 use price::nanowatts;
 pub use price::{Attojoules, Battery, PacketPrices, Price, Priced, Prices, attojoules, joules};
 

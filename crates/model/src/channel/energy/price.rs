@@ -152,7 +152,12 @@ impl Price {
     /// The energy of a packet of this size.
     #[must_use]
     pub fn of(self, bytes: u32) -> Attojoules {
-        self.fixed + self.per_byte * Attojoules::from(bytes)
+        self.of_all(1, u64::from(bytes))
+    }
+
+    /// The energy of so many packets, which have so many bytes together.
+    pub(super) fn of_all(self, packets: u64, bytes: u64) -> Attojoules {
+        self.fixed * Attojoules::from(packets) + self.per_byte * Attojoules::from(bytes)
     }
 }
 

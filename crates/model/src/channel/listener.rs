@@ -1,0 +1,263 @@
+//! The MACs of a channel's stations, as the medium sees them: what they do at each edge of a signal.
+
+use hopyard_engine::{Queue, Rank, Time};
+
+use super::Scheduled;
+use super::energy::{Heard, Meter};
+use crate::address::InterfaceId;
+use crate::context::{Action, Context};
+use crate::frame::Frame;
+use crate::link::ReceivePath;
+use crate::mac::{Control, Mac};
+use crate::observe::{FrameView, Probe, Reception};
+use crate::order;
+use crate::packet::{Body, PacketId};
+use crate::radio::medium::{After, Listener, Outcome};
+use crate::radio::reception::{Begin, End, Verdict};
+
+/// The MACs of all stations, as the medium sees them.
+pub(super) struct Macs<'a, M: Mac, E, P, G> {
+    pub queue: &'a mut Queue<E>,
+    pub cx: &'a mut Context,
+    pub receive_path: &'a mut ReceivePath,
+    pub end: Time,
+    pub probe: &'a mut P,
+    pub macs: &'a mut [M],
+    pub interfaces: &'a [InterfaceId],
+    pub shared: &'a M::Shared,
+    pub listening: &'a [bool],
+    /// The station that the frame is for, or a number that no station has.
+    pub receiver: usize,
+    pub outcome: Outcome,
+    pub gauge: &'a mut G,
+    /// Whether the transmitter stopped in the middle of the frame.
+    pub is_cut: bool,
+}
+
+impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
+    /// Sets the timer of a station's MAC.
+    #[inline(always)]
+    fn arm(&mut self, station: usize, now: Time) {
+        self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
+    }
+
+    /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
+    /// receive path here, and needs no other work.
+    #[inline(always)]
+    fn must_act(&mut self, now: Time) -> bool {
+        let Self { queue, cx, receive_path, .. } = self;
+        match cx.actions.front() {
+            None => false,
+            Some(&Action::Arrived { interface, packet, from })
+                if cx.actions.len() == 1
+                    && !receive_path.is_instant()
+                    && !matches!(cx.packets[packet].body, Body::Arp(_)) =>
+            {
+                cx.actions.clear();
+                enter(receive_path, queue, interface, packet, from, now);
+                false
+            }
+            Some(_) => true,
+        }
+    }
+}
+
+impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
+    const METERS: bool = G::ON;
+
+    #[inline(always)]
+    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
+        let due = self.gauge.on_signal(station, power, now, end);
+        if due {
+            self.queue.set(self.gauge.timer(station), now);
+        }
+        due
+    }
+
+    #[inline(always)]
+    fn undisturbed_until(&self) -> Time {
+        self.queue.undisturbed_until().min(self.end)
+    }
+
+    #[inline(always)]
+    fn comes_first(&self, at: Time, rank: Rank) -> bool {
+        at <= self.end && self.queue.comes_first(at, rank)
+    }
+
+    #[inline]
+    fn prefetch(&self, station: usize) -> u32 {
+        self.macs[station].prefetch()
+    }
+
+    #[inline(always)]
+    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool {
+        if G::WATCHES && self.gauge.is_off(station) {
+            return false;
+        }
+        let mac = &mut self.macs[station];
+        match begin {
+            Begin::Busy => {
+                mac.on_busy(self.shared, now);
+                let contends = !mac.is_quiet();
+                if contends {
+                    self.arm(station, now);
+                }
+                contends
+            }
+            Begin::Ignored(end) => {
+                mac.on_ignored(end, self.shared);
+                false
+            }
+            Begin::Nothing => false,
+        }
+    }
+
+    #[inline(always)]
+    fn on_end(&mut self, station: usize, mut end: End, power: f64, frame: &Frame<M::Control>, now: Time) -> After {
+        let mut due = false;
+        if G::WATCHES {
+            if self.gauge.is_off(station) {
+                return After::Nothing;
+            }
+            if self.is_cut && end.verdict == Verdict::Decoded {
+                end.verdict = Verdict::Error;
+            }
+        }
+        if P::WATCHES {
+            let reception = match end.verdict {
+                Verdict::Decoded => Some(Reception::Decoded),
+                Verdict::Error | Verdict::Noise => Some(Reception::Damaged),
+                Verdict::Missed | Verdict::Unfound => None,
+            };
+            if let Some(reception) = reception {
+                self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
+            }
+        }
+        let mac = &mut self.macs[station];
+        let mine = station == self.receiver;
+        let mut acts = false;
+        match end.verdict {
+            Verdict::Decoded if mine || frame.receiver.is_broadcast() => {
+                self.cx.now = now;
+                self.outcome = Outcome::RECEIVED;
+                acts = true;
+                if G::ON && frame.packet.is_some() && (mine || self.gauge.prices_packets()) {
+                    let heard = if mine { Heard::Own } else { Heard::Broadcast };
+                    pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                }
+                mac.on_frame(frame, self.shared, self.cx);
+            }
+            Verdict::Decoded => {
+                if G::ON && self.gauge.prices_packets() && frame.packet.is_some() {
+                    let listens = self.listening.get(station) == Some(&true);
+                    let heard = if listens { Heard::Overheard } else { Heard::Discarded };
+                    due = pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                }
+                mac.on_other_frame(frame, self.shared, now);
+                // A frame without a packet has nothing to pass up.
+                if frame.packet.is_some() && !self.listening.is_empty() {
+                    acts = true;
+                    overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
+                }
+            }
+            Verdict::Error | Verdict::Noise => {
+                mac.on_error(self.shared, now);
+                if mine && end.verdict == Verdict::Noise {
+                    self.outcome = Outcome::NOISE;
+                }
+            }
+            Verdict::Unfound if mine => self.outcome = Outcome::NOISE,
+            Verdict::Missed | Verdict::Unfound => {}
+        }
+        if end.idle {
+            mac.on_idle(self.shared, now);
+        }
+        let scheduled = mine || !mac.is_quiet();
+        if scheduled {
+            self.arm(station, now);
+        }
+        if acts {
+            if self.must_act(now) { After::Work } else { After::Scheduled }
+        } else if scheduled || due {
+            After::Scheduled
+        } else {
+            After::Nothing
+        }
+    }
+
+    #[inline]
+    fn outcome(&mut self) -> Outcome {
+        self.outcome
+    }
+}
+
+/// A station has decoded a frame with a packet. Returns whether the timer of its battery was set.
+#[inline(never)]
+fn pay<G: Meter, E: Copy, C: Control>(
+    gauge: &mut G,
+    queue: &mut Queue<E>,
+    cx: &mut Context,
+    (station, interface): (usize, InterfaceId),
+    heard: Heard,
+    frame: &Frame<C>,
+    now: Time,
+) -> bool {
+    let Some(packet) = frame.packet else { return false };
+    let bytes = cx.packets[packet].size;
+    if heard == Heard::Own
+        && let Some(spending) = &mut cx.spending
+    {
+        spending.on_received(interface, packet, bytes, frame.airtime);
+    }
+    let due = gauge.prices_packets() && gauge.on_decoded(station, heard, bytes);
+    if due {
+        queue.set(gauge.timer(station), now);
+    }
+    due && G::WATCHES
+}
+
+/// A frame for another station was decoded. The station passes up its packet if it listens to such frames.
+#[cold]
+#[inline(never)]
+fn overhear<M: Mac>(
+    mac: &M,
+    listens: bool,
+    interface: InterfaceId,
+    frame: &Frame<M::Control>,
+    now: Time,
+    cx: &mut Context,
+) {
+    if listens && let Some(packet) = mac.overheard(frame) {
+        cx.now = now;
+        let packet = cx.copy(packet);
+        cx.act(Action::Overheard { interface, packet, from: frame.transmitter, to: frame.receiver });
+    }
+}
+
+/// A frame, as a probe sees it.
+pub(super) fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
+    FrameView {
+        header: frame.control.header(),
+        transmitter: frame.transmitter,
+        receiver: frame.receiver,
+        duration: frame.control.duration(),
+        airtime: frame.airtime,
+        rate: frame.rate,
+        packet: frame.packet.map(|packet| &cx.packets[packet]),
+    }
+}
+
+/// Adds a packet to the receive path.
+#[inline]
+pub fn enter<E: From<Scheduled> + Copy>(
+    path: &mut ReceivePath,
+    queue: &mut Queue<E>,
+    interface: InterfaceId,
+    packet: PacketId,
+    from: InterfaceId,
+    now: Time,
+) {
+    if let Some(at) = path.push(interface, packet, from, now) {
+        queue.push(at, order::ENTER, Scheduled::Enter.into());
+    }
+}
