@@ -7,6 +7,7 @@
 mod drop_reason;
 mod outside;
 mod overhead;
+mod price;
 mod spending;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use hopyard_engine::{Digest, Time};
 pub use self::drop_reason::DropReason;
 pub use self::outside::{Departure, Outside, Token};
 pub use self::overhead::{Overhead, Tally};
+pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::spending::{Shares, Spending};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};

@@ -2,8 +2,8 @@
 
 use hopyard_engine::{Queue, Rank, Time};
 
-use super::Scheduled;
 use super::energy::{Heard, Meter};
+use super::scheduled::Scheduled;
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 use crate::frame::Frame;

@@ -7,6 +7,7 @@ mod any;
 pub mod energy;
 mod listener;
 mod out_of_band;
+mod scheduled;
 
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
@@ -14,6 +15,7 @@ pub use any::AnyChannel;
 use energy::{Gauge, Load, Meter, Prices, Spent};
 pub use listener::enter;
 use listener::{Macs, view};
+pub use scheduled::{ChannelId, Scheduled};
 
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Context, DropReason, Slots};
@@ -29,28 +31,6 @@ use crate::radio::neighbours::Search;
 use crate::radio::propagation;
 use crate::radio::reception::Lost;
 use crate::{mac, radio};
-
-/// A channel's place in the array of all channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChannelId(pub u16);
-
-impl ChannelId {
-    /// The channel's place in arrays over all channels.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// What a channel schedules.
-#[derive(Clone, Copy, Debug)]
-pub enum Scheduled {
-    /// The next edge of a transmission.
-    Edge(ChannelId, TransmissionId),
-    /// The first packet of the receive path reaches IP.
-    Enter,
-}
 
 /// What surrounds a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]

@@ -11,8 +11,8 @@
 
 use hopyard_engine::{Handle, Slab, Span, Time};
 
+use super::price::{Attojoules, PacketPrices, Prices};
 use crate::address::InterfaceId;
-use crate::channel::energy::{Attojoules, PacketPrices, Prices};
 use crate::packet::{Packet, PacketId, PacketKind};
 
 /// The energy of a flow's packets.
