@@ -213,6 +213,7 @@ def test_jains_index() -> None:
     assert jain_index([7, 0, 0, 0]) == 0.25
     assert jain_index([1, 3]) == pytest.approx(16 / 20)
     assert math.isnan(jain_index([0, 0]))
+    assert math.isnan(jain_index([1, math.nan, 1])), "the share of a flow is unknown"
     with pytest.raises(ValueError, match=r"-1\.0 is negative"):
         jain_index([1, -1])
 

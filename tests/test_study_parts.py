@@ -67,6 +67,7 @@ reduce = "count"
 column = "goodput_kbps"
 where = { source = [1] }
 reduce = "mean"
+scale = 10
 missing = -1
 
 [measure.share]

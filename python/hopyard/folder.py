@@ -126,9 +126,12 @@ class Folder:
         found = []
         planned: dict[tuple[str, int], set[int]] = {}
         stored = {(case.config, case.seed): case for case in self.store.cases()}
+        same: dict[tuple[str, int], list[str]] = {}
         for case in cases:
-            same = [name for each in cases if each.key == case.key for name in each.observed]
-            mine = _missing(self.store, case.sampling(same), stored[case.key], retry=retry)
+            same.setdefault(case.key, []).extend(case.observed)
+        for case in cases:
+            sampled = case.sampling(same[case.key])
+            mine = _missing(self.store, sampled, stored[case.key], retry=retry)
             known = planned.setdefault(case.key, set())
             runs = [run for run in mine.runs if run not in known]
             known.update(runs)

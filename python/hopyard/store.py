@@ -62,16 +62,18 @@ class Store(Reader):
             for case in cases:
                 self._configuration(case)
             wanted: dict[tuple[str, int], tuple[object, ...]] = {}
+            groups: dict[tuple[str, int], list[Planned]] = {}
             for case in cases:
-                same = [each for each in cases if each.key == case.key]
+                groups.setdefault(case.key, []).append(case)
+            for key, same in groups.items():
                 asked = {run for each in same for run in each.runs}
                 series = [name for each in same for name in each.observed]
-                interval = case.interval
-                if (old := before.get(case.key)) is not None:
+                interval = same[-1].interval
+                if (old := before.get(key)) is not None:
                     asked |= set() if anew else set(old.runs)
                     interval = interval if series else old.interval
                     series = [*old.series, *series]
-                wanted[case.key] = (
+                wanted[key] = (
                     len(asked),
                     json.dumps(list(dict.fromkeys(series))),
                     interval,

@@ -8,6 +8,7 @@ mod drop_reason;
 mod outside;
 mod overhead;
 mod price;
+mod purpose;
 mod spending;
 
 use std::collections::VecDeque;
@@ -20,6 +21,7 @@ pub use self::drop_reason::DropReason;
 pub use self::outside::{Departure, Outside, Token};
 pub use self::overhead::{Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
+pub use self::purpose::{Purpose, Sent};
 pub use self::spending::{Shares, Spending};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};

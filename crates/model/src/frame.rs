@@ -56,4 +56,6 @@ pub enum Fate {
     OutOfReach,
     /// Nothing disturbed it, and noise changed bits of it or hid its preamble.
     BitErrors,
+    /// The receiver slept, or the transmitter did, which then did not send the frame.
+    Asleep,
 }

@@ -1,11 +1,11 @@
 //! The order of simultaneous events: by kind, then by node or station, never by when they were scheduled.
 //!
-//! At one instant, the measuring window begins, legs begin, the oracle looks at the true connectivity, signals end,
-//! packets reach IP, delayed broadcasts are sent, and datagrams come from outside. Then the timers run: MACs, links,
-//! routing protocols, agents, sources, sinks and wires, each in order of their numbers; series are sampled; and
-//! batteries run dry. Signals begin last: a station whose back-off ends at the instant at which a signal arrives has
-//! not sensed it in time (IEEE 802.11-1999 §9.2), and sends. Such ties are common, because stations count their slots
-//! from the end of the same frame.
+//! At one instant, the measuring window begins, legs begin, radios fall asleep, the oracle looks at the true
+//! connectivity, greedy schedules are made, signals end, packets reach IP, delayed broadcasts are sent, and datagrams
+//! come from outside. Then the timers run: MACs, links, routing protocols, agents, sources, sinks and wires, each in
+//! order of their numbers; series are sampled; and batteries run dry. Signals begin last: a station whose back-off ends
+//! at the instant at which a signal arrives has not sensed it in time (IEEE 802.11-1999 §9.2), and sends. Such ties are
+//! common, because stations count their slots from the end of the same frame.
 
 use hopyard_engine::Rank;
 
@@ -13,6 +13,12 @@ use hopyard_engine::Rank;
 pub const MEASURE: Rank = Rank::new(0, 0, 0);
 /// The oracle looks at the true connectivity. Legs, of the same kind, come before it.
 pub const CONNECTIVITY: Rank = Rank::new(2, 0, 0);
+/// The simulator looks at who hears whom on a channel, and gives out slots.
+#[must_use]
+pub const fn look(channel: u16) -> Rank {
+    Rank::new(2, 1, channel as u32)
+}
+
 /// The first packet of the receive path reaches IP.
 pub const ENTER: Rank = Rank::new(4, 0, 0);
 
@@ -20,6 +26,12 @@ pub const ENTER: Rank = Rank::new(4, 0, 0);
 #[must_use]
 pub const fn leg(node: u32) -> Rank {
     Rank::new(1, node, 0)
+}
+
+/// The radio of an interface falls asleep.
+#[must_use]
+pub const fn sleep(node: u32, interface: u32) -> Rank {
+    Rank::new(1, node, 1 + interface)
 }
 
 /// A signal of a transmitter, which is an interface, ends at a station of its channel.

@@ -249,6 +249,13 @@ impl RoutingMessage {
         any.downcast_ref()
     }
 
+    /// Whether this is the same message, which receivers share, and not only an equal one.
+    #[inline]
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A short name for counters and traces, such as "RREQ".
     #[must_use]
     pub fn kind(&self) -> &'static str {

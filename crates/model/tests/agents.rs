@@ -206,7 +206,7 @@ fn drand_gives_a_grid_slots_that_none_shares_within_two_hops() {
             .collect();
         let slots: Vec<_> = all.iter().map(|it| it.slot).collect();
         assert!(slots.iter().all(Option::is_some), "{}: {slots:?}", mac.name);
-        assert_eq!(agent::drand::colouring::conflicts(&links, &slots), [], "{}: {slots:?}", mac.name);
+        assert_eq!(mac::tdma::colouring::conflicts(&links, &slots), [], "{}: {slots:?}", mac.name);
         let largest = slots.iter().copied().max().flatten();
         // The node in the middle has all others within two hops.
         assert!(largest <= Some(8) && largest >= Some(4), "{}: {slots:?}", mac.name);

@@ -15,7 +15,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::{ModelInfo, Params as _};
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::transport::{acking, congestion};
-use hopyard_model::world::{ChannelSpec, Quantity, Spec, Transport, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::world::{ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec, World};
 use hopyard_model::{agent, link, mac, routing, traffic};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -210,16 +210,32 @@ impl Ground {
     }
 }
 
+/// One after the other, from how long a wire is up, and then down.
+fn intervals(lengths: &[(u64, u64)]) -> Vec<wired::Down> {
+    let mut now = Span::ZERO;
+    let interval = |&(up, down): &(u64, u64)| {
+        let from = now + Span::from_millis(up);
+        now = from + Span::from_millis(down);
+        wired::Down { from, to: Some(now) }
+    };
+    lengths.iter().map(interval).collect()
+}
+
 /// Any small network: a few nodes in a square of 700 m, with any model of every list, one channel or two, some nodes
 /// wired, some with agents, some joined by a tunnel.
 fn spec() -> impl Strategy<Value = Spec> {
     let place = (select(&PROFILES[..]), prop::collection::vec((0.0..700.0_f64, 0.0..700.0_f64), 2..9), any::<u64>());
     let protocols = (names(routing::MODELS), ground());
     let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>());
-    let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64), 0..3);
+    // Milliseconds for which a wire is up, and then down.
+    let down = prop::collection::vec((0..3000_u64, 1..2000_u64), 0..3);
+    let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64, down), 0..3);
     let tunnel = prop::option::weighted(0.3, (0..64_u32, 0..64_u32, select(&["10.0.0.0/9", "192.168.0.0/16"][..])));
     // Up to 5 J, at 0.5 to 1.1 W: some nodes run dry.
-    let energy = (names(energy::MODELS), prop::collection::vec(prop::option::of(0.01..5.0_f64), 9));
+    let batteries = prop::collection::vec(prop::option::of(0.01..5.0_f64), 9);
+    // Milliseconds for which a node is awake, and then sleeps, again and again.
+    let sleeps = prop::collection::vec((0..9_u32, 0..900_u64, 1..900_u64), 0..3);
+    let energy = (names(energy::MODELS), batteries, sleeps);
     let further = (wires, tunnel, prop::option::of(any::<bool>()), energy);
     let observed = (prop::collection::vec(flow(), 1..5), 1..6_u64, any::<bool>());
     (place, protocols, narrow, further, observed).prop_map(
@@ -227,7 +243,7 @@ fn spec() -> impl Strategy<Value = Spec> {
             (profile, places, seed),
             (routing, ground),
             (ttl, queue, hold, resolve),
-            (wires, tunnel, agents, (energy, batteries)),
+            (wires, tunnel, agents, (energy, batteries, sleeps)),
             (flows, seconds, series),
         )| {
             let mut spec = network(profile, routing, &places);
@@ -240,10 +256,11 @@ fn spec() -> impl Strategy<Value = Spec> {
             ground.apply(&mut spec, profile);
             let nodes = spec.nodes.len() as u32;
             let pair = |a: u32, b: u32| (NodeId(a % nodes), NodeId((a % nodes + 1 + b % (nodes - 1)) % nodes));
-            for (from, to, loss) in wires {
+            for (from, to, loss, down) in wires {
                 let mut params =
                     wired::Params { rate: mbps(0.5), queue_length: queue, ..wired::Params::of_profile(profile) };
                 params.losses.rate = loss;
+                params.down = intervals(&down);
                 let ends = pair(from, to);
                 spec.wires.push(WireSpec { ends, params, network: None });
                 if loss >= 0.1 {
@@ -268,6 +285,13 @@ fn spec() -> impl Strategy<Value = Spec> {
             spec.energy.model = energy::Config::of_profile(energy, profile).expect("a model of energy");
             let battery = |it: Option<f64>| it.map_or(Battery::Endless, |joules| Battery::Full(Energy::new(joules)));
             spec.energy.batteries = batteries.into_iter().map(battery).collect();
+            let sleep = |(node, awake, asleep): (u32, u64, u64)| {
+                let (from, every) = (Time::ZERO + Span::from_millis(awake), Span::from_millis(awake + asleep));
+                SleepSpec { node: NodeId(node % nodes), times: vec![(from, Time::ZERO + every)], every: Some(every) }
+            };
+            spec.energy.sleeps = sleeps.into_iter().map(sleep).collect();
+            spec.energy.sleeps.sort_by_key(|it| it.node.0);
+            spec.energy.sleeps.dedup_by_key(|it| it.node);
             spec.duration = Span::from_secs(seconds);
             if series {
                 spec.observe.series = Quantity::ALL.to_vec();
@@ -295,17 +319,21 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(by_node, by_reason);
     prop_assert_eq!(outcome.nodes.iter().map(|node| node.frames).sum::<u64>(), outcome.frames);
     for node in &outcome.nodes {
-        let states = [node.sending_s, node.hearing_s, node.idle_s, node.off_s];
-        if let [Some(sending), Some(hearing), Some(idle), Some(off)] = states {
-            let radios = ((sending + hearing + idle + off) / node.simulated_s).round();
-            let all = sending + hearing + idle + off - radios * node.simulated_s;
+        let states = [node.sending_s, node.hearing_s, node.idle_s, node.sleeping_s, node.off_s];
+        if let [Some(sending), Some(hearing), Some(idle), Some(sleeping), Some(off)] = states {
+            let sum = sending + hearing + idle + sleeping + off;
+            let radios = (sum / node.simulated_s).round();
+            let all = sum - radios * node.simulated_s;
             prop_assert!(
                 all.abs() < 1e-9 && radios >= 1.0 && (off > 0.0) <= node.battery_empty_s.is_some(),
                 "{node:?}"
             );
         }
         let control: u64 = ["rts", "cts", "acks"].into_iter().filter_map(|name| node.metric(name)).sum();
-        prop_assert_eq!(node.frames, control + node.data_frames + node.broadcasts);
+        let made = control + node.data_frames + node.broadcasts;
+        // What a MAC that knows nothing of sleep sends meanwhile does not go on the air.
+        let slept = node.sleeping_s.is_some_and(|seconds| seconds > 0.0);
+        prop_assert!(node.frames == made || slept && node.frames < made, "{node:?}");
         // Both counters, and none of another MAC.
         if let (Some(slots), 2) = (node.metric("slots"), node.own.iter().flatten().count()) {
             prop_assert_eq!(slots, node.metric("slots_unused").unwrap_or(0) + node.frames);

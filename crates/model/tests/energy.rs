@@ -8,12 +8,15 @@ use std::io;
 use hopyard_engine::units::{Bytes, Draw, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::agent;
 use hopyard_model::channel::energy::{self, Battery, state::Hears};
 use hopyard_model::link::arp::Resolution;
+use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::capture::{Capture, Kind, Options};
 use hopyard_model::observe::{NodeRow, Observer, Outcome, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::params::Params as _;
 use hopyard_model::traffic;
+use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{FlowSpec, Quantity, Spec, Transport, Watch, World};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -26,6 +29,7 @@ fn powers(send: f64, hear: f64, idle: f64) -> energy::Config {
         send: Draw::new(send),
         hear: Draw::new(hear),
         idle: Draw::new(idle),
+        sleep: Draw::new(0.0),
         hears: Hears::Sensed,
     };
     energy::Config::State(params.into())
@@ -238,6 +242,23 @@ fn an_idler_stops_when_its_battery_is_empty() {
     states_add_up(&outcome, 20.0);
 }
 
+/// How a sender judges a timeout is compared with where its segment is. What a node held in a buffer of its routing
+/// when its battery ran dry is not there any more.
+#[test]
+fn decisions_are_told_after_a_node_with_packets_in_its_buffer_has_stopped() {
+    let mut spec = network("rfc", "aodv", &[(0.0, 0.0), (100.0, 0.0), (9000.0, 0.0)]);
+    spec.energy.model = powers(1.0, 1.0, 1.0);
+    batteries(&mut spec, &[Some(0.15), None, None]);
+    for from in 0..2 {
+        add_tcp(&mut spec, from, 2, "rfc", "welcome", |tcp| tcp.connect = Connect::None);
+    }
+    spec.duration = Span::from_secs(8);
+    let outcome = run(&spec);
+    assert_eq!(died(&outcome.nodes[0]), Some(150_000_000));
+    assert_eq!(dropped(&outcome, 0, "battery_empty"), 10, "the initial window waited for a route");
+    assert!(outcome.flows[1].timeouts > 0, "a decision after that");
+}
+
 #[test]
 fn packets_have_prices() {
     let model = energy::Config::of_profile("per_packet", "rfc").expect("a model");
@@ -264,7 +285,7 @@ fn dying(protocol: &str, mac: &str) -> Spec {
     let places: Vec<_> = (0..25).map(|n| (f64::from(n % 5) * 150.0, f64::from(n / 5) * 150.0)).collect();
     let mut spec = network("rfc", protocol, &places);
     spec.duration = Span::from_secs(20);
-    spec.channels[0].mac = hopyard_model::mac::Config::of_profile(mac, "rfc").expect("a MAC");
+    spec.channels[0].mac = mac::Config::of_profile(mac, "rfc").expect("a MAC");
     spec.energy.model = energy::Config::of_profile("state", "ns3").expect("a model");
     let joules: Vec<_> = (0..25).map(|n| (n % 2 == 0).then(|| 6.0 + 0.35 * f64::from(n))).collect();
     batteries(&mut spec, &joules);
@@ -298,6 +319,38 @@ fn half_of_the_nodes_die_and_every_packet_has_a_reason() {
         spec.medium.exact = true;
         assert_eq!(run(&spec).digest, outcome.digest, "{protocol} {mac}: with an event for each edge");
     }
+}
+
+/// Messages of agents have a place of their own in a MAC with slots, and go beside the air where they are out of band.
+#[test]
+fn nodes_with_messages_of_agents_die_and_every_packet_has_a_reason() {
+    for control in [tdma::ControlPlace::Contention, tdma::ControlPlace::OwnSlots, tdma::ControlPlace::OutOfBand] {
+        let mut spec = dying("olsr", "tdma");
+        let schedule = tdma::Schedule::Rule(tdma::Rule::Agent);
+        let params = tdma::Params { control, schedule, ..tdma::Params::of_profile("rfc") };
+        spec.channels[0].mac = mac::Config::Tdma(params.into());
+        for node in &mut spec.nodes {
+            node.agents = vec![agent::Config::of_profile("drand", "rfc").expect("an agent")];
+        }
+        let outcome = run(&spec);
+        let dead = outcome.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count();
+        assert_eq!(dead, 13, "{control:?}");
+        states_add_up(&outcome, 20.0);
+        spec.medium.exact = true;
+        assert_eq!(run(&spec).digest, outcome.digest, "{control:?}: with an event for each edge");
+    }
+}
+
+/// Who hears whom changes with every node that dies, and so do the slots of somebody who sees the whole network.
+#[test]
+fn nodes_with_slots_of_a_greedy_schedule_die_and_every_packet_has_a_reason() {
+    let mut spec = dying("aodv", "tdma");
+    let schedule = tdma::Schedule::Rule(tdma::Rule::Greedy);
+    let params = tdma::Params { schedule, ..tdma::Params::of_profile("rfc") };
+    spec.channels[0].mac = mac::Config::Tdma(params.into());
+    let outcome = run(&spec);
+    assert_eq!(outcome.nodes.iter().filter(|node| node.battery_empty_s.is_some()).count(), 13);
+    states_add_up(&outcome, 20.0);
 }
 
 #[test]

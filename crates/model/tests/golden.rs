@@ -88,12 +88,12 @@ fn medium_access() {
 /// into the range of the other.
 #[test]
 fn slots() {
-    use mac::tdma::{Access, EmptySlots, Owner, Packing, Params, Schedule, Share};
+    use mac::tdma::{Access, EmptySlots, FrameRule, Owner, Packing, Params, Rule, Schedule, Share};
     let shared = || {
         let owners = [vec![0, 4], vec![1], vec![2], vec![3]].map(Owner::Nodes);
         Schedule::Owners(owners.to_vec())
     };
-    let kinds: [Kind<Params>; 7] = [
+    let kinds: [Kind<Params>; 9] = [
         ("as is", |_| {}),
         ("one packet a slot", |tdma| tdma.packing = Packing::One),
         ("shared with node 4", |_| {}),
@@ -105,6 +105,10 @@ fn slots() {
         ("clocks that drift", |tdma| {
             (tdma.clock_offset, tdma.clock_drift, tdma.guard) = (Span::from_micros(20), 50.0, Span::from_micros(100));
         }),
+        ("greedy", |tdma| {
+            (tdma.schedule, tdma.frame) = (Schedule::Rule(Rule::Greedy), FrameRule::Local);
+        }),
+        ("frozen", |tdma| tdma.schedule = Schedule::Rule(Rule::Frozen)),
     ];
     let hello = agent::Config::of_profile("neighbours", "rfc").expect("an agent");
     let runs: Vec<_> = kinds
@@ -500,15 +504,20 @@ fn links() {
     check("link", &runs);
 }
 
-/// A wire between two nodes: its queue overflows, or it loses packets at random, by number, or in the other direction.
+/// A wire between two nodes: its queue overflows, or it loses packets at random, by number, or in the other direction,
+/// or it is down for a while.
 #[test]
 fn wires() {
-    let kinds: [Kind<wired::Params>; 5] = [
+    let kinds: [Kind<wired::Params>; 6] = [
         ("as is", |_| {}),
         ("short queue", |wire| wire.queue_length = 4),
         ("by chance", |wire| wire.losses.rate = 0.02),
         ("by number", |wire| wire.losses.packets = vec![3, 20, 21, 22]),
         ("on the way back", |wire| wire.losses_back.rate = 0.2),
+        ("down at times", |wire| {
+            let down = |from, to| wired::Down { from: Span::from_millis(from), to: Some(Span::from_millis(to)) };
+            wire.down = vec![down(0, 100), down(1500, 2250)];
+        }),
     ];
     let mut runs = Vec::new();
     for profile in ["rfc", "ns2"] {

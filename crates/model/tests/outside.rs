@@ -195,7 +195,7 @@ fn a_host_outside_answers_at_once() {
     let watch = Watch::default();
     let mut question = Vec::new();
     let echo = icmp::Message::EchoRequest { identifier: 7, sequence: 1 };
-    echo.emit(b"are you there?", &mut question);
+    echo.emit(b"are you there?", &mut question).expect("short enough");
     let header = Header::new(Protocol::ICMP, address(&world, NodeId(0)), address(&world, NodeId(1)), 64);
     let mut bytes = Vec::new();
     header.emit(&question, &mut bytes).expect("short enough");

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{add_cbr, add_tcp, chain, mbps, network, run, with_ranges};
+use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
+use hopyard_model::mobility::{self, random_waypoint};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
@@ -300,6 +302,33 @@ fn every_frame_ends_in_one_of_four_ways() {
     assert!(conflict == 0 && errors > 20, "{conflict} {errors}");
 }
 
+/// Frames of one slot follow each other without a gap. At a node that comes closer, the second one does not begin
+/// before the first one has ended.
+#[test]
+fn frames_of_one_slot_do_not_disturb_each_other() {
+    let mut spec = network("rfc", "oracle", &chain(24, 20.0));
+    with_ranges(&mut spec, 250.0, 250.0);
+    with_tdma(&mut spec, "rfc", |_| {});
+    let movement = random_waypoint::Params {
+        width: Distance::new(700.0),
+        height: Distance::new(700.0),
+        speed_min: Speed::new(30.0),
+        speed_max: Speed::new(60.0),
+        ..random_waypoint::Params::of_profile("rfc")
+    };
+    for (number, node) in (0_u32..).zip(&mut spec.nodes) {
+        node.mobility = mobility::Config::RandomWaypoint(movement.clone().into());
+        node.start.y = f64::from(number % 5) * 100.0;
+    }
+    (0..12).for_each(|flow| add_cbr(&mut spec, flow, 23 - flow, 512, Span::from_millis(100)));
+    spec.duration = Span::from_secs(20);
+    let outcome = run(&spec);
+    assert!(own(&outcome, "frames_heard") > 2_000, "{} frames", own(&outcome, "frames_heard"));
+    assert_eq!(own(&outcome, "frames_in_conflict"), 0, "every slot has one owner");
+    spec.medium.exact = true;
+    assert_eq!(run(&spec).digest, outcome.digest);
+}
+
 /// Clocks that differ by less than the guard do no harm; without a guard they do.
 #[test]
 fn the_guard_guards_against_clocks_that_differ() {
@@ -348,6 +377,24 @@ fn empty_slots_can_be_borrowed() {
     let two = with(tdma::EmptySlots::Contend, &[0, 3]);
     let conflicts = own(&two, "frames_in_conflict");
     assert!((20..200).contains(&conflicts), "{conflicts} of 2000 slots, one in 32 of which is drawn twice");
+}
+
+/// A slot in which the owner sends several frames is not empty between them, nor before an acknowledgement.
+#[test]
+fn nobody_borrows_a_slot_between_the_frames_of_its_owner() {
+    for acknowledge in [false, true] {
+        let mut spec = slotted_chain(2, |tdma| {
+            (tdma.empty_slots, tdma.acknowledge) = (tdma::EmptySlots::Contend, acknowledge);
+            tdma.schedule = owners(&[0, 0, 0, 0, 1]);
+        });
+        // Three or four frames in a slot; both nodes always have packets.
+        add_cbr(&mut spec, 0, 1, 300, Span::from_millis(2));
+        add_cbr(&mut spec, 1, 0, 300, Span::from_millis(5));
+        spec.duration = Span::from_secs(20);
+        let outcome = run(&spec);
+        assert_eq!(own(&outcome, "frames_in_conflict"), 0, "acknowledged: {acknowledge}");
+        assert!(outcome.flows.iter().all(|flow| flow.packets_arrived > 500));
+    }
 }
 
 /// With acknowledgements, a lost frame is sent again, and a receiver that is gone is reported.

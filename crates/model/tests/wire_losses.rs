@@ -1,8 +1,8 @@
-//! What is lost on a wire by the number of its segment.
+//! What is lost on a wire by the number of its segment, and while it is down.
 
 mod common;
 
-use common::{add_tcp, network};
+use common::{add_cbr, add_tcp, network};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -121,4 +121,59 @@ fn a_lost_syn_is_counted_for_its_flow() {
     assert!(first.delivered_bytes > 0 && first.packets_sent > first.packets_arrived);
     let drops: Vec<_> = outcome.drops.iter().map(|row| (row.node, row.kind, row.reason, row.count)).collect();
     assert_eq!(drops, [(0, "data", "scripted_loss", 2)]);
+}
+
+/// When datagrams enter the wire at node 0, and when they are lost.
+#[derive(Debug, Default)]
+struct Times {
+    sent: Vec<Time>,
+    lost: Vec<Time>,
+}
+
+impl Probe for Times {
+    fn on_wire_sent(&mut self, now: Time, _: InterfaceId, _: &Packet) {
+        self.sent.push(now);
+    }
+
+    fn on_drop(&mut self, now: Time, node: NodeId, _: &Packet, reason: DropReason) {
+        assert_eq!((node, reason), (NodeId(0), DropReason::WireDown));
+        self.lost.push(now);
+    }
+}
+
+/// A datagram every 20 ms over a wire with a delay of 5 ms that is down at times.
+fn datagrams(down: Vec<wired::Down>) -> (Outcome, Times) {
+    let mut spec = wired(wired::Losses::default());
+    (spec.wires[0].params.delay, spec.wires[0].params.down) = (Span::from_millis(5), down);
+    add_cbr(&mut spec, 0, 1, 1000, Span::from_millis(20));
+    let world = World::with_probe(&spec, Times::default()).expect("a world");
+    world.run_watched(&Watch::default()).expect("packets add up")
+}
+
+/// What is sent while the wire is down is lost, and what is under way when it goes down.
+#[test]
+fn datagrams_are_lost_while_a_wire_is_down() {
+    let (outcome, whole) = datagrams(Vec::new());
+    assert!(whole.sent.len() > 100 && whole.lost.is_empty());
+    // From the middle of a datagram's way on, until one enters.
+    let from = whole.sent[50].since(Time::ZERO) + Span::from_millis(3);
+    let to = whole.sent[61].since(Time::ZERO);
+    let (cut, seen) = datagrams(vec![wired::Down { from, to: Some(to) }]);
+    assert_eq!(seen.sent, whole.sent);
+    let expected: Vec<_> = [Time::ZERO + from].into_iter().chain(whole.sent[51..61].iter().copied()).collect();
+    assert_eq!(seen.lost, expected);
+    let drops: Vec<_> = cut.drops.iter().map(|row| (row.node, row.kind, row.reason, row.count)).collect();
+    assert_eq!(drops, [(0, "data", "wire_down", 11)]);
+    let [whole, cut] = [&outcome, &cut].map(|outcome| outcome.flows[0].packets_arrived);
+    assert_eq!(whole - cut, 11);
+}
+
+/// An interval in which nothing is on the wire changes nothing, not even the events.
+#[test]
+fn an_interval_without_packets_leaves_no_trace() {
+    let (outcome, whole) = datagrams(Vec::new());
+    let from = whole.sent[50].since(Time::ZERO) + Span::from_millis(8);
+    let to = from + Span::from_millis(1);
+    let (other, _) = datagrams(vec![wired::Down { from, to: Some(to) }]);
+    assert_eq!((other.digest, other.events), (outcome.digest, outcome.events));
 }

@@ -77,6 +77,8 @@ static ENERGY: ModelInfo =
     ModelInfo::of::<sections::Energy>("scenario", "energy", "The energy that radios take, and what there is of it.");
 static BATTERY: ModelInfo =
     ModelInfo::of::<sections::Battery>("scenario", "battery", "Nodes with another battery than the rest.");
+static SLEEP: ModelInfo =
+    ModelInfo::of::<sections::Sleep>("scenario", "sleep", "Nodes whose radios sleep at given times.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
@@ -168,6 +170,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
     },
     Layout { rooms: &["energy"], selectors: &[("model", "energy")], ..Layout::of("energy", &[&ENERGY]) },
     Layout { list: true, required: &["nodes", "capacity"], ..Layout::of("battery", &[&BATTERY]) },
+    Layout { list: true, required: &["nodes", "times"], ..Layout::of("sleep", &[&SLEEP]) },
     Layout { list: true, required: &["node", "address"], ..Layout::of("address", &[&ADDRESS]) },
     Layout::of("link", &[&LINK]),
     Layout::of("ip", &[&IP]),

@@ -13,7 +13,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
-use crate::sections::{Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Pairs, Tunnel, Wire};
+use crate::sections::{
+    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Pairs, Sleep, Tunnel, Wire,
+};
+use crate::value::Values;
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -32,6 +35,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         energy,
         energy_model,
         batteries,
+        sleeps,
         addresses,
         link,
         ip,
@@ -91,14 +95,23 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Tunnel { between, carries, carries_back } = tunnel;
         json!([between, carries, carries_back])
     };
-    let wire = |(wire, link): &(Wire, _)| {
+    let wire = |(wire, link): &(Wire, Values)| {
         let Wire { between, network } = wire;
+        let mut link = link.clone();
+        // Wires that are never down keep the hash that they had before they could be.
+        if link.get("down").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            link.remove("down");
+        }
         json!([between, network, link])
     };
     let Energy { model: _, battery } = energy;
     let of_nodes = |it: &Battery| {
         let Battery { nodes, capacity } = it;
         json!([nodes, capacity])
+    };
+    let sleep = |it: &Sleep| {
+        let Sleep { nodes, times, every } = it;
+        json!([nodes, times, every])
     };
     let mut identity = json!({
         "duration": duration,
@@ -130,6 +143,12 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {
         let batteries: Vec<Value> = batteries.iter().map(of_nodes).collect();
         identity["energy"] = json!([chosen(energy_model), battery, batteries]);
+        // Scenarios without sleep keep theirs too: what sleep takes has no effect.
+        if sleeps.is_empty() {
+            identity["energy"][0][1].as_object_mut().map(|values| values.remove("sleep"));
+        } else {
+            identity["sleep"] = sleeps.iter().map(sleep).collect();
+        }
     }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }

@@ -35,7 +35,7 @@ macro_rules! section {
 }
 
 mod energy;
-pub use energy::{Battery, Energy};
+pub use energy::{Battery, Energy, Interval, Sleep};
 
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,8 @@ use hopyard_model::observe::Recorded;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Spec, Transport, TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
+    WireSpec,
 };
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
@@ -19,7 +20,7 @@ use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
 use crate::scenario::Scenario;
-use crate::sections::{Address, Placement, Tunnel, Until, Wire};
+use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
 use crate::value::Values;
 
 /// A selected model as its room's configuration.
@@ -97,7 +98,15 @@ fn energy_spec(resolved: &Resolved) -> EnergySpec {
             batteries[*node as usize] = battery.capacity;
         }
     }
-    EnergySpec { model: config(energy::Config::read, &resolved.energy_model), batteries }
+    let at = |span: Span| Time::ZERO + span;
+    let of_nodes = |it: &Sleep| {
+        let times: Vec<_> = it.times.iter().map(|part| (at(part.from), at(part.to))).collect();
+        let every = Some(it.every).filter(|every| !every.is_zero());
+        let spec = move |&node: &u32| SleepSpec { node: NodeId(node), times: times.clone(), every };
+        it.nodes.iter().map(spec).collect::<Vec<_>>()
+    };
+    let sleeps = resolved.sleeps.iter().flat_map(of_nodes).collect();
+    EnergySpec { model: config(energy::Config::read, &resolved.energy_model), batteries, sleeps }
 }
 
 fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {

@@ -82,20 +82,61 @@ fn a_slot_of_two_nodes_within_two_hops_is_warned_of_with_the_pair() {
 }
 
 #[test]
+fn acknowledgements_that_come_too_late_are_warned_of() {
+    let with = |given: &str, range: u32| {
+        let nodes = CHAIN.replace("250 m", &format!("{range} m")).replace("300 m", "900 m");
+        load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{given}{nodes}"))
+    };
+    for (range, given) in [(590, ""), (800, "tdma.propagation = \"3 us\"\n")] {
+        assert_eq!(with(given, range), Ok(vec![]), "{range} m");
+    }
+    let warnings = with("", 800).expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for word in ["from farther than 600 m come too late, and the range is 800 m", "at least 3 us"] {
+        assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
+    }
+    let nodes = CHAIN.replace("250 m", "800 m").replace("300 m", "900 m");
+    assert_eq!(load(&nodes), Ok(vec![]), "nothing is acknowledged");
+}
+
+#[test]
 fn impossible_slots_are_refused_with_their_place() {
     for (given, words) in [
         ("tdma.slot = \"1 ms\"\ntdma.guard = \"1 ms\"\n", "`guard` cannot be"),
         ("tdma.slot = \"200 us\"\n", "40 bytes as in the smallest packets of routing"),
-        ("tdma.schedule = \"drand\"\n", "\"in_turn\", \"agent\" or a list of node numbers"),
+        ("tdma.schedule = \"drand\"\n", "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers"),
         ("tdma.schedule = [0, [], 1]\n", "slot 1 has no owner"),
         ("tdma.schedule = [0, [1, 7], 2, 3]\n", "expected nodes with a radio on this channel, found 7"),
-        ("tdma.contention = \"much\"\n", "contention"),
+        ("tdma.schedule = [0, -1, 2, 3]\n", "a node number, or a list of node numbers"),
+        ("tdma.schedule = [0, 0.5, 2, 3]\n", "a node number, or a list of node numbers"),
+        ("tdma.contention = \"much\"\n", "\"auto\", or a number"),
+        ("tdma.contention = true\n", "\"auto\", or a number"),
         ("tdma.clock_offsets = [0.0, 1.5]\n", "a value for each of 4 nodes, found 2"),
         ("tdma.schedule = \"agent\"\ntdma.contention = 0\n", "agents find slots by messages"),
     ] {
         refused(&format!("{given}{CHAIN}"), &[words, "s.toml:"]);
     }
+    // However many nodes have no slot, the message stays short.
+    let many = CHAIN.replace("count = 4\n", "count = 2000\n");
+    let errors = load(&format!("tdma.schedule = [0, 1]\n{many}")).expect_err("1998 nodes without a slot").to_string();
+    assert!(errors.contains("nodes 2, 3, 4, 5, 6 and 1993 more own no slot") && errors.len() < 1000, "{errors}");
     let fine =
         "tdma.schedule = \"agent\"\ntdma.frame = \"local\"\ntdma.contention = 0.2\ntdma.empty_slots = \"contend\"\n";
-    assert_eq!(load(&format!("{fine}{CHAIN}")), Ok(vec![]));
+    assert_eq!(load(&format!("{fine}{CHAIN}[agents]\nrun = [\"drand\"]\n")), Ok(vec![]));
+    for rule in ["greedy", "frozen"] {
+        assert_eq!(load(&format!("tdma.schedule = \"{rule}\"\n{CHAIN}")), Ok(vec![]), "{rule}");
+    }
+}
+
+#[test]
+fn slots_that_no_agent_finds_are_warned_of() {
+    for agents in ["", "[agents]\nrun = []\n", "[agents]\nrun = [\"neighbours\"]\n"] {
+        let warnings = load(&format!("tdma.schedule = \"agent\"\n{CHAIN}{agents}")).expect("a warning is no error");
+        assert_eq!(warnings.len(), 1, "{agents}: {warnings:?}");
+        for word in ["no node ever has a slot", "s.toml:3:", "\"drand\"", "write `run = [\"drand\"]` in [agents]"] {
+            assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
+        }
+    }
+    let drand = "[agents]\nrun = [\"neighbours\", \"drand\"]\n";
+    assert_eq!(load(&format!("tdma.schedule = \"agent\"\n{CHAIN}{drand}")), Ok(vec![]));
 }

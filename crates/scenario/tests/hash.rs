@@ -154,6 +154,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                 json!(["cwnd"]),
                 json!(["neighbours"]),
                 json!([{"x": "5 m", "y": "5 m", "at": "5 s"}]),
+                json!([{"from": "5 s"}]),
             ]);
             values
         }
@@ -179,7 +180,8 @@ fn every_key_is_in_the_hash() {
                 .into_iter()
                 .flat_map(|base| others(&key, &value).into_iter().map(move |other| (base, other)))
                 .find_map(|(base, other)| {
-                    let mut settings = vec![(key.clone(), other.to_string())];
+                    // Tables are written as TOML does.
+                    let mut settings = vec![(key.clone(), other.to_string().replace("\":", "\" = "))];
                     let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
                     settings
                         .extend(together.map(|(_, companion, value)| (sibling(&key, companion), (*value).to_owned())));
@@ -212,6 +214,29 @@ fn every_key_is_in_the_hash() {
     assert!(keys > 250, "{keys} keys");
     let never: Vec<_> = unchanged.difference(&changed_keys).collect();
     assert!(never.is_empty(), "no other value was found for {never:#?}");
+}
+
+#[test]
+fn sleep_is_in_the_hash_where_somebody_sleeps() {
+    let text = "[nodes]\ncount = 2\n[energy]\nmodel = \"state\"\nbattery = \"20 J\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    let hash = |more: &str| {
+        let text = format!("{text}{more}");
+        Scenario::load(&text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}")).hash()
+    };
+    assert_eq!(hash(""), 0x8de1_37b6_c043_1fe0, "the hash from before radios could sleep");
+    assert_eq!(hash("[energy.state]\nsleep = \"1 W\"\n"), hash(""), "nobody sleeps");
+    let sleep = |times: &str| format!("[[sleep]]\nnodes = [1]\ntimes = [{{ from = \"1 s\", to = {times} }}]\n");
+    let hashes = [
+        hash(&sleep("\"2 s\"")),
+        hash(&sleep("\"3 s\"")),
+        hash(&format!("{}every = \"9 s\"\n", sleep("\"2 s\""))),
+        hash(&format!("{}[energy.state]\nsleep = \"1 W\"\n", sleep("\"2 s\""))),
+        hash(""),
+    ];
+    for (i, one) in hashes.iter().enumerate() {
+        assert!(!hashes[..i].contains(one), "{i}: {hashes:?}");
+    }
+    assert_eq!(hash(&sleep("\"2000 ms\"")), hashes[0]);
 }
 
 #[test]

@@ -84,6 +84,40 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
 }
 
 #[test]
+fn sleep_that_cannot_be_is_refused() {
+    let table =
+        |nodes: &str, times: &str, every: &str| format!("{{nodes = {nodes}, times = {times}, every = \"{every}\"}}");
+    let second = "[{from = \"1 s\", to = \"2 s\"}]";
+    let one = |model: &str, tables: &str, words: &[&str]| {
+        let shown = load(TWO, &[("energy.model", model), ("sleep", &format!("[{tables}]"))]).expect_err(tables);
+        assert_one(&shown, words);
+    };
+    let fine = table("[0, 2]", second, "10 s");
+    assert!(load(TWO, &[("energy.model", "state"), ("sleep", &format!("[{fine}]"))]).is_ok());
+    one("off", &fine, &["energy is not counted", "`model = \"state\"` in [energy]"]);
+    one(
+        "per_packet",
+        &fine,
+        &["the energy model `per_packet` has no state of sleep", "`model = \"state\"` in [energy]"],
+    );
+    one("state", &table("[3]", second, "0 s"), &["there is no node 3", "expected 0 to 2"]);
+    one("state", &table("[1, 1]", second, "0 s"), &["node 1 is in the list twice"]);
+    one("state", &table("[]", second, "0 s"), &["no node sleeps at these times", "at least one node"]);
+    let (here, there) = (table("[0, 2]", second, "0 s"), table("[1, 2]", second, "0 s"));
+    one("state", &format!("{here}, {there}"), &["node 2 is in two [[sleep]] tables: number 0 has it too"]);
+    one("state", &table("[1]", "[]", "0 s"), &["`times` is an empty list", "at least one time of sleep"]);
+    one("state", "{nodes = [1]}", &["[[sleep]] has no `times`"]);
+    one("state", &table("[1]", "[{from = \"1 s\"}]", "0 s"), &["a table of `times` has no `to`"]);
+    one("state", &table("[1]", "[{from = \"3 s\", to = \"3 s\"}]", "0 s"), &["from 3 s to 3 s has no length"]);
+    let two = "[{from = \"1 s\", to = \"3 s\"}, {from = \"2 s\", to = \"4 s\"}]";
+    one("state", &table("[1]", two, "0 s"), &["sleep from 2 s begins before the last one ends, which is at 3 s"]);
+    let two = "[{from = \"1 s\", to = \"3 s\"}, {from = \"3 s\", to = \"4 s\"}]";
+    one("state", &table("[1]", two, "2.5 s"), &["`every`", "at least 3 s", "2.5 s"]);
+    let shown = load(TWO, &[("energy.model", "state"), ("energy.state.sleep", "-1 W")]).expect_err("below zero");
+    assert_one(&shown, &["the text \"-1 W\"", "a power drawn such as \"0.66 W\""]);
+}
+
+#[test]
 fn a_list_in_the_place_of_a_word_is_shown_with_what_can_stand_there() {
     let wires = "[nodes]\ncount = 3\nwired = 1\n[[wire]]\nbetween = [2, 3]\n[[flow]]\nfrom = 0\nto = 2\n";
     let words = |protocol: &str, key: &str, value: &str, words: &[&str]| {

@@ -305,3 +305,65 @@ series = ["cwnd", "cwmd", "rtt", 3]
     }
     assert!(shown.contains("14 problems found"), "{shown}");
 }
+
+#[test]
+fn a_wire_goes_down_when_it_is_up() {
+    let text = r#"[nodes]
+count = 3
+[routing]
+protocol = "oracle"
+[[wire]]
+between = [0, 1]
+[[wire.down]]
+from = "0 s"
+to = "2 s"
+[[wire.down]]
+from = "1.5 s" # too early
+to = "3 s"
+[[wire.down]]
+from = "7 s" # backwards
+to = "6 s"
+[[wire]]
+between = [1, 2]
+down = [
+    { from = "5 s" }, # for ever
+    { from = "8 s", to = "9 s" }, # late
+    { from = "8 s", until = "9 s" },
+]
+[[flow]]
+from = 0
+to = 2
+"#;
+    for (text, places) in [
+        (text.to_owned(), ["10:1", "13:1", "21:5"]),
+        (text.replace("    { from = \"8 s\", until = \"9 s\" },\n", ""), ["10:1", "13:1", "20:5"]),
+    ] {
+        let shown = refused(&text);
+        for (place, below) in places.into_iter().zip([
+            "the link goes down at 1.5 s, but is down already, until 2 s",
+            "the link is down from 7 s to 6 s: it must come up after it goes down",
+            if text.contains("until =") {
+                "expected `from` or `to`"
+            } else {
+                "down at 8 s, but is down already, for ever"
+            },
+        ]) {
+            let problem = shown.split("\n\n").find(|it| it.contains(below));
+            let problem = problem.unwrap_or_else(|| panic!("{below}:\n{shown}"));
+            assert!(problem.contains(&format!("bad.toml:{place}")), "{place}:\n{problem}");
+        }
+        assert!(shown.contains("3 problems found"), "{shown}");
+    }
+    let wire = |down: &str| {
+        let text = format!("[nodes]\ncount = 2\n[[wire]]\nbetween = [0, 1]\n{down}\n[[flow]]\nfrom = 0\nto = 1\n");
+        let scenario = Scenario::load(&text, "good.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        (scenario.hash(), scenario.to_value(true)["wire"][0]["down"].clone())
+    };
+    let (plain, none) = wire("");
+    let (listed, at) = wire("down = [{ from = \"7250 ms\", to = \"9.25 s\" }, { from = \"20 s\" }]");
+    let (tables, _) = wire("[[wire.down]]\nfrom = \"7.25 s\"\nto = \"9.25 s\"\n[[wire.down]]\nfrom = \"20 s\"");
+    assert_eq!(none, serde_json::json!([]));
+    assert_eq!(at, serde_json::json!([{"from": "7.25 s", "to": "9.25 s"}, {"from": "20 s"}]));
+    assert!(listed == tables && listed != plain);
+    assert_eq!(plain, 0x62da_e651_3749_3e0e, "the hash from before wires could be down");
+}

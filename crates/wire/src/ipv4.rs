@@ -21,6 +21,8 @@ impl Protocol {
     pub const UDP: Self = Self(17);
     /// The options header of DSR (RFC 4728).
     pub const DSR: Self = Self(48);
+    /// Minimal encapsulation (RFC 2004).
+    pub const MINIMAL_ENCAPSULATION: Self = Self(55);
     /// Nothing follows (RFC 8200 §4.7).
     pub const NO_NEXT_HEADER: Self = Self(59);
     /// For experiments (RFC 3692).

@@ -21,6 +21,8 @@ pub mod dsr;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;
+pub mod minimal;
+pub mod mobile_ip;
 pub mod olsr;
 pub mod pcapng;
 pub mod radiotap;
@@ -144,6 +146,10 @@ impl<'a> Reader<'a> {
     /// Passes over padding up to a multiple of `size`, counted from the start.
     fn align(&mut self, size: usize) -> Result<(), WireError> {
         self.take(self.taken.next_multiple_of(size) - self.taken).map(drop)
+    }
+
+    fn u64(&mut self) -> Result<u64, WireError> {
+        self.array().map(u64::from_be_bytes)
     }
 
     fn address(&mut self) -> Result<Ipv4Addr, WireError> {

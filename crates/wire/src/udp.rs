@@ -18,6 +18,8 @@ pub struct Header {
 }
 
 impl Header {
+    /// The port of Mobile IP (RFC 5944 §3.3).
+    pub const MOBILE_IP: u16 = 434;
     /// The port of AODV (RFC 3561 §10).
     pub const AODV: u16 = 654;
     /// The port of OLSR (RFC 3626 §3.1).

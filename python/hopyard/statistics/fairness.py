@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 def jain_index(shares: ArrayLike) -> float:
     """The index of one run: 1 if all n flows have the same, 1/n if only one has any.
 
-    Jain, Chiu and Hawe (1984). NaN where no flow has any.
+    Jain, Chiu and Hawe (1984). NaN where no flow has any, and where the share of a flow is
+    unknown (NaN): the index of the others would be that of another number of flows.
     """
     found = sample(shares, "shares")
+    if found.size != np.size(shares):
+        return math.nan
     if (found < 0).any():
         raise ValueError(f"shares: {found.min()} is negative; an index of fairness needs amounts")
     largest = found.max(initial=0.0)

@@ -151,9 +151,10 @@ class Values:
             found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
         if own.relative:
             found = found - self._start(config)
+        found = own.scale * found
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
-        return runs, own.scale * found
+        return runs, found
 
     def _start(self, config: str) -> float:
         """When the measurement of a scenario begins, in seconds."""

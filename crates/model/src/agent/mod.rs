@@ -41,6 +41,12 @@ macro_rules! agents {
             pub const fn port(&self) -> u16 {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
             }
+
+            /// Whether the agent finds slots for the MACs of its node.
+            #[must_use]
+            pub const fn finds_slots(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
+            }
         }
 
         impl Model {

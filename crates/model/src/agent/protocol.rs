@@ -11,6 +11,9 @@ pub trait Agent {
     /// The UDP port at which it is reached.
     const PORT: u16;
 
+    /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
+    const FINDS_SLOTS: bool = false;
+
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 

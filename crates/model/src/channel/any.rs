@@ -72,6 +72,17 @@ impl AnyChannel {
         each!(self, channel => channel.assign(station, slots, cx, queue));
     }
 
+    /// See [`Channel::next_look`].
+    #[must_use]
+    pub fn next_look(&self, before: Option<Time>) -> Option<Time> {
+        each!(self, channel => channel.next_look(before))
+    }
+
+    /// See [`Channel::look`].
+    pub fn look<E: Copy>(&mut self, cx: &mut Context, queue: &mut Queue<E>) -> Vec<InterfaceId> {
+        each!(self, channel => channel.look(cx, queue))
+    }
+
     /// See [`Channel::on_timer`].
     #[inline]
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
@@ -86,12 +97,12 @@ impl AnyChannel {
 
     /// See [`Channel::walk`].
     #[inline(always)]
-    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
-        each!(self, channel => channel.walk::<METERED, E, P>(id, around))
+        each!(self, channel => channel.walk::<E, P>(id, around))
     }
 
     /// See [`Channel::next_edge`].
@@ -125,6 +136,22 @@ impl AnyChannel {
     /// See [`Channel::in_range`].
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         each!(self, channel => channel.in_range(station, now))
+    }
+
+    /// See [`Channel::expect_sleep`].
+    pub fn expect_sleep(&mut self, station: usize) {
+        each!(self, channel => channel.expect_sleep(station));
+    }
+
+    /// See [`Channel::sends_until`].
+    #[must_use]
+    pub fn sends_until(&self, station: usize) -> Time {
+        each!(self, channel => channel.sends_until(station))
+    }
+
+    /// See [`Channel::sleep`].
+    pub fn sleep<E: Copy>(&mut self, station: usize, until: Time, now: Time, queue: &mut Queue<E>) {
+        each!(self, channel => channel.sleep(station, until, now, queue));
     }
 
     /// See [`Channel::load`].

@@ -63,7 +63,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
 }
 
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
-    const METERS: bool = G::ON;
+    const METERS: bool = G::WATCHES;
 
     #[inline(always)]
     fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
@@ -141,7 +141,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 self.cx.now = now;
                 self.outcome = Outcome::RECEIVED;
                 acts = true;
-                if G::ON && frame.packet.is_some() && (mine || self.gauge.prices_packets()) {
+                let spends = mine && self.cx.spending.is_some() || G::ON && self.gauge.prices_packets();
+                if frame.packet.is_some() && spends {
                     let heard = if mine { Heard::Own } else { Heard::Broadcast };
                     pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
                 }
@@ -203,13 +204,12 @@ fn pay<G: Meter, E: Copy, C: Control>(
     now: Time,
 ) -> bool {
     let Some(packet) = frame.packet else { return false };
-    let bytes = cx.packets[packet].size;
     if heard == Heard::Own
         && let Some(spending) = &mut cx.spending
     {
-        spending.on_received(interface, packet, bytes, frame.airtime);
+        spending.on_received(interface, packet, frame.airtime, || cx.packets[packet].size);
     }
-    let due = gauge.prices_packets() && gauge.on_decoded(station, heard, bytes);
+    let due = gauge.prices_packets() && gauge.on_decoded(station, heard, cx.packets[packet].size);
     if due {
         queue.set(gauge.timer(station), now);
     }

@@ -6,13 +6,14 @@
 mod any;
 pub mod energy;
 mod listener;
+mod look;
 mod out_of_band;
 mod scheduled;
 
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
-use energy::{Gauge, Load, Meter, Prices, Spent};
+use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
 pub use listener::enter;
 use listener::{Macs, view};
 pub use scheduled::{ChannelId, Scheduled};
@@ -111,6 +112,11 @@ pub struct Channel<M: Mac> {
     gauge: Option<Box<Gauge>>,
     /// Room for the stations in range of one.
     in_range: Vec<usize>,
+    /// Whether agents find slots for the MACs.
+    needs_agent: bool,
+    /// Who heard whom when the simulator last looked, and the slots that followed.
+    neighbours: Vec<Vec<u32>>,
+    given: Vec<Slots>,
 }
 
 impl<M: Mac> Channel<M> {
@@ -153,6 +159,9 @@ impl<M: Mac> Channel<M> {
             edges: 0,
             gauge,
             in_range: Vec::new(),
+            needs_agent: M::needs_agent(params),
+            neighbours: Vec::new(),
+            given: Vec::new(),
         }
     }
 
@@ -182,8 +191,10 @@ impl<M: Mac> Channel<M> {
 
     /// An agent has found slots for a station's MAC.
     pub fn assign<E: Copy>(&mut self, station: usize, slots: &Slots, cx: &mut Context, queue: &mut Queue<E>) {
-        self.macs[station].on_slots(slots, &self.shared, cx);
-        self.arm(station, cx.now, queue);
+        if self.needs_agent {
+            self.macs[station].on_slots(slots, &self.shared, cx);
+            self.arm(station, cx.now, queue);
+        }
     }
 
     /// The deadline of a station's MAC is reached. The caller carries out the actions, and then calls [`Channel::arm`].
@@ -212,22 +223,26 @@ impl<M: Mac> Channel<M> {
         around: Surroundings<'_, E, P>,
     ) {
         let Surroundings { queue, cx, exact, probe, .. } = around;
+        if let Some(gauge) = &mut self.gauge {
+            if !gauge.is_plain() {
+                if gauge.is_asleep(station, cx.now) {
+                    return self.withhold(station, &frame, cx);
+                }
+                if gauge.is_watched(station) {
+                    queue.set(gauge.timer(station), cx.now);
+                }
+            }
+            let sent = match frame.packet {
+                None => Sent::MAC,
+                Some(packet) => meter_packet(gauge, (station, self.interfaces[station]), &frame, packet, cx),
+            };
+            gauge.on_send(station, sent, frame.airtime, cx.now);
+        }
         if P::WATCHES {
             probe.on_sent(cx.now, frame.transmitter, &view(&frame, cx));
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
-        if let Some(gauge) = &mut self.gauge {
-            let packet = frame.packet.map(|packet| &cx.packets[packet]);
-            let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
-            let how = (frame.receiver.is_broadcast(), again);
-            if gauge.on_send(station, packet, how, frame.airtime, cx.now) {
-                queue.set(gauge.timer(station), cx.now);
-            }
-            if let (Some(id), Some(packet), Some(spending)) = (frame.packet, packet, &mut cx.spending) {
-                spending.on_sent(self.interfaces[station], id, packet.size, how.0, (cx.now, frame.airtime));
-            }
-        }
         match self.medium.transmit(station, frame, cx.now) {
             Some(mut part) => loop {
                 let edges = if exact { self.medium.edges(part) } else { 1 };
@@ -254,34 +269,48 @@ impl<M: Mac> Channel<M> {
     }
 
     /// Processes the edges of a transmission, starting with the next one, which happens now, until another event comes
-    /// first. `METERED` says whether energy is counted: what that needs is not compiled in otherwise.
+    /// first.
     #[inline(always)]
-    pub fn walk<const METERED: bool, E: From<Scheduled> + Copy, P: Probe>(
+    pub fn walk<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
     ) -> Walk {
-        if !METERED {
-            return self.walk_metered(id, around, &mut ());
+        if self.gauge.as_ref().is_some_and(|gauge| !gauge.is_plain()) {
+            return self.walk_fully_metered(id, around);
         }
-        let Some(mut gauge) = self.gauge.take() else { return self.walk_metered(id, around, &mut ()) };
-        let walk = match gauge.plain() {
-            Some(mut plain) => self.walk_metered(id, around, &mut plain),
-            None => self.walk_fully_metered(id, around, &mut gauge),
-        };
-        self.gauge = Some(gauge);
+        // The same code whether energy is counted or not: what a radio hears is entered afterwards.
+        let walk = self.walk_metered(id, around, &mut ());
+        if let Some(gauge) = &mut self.gauge
+            && let Some((hearers, begin, airtime)) = self.medium.begun(id)
+        {
+            gauge.on_signals(hearers, begin, airtime);
+        }
         walk
     }
 
-    /// As [`Channel::walk_metered`], where a radio is off or nearly so.
+    /// As [`Channel::walk`], where single radios need attention, or packets have prices.
     #[inline(never)]
     fn walk_fully_metered<E: From<Scheduled> + Copy, P: Probe>(
         &mut self,
         id: TransmissionId,
         around: Surroundings<'_, E, P>,
-        gauge: &mut Gauge,
     ) -> Walk {
-        self.walk_metered(id, around, gauge)
+        let Some(mut gauge) = self.gauge.take() else { return self.walk_metered(id, around, &mut ()) };
+        let walk = if let Some(mut priced) = gauge.priced() {
+            let walk = self.walk_metered(id, around, &mut priced);
+            if let Some((hearers, begin, airtime)) = self.medium.begun(id) {
+                gauge.on_signals(hearers, begin, airtime);
+            }
+            walk
+        } else {
+            let walk = self.walk_metered(id, around, &mut *gauge);
+            // Each of these was entered as it began.
+            let _ = self.medium.begun(id);
+            walk
+        };
+        self.gauge = Some(gauge);
+        walk
     }
 
     #[inline(always)]
@@ -316,22 +345,23 @@ impl<M: Mac> Channel<M> {
                 Ended::Nothing => {}
                 Ended::HandedOver(packet) if !is_cut => {
                     cx.hand_over(packet);
-                    self.count_fate(id, receiver);
+                    self.count_fate(id, receiver, gauge);
                 }
                 Ended::HandedOver(packet) | Ended::NotReceived(packet) => {
                     cx.now = cx.now.max(self.medium.ended(id));
                     let transmitter = self.medium.transmitter(id);
                     let off = G::ON && gauge.is_off(transmitter);
-                    let reason = match self.medium.fate(id, receiver) {
+                    let reason = match self.fate(id, receiver, gauge) {
                         _ if off => DropReason::BatteryEmpty,
                         Fate::BitErrors => DropReason::BitErrors,
                         Fate::OutOfReach => DropReason::OutOfReach,
+                        Fate::Asleep => DropReason::Asleep,
                         Fate::Collision | Fate::Heard => DropReason::Collision,
                     };
                     cx.drop_packet(self.nodes[transmitter], packet, reason);
-                    self.count_fate(id, receiver);
+                    self.count_fate(id, receiver, gauge);
                 }
-                Ended::Kept => self.count_fate(id, receiver),
+                Ended::Kept => self.count_fate(id, receiver, gauge),
             }
             if G::ON {
                 gauge.on_end(id);
@@ -342,10 +372,30 @@ impl<M: Mac> Channel<M> {
 
     /// Tells the transmitter of a frame that has ended what became of it, if it counts that.
     #[inline]
-    fn count_fate(&mut self, id: TransmissionId, receiver: usize) {
+    fn count_fate<G: Meter>(&mut self, id: TransmissionId, receiver: usize, gauge: &G) {
         if M::COUNTS_FATES && receiver < self.macs.len() && self.medium.frame(id).packet.is_some() {
-            let (fate, transmitter) = (self.medium.fate(id, receiver), self.medium.transmitter(id));
+            let (fate, transmitter) = (self.fate(id, receiver, gauge), self.medium.transmitter(id));
             self.macs[transmitter].on_fate(fate);
+        }
+    }
+
+    /// What became of a frame for one receiver that has just ended.
+    #[inline]
+    fn fate<G: Meter>(&self, id: TransmissionId, receiver: usize, gauge: &G) -> Fate {
+        let fate = self.medium.fate(id, receiver);
+        let lost = G::WATCHES && matches!(fate, Fate::Collision | Fate::BitErrors);
+        if lost && gauge.has_slept(receiver, self.medium.span_at(id, receiver)) { Fate::Asleep } else { fate }
+    }
+
+    /// A frame does not go on the air, because the radio sleeps.
+    #[cold]
+    #[inline(never)]
+    fn withhold(&mut self, station: usize, frame: &Frame<M::Control>, cx: &mut Context) {
+        if let Some(packet) = frame.packet.filter(|_| !frame.kept) {
+            cx.drop_packet(self.nodes[station], packet, DropReason::Asleep);
+        }
+        if M::COUNTS_FATES && frame.packet.is_some() && !frame.receiver.is_broadcast() {
+            self.macs[station].on_fate(Fate::Asleep);
         }
     }
 
@@ -375,7 +425,7 @@ impl<M: Mac> Channel<M> {
     /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        self.medium.reaches(a, b, now) && !self.is_off(a) && !self.is_off(b)
+        self.medium.reaches(a, b, now) && self.is_awake(a, now) && self.is_awake(b, now)
     }
 
     /// The interfaces that can decode a frame of a station when nothing disturbs it.
@@ -383,7 +433,7 @@ impl<M: Mac> Channel<M> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);
         near.into_iter()
-            .filter(|&other| !self.is_off(station) && !self.is_off(other))
+            .filter(|&other| self.is_awake(station, now) && self.is_awake(other, now))
             .map(|other| self.interfaces[other])
             .collect()
     }
@@ -391,6 +441,41 @@ impl<M: Mac> Channel<M> {
     /// Whether a station's radio is off, because the battery is empty.
     fn is_off(&self, station: usize) -> bool {
         self.gauge.as_ref().is_some_and(|gauge| gauge.is_off(station))
+    }
+
+    /// Whether a station's radio sleeps; not if there is no such station.
+    fn is_asleep(&self, station: usize, now: Time) -> bool {
+        station < self.macs.len() && self.gauge.as_ref().is_some_and(|gauge| gauge.is_asleep(station, now))
+    }
+
+    /// Whether a station's radio is neither off nor asleep.
+    fn is_awake(&self, station: usize, now: Time) -> bool {
+        !self.is_off(station) && !self.is_asleep(station, now)
+    }
+
+    /// A station's radio will sleep in this run.
+    pub fn expect_sleep(&mut self, station: usize) {
+        if let Some(gauge) = &mut self.gauge {
+            gauge.expect_sleep(station);
+        }
+    }
+
+    /// Until when a station's radio sends or sleeps, if energy is counted.
+    #[must_use]
+    pub fn sends_until(&self, station: usize) -> Time {
+        self.gauge.as_ref().map_or(Time::ZERO, |gauge| gauge.sends_until(station))
+    }
+
+    /// A station's radio, which is not sending, sleeps from now until then: it receives nothing, and what the MAC sends
+    /// does not go on the air.
+    #[cold]
+    pub fn sleep<E: Copy>(&mut self, station: usize, until: Time, now: Time, queue: &mut Queue<E>) {
+        if let Some(gauge) = &mut self.gauge {
+            gauge.sleep(station, until, now);
+            self.medium.deafen(station, until);
+            self.macs[station].on_sleep(until, &self.shared, now);
+            self.arm(station, now, queue);
+        }
     }
 
     /// What the battery of a station's node needs to know of its radio, if energy is counted. From now on its timer is
@@ -407,7 +492,8 @@ impl<M: Mac> Channel<M> {
     /// the MAC held; that of a frame on the air ends with the frame.
     #[cold]
     pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
-        let mut held: Vec<PacketId> = self.macs[station].held().into_iter().collect();
+        let mac = &self.macs[station];
+        let mut held: Vec<PacketId> = mac.held().into_iter().chain(mac.held_apart()).collect();
         let cut = self.medium.stop(station, now, &mut held);
         if let Some(gauge) = &mut self.gauge {
             gauge.switch_off(station, now);
@@ -467,4 +553,27 @@ fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
         return place;
     }
     interfaces.binary_search(&interface).unwrap_or(usize::MAX)
+}
+
+/// A station begins to send a frame with a packet. Returns what it is for.
+#[inline(never)]
+fn meter_packet<C: Control>(
+    gauge: &mut Gauge,
+    (station, interface): (usize, InterfaceId),
+    frame: &Frame<C>,
+    id: PacketId,
+    cx: &mut Context,
+) -> Sent {
+    let Context { packets, spending, now, .. } = cx;
+    let price = |prices: &PacketPrices| {
+        let price = if frame.receiver.is_broadcast() { prices.send_broadcast } else { prices.send };
+        price.of(packets[id].size)
+    };
+    let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
+    let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, id, (*now, frame.airtime), price));
+    let sent = of_flow.unwrap_or_else(|| Sent::of(&packets[id])).again(again);
+    if let Some(price) = gauge.packet_prices().map(price) {
+        gauge.on_priced(station, sent, price);
+    }
+    sent
 }

@@ -22,7 +22,9 @@ impl<M: Mac> Channel<M> {
             let reached = receiver < self.macs.len() && self.medium.is_in_range(station, receiver, cx.now);
             hearers.extend(reached.then_some(receiver));
         }
-        let reached = !hearers.is_empty();
+        let in_range = !hearers.is_empty();
+        hearers.retain(|&hearer| self.is_awake(hearer, cx.now));
+        let (reached, asleep) = (!hearers.is_empty(), in_range && self.is_asleep(receiver, cx.now));
         // Where nothing comes between, IP receives the packets at once.
         let at_once = is_instant && cx.actions.is_empty() && !matches!(cx.packets[packet].body, Body::Arp(_));
         let from = frame.transmitter;
@@ -37,10 +39,15 @@ impl<M: Mac> Channel<M> {
         if reached || frame.receiver.is_broadcast() {
             cx.hand_over(packet);
         } else {
-            cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
+            let reason = if asleep { DropReason::Asleep } else { DropReason::OutOfReach };
+            cx.drop_packet(self.nodes[station], packet, reason);
         }
         if M::COUNTS_FATES && !frame.receiver.is_broadcast() {
-            self.macs[station].on_fate(if reached { Fate::Heard } else { Fate::OutOfReach });
+            self.macs[station].on_fate(match (reached, asleep) {
+                (true, _) => Fate::Heard,
+                (false, true) => Fate::Asleep,
+                (false, false) => Fate::OutOfReach,
+            });
         }
     }
 }

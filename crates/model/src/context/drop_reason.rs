@@ -45,11 +45,16 @@ pub enum DropReason {
     NoSlot,
     /// The battery of the node that held the packet ran dry.
     BatteryEmpty,
+    /// The wired link that the packet was in, or was sent into, was down.
+    WireDown,
+    /// The radio that the frame with the packet was for slept, and nobody acknowledges the frame; or the radio slept
+    /// that was to send it.
+    Asleep,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -69,6 +74,8 @@ impl DropReason {
         Self::BitErrors,
         Self::NoSlot,
         Self::BatteryEmpty,
+        Self::WireDown,
+        Self::Asleep,
     ];
 
     /// The reason's name in tables.
@@ -94,6 +101,8 @@ impl DropReason {
             Self::BitErrors => "bit_errors",
             Self::NoSlot => "no_slot",
             Self::BatteryEmpty => "battery_empty",
+            Self::WireDown => "wire_down",
+            Self::Asleep => "asleep",
         }
     }
 }

@@ -36,8 +36,22 @@ type Type = (PacketKind, &'static str);
 pub struct Overhead {
     types: Vec<Type>,
     nodes: Vec<Vec<Tally>>,
-    /// The place of the type that was counted last. A broadcast is counted at many nodes one after the other.
+    /// The place of the type that was counted last.
     last: usize,
+    /// What was received last. A broadcast is counted at many nodes one after the other.
+    received: Option<Received>,
+}
+
+/// A message that was received, and the places of the types of all messages in it.
+#[derive(Clone, Debug)]
+struct Received {
+    message: RoutingMessage,
+    kind: PacketKind,
+    /// See [`RoutingMessage::kind`].
+    name: &'static str,
+    places: Vec<usize>,
+    /// A node has counters for all of them if it has as many as this.
+    counters: usize,
 }
 
 impl Overhead {
@@ -90,16 +104,44 @@ impl Overhead {
     /// Counts what a packet from a neighbour carries.
     #[inline]
     pub fn on_received(&mut self, node: NodeId, packet: &Packet) {
-        match &packet.body {
-            Body::Routing(message) => {
-                message.kinds(&mut |kind| self.tally(node, PacketKind::Routing, kind).received += 1);
-            }
-            Body::Control { message, .. } => {
-                message.kinds(&mut |kind| self.tally(node, PacketKind::Control, kind).received += 1);
-            }
-            Body::Extended(_) => self.options(node, packet, |it, _, _| it.received += 1),
-            _ => {}
+        let (kind, message) = match &packet.body {
+            Body::Routing(message) => (PacketKind::Routing, message),
+            Body::Control { message, .. } => (PacketKind::Control, message),
+            Body::Extended(_) => return self.options(node, packet, |it, _, _| it.received += 1),
+            _ => return,
+        };
+        if let Some(it) = self.received.as_ref().filter(|it| it.message.is(message) && it.kind == kind)
+            && let Some(tallies) = self.nodes.get_mut(node.index()).filter(|tallies| tallies.len() >= it.counters)
+        {
+            it.places.iter().for_each(|&place| tallies[place].received += 1);
+            return;
         }
+        self.on_other_received(node, kind, message);
+    }
+
+    /// As [`Self::on_received`], of a message that was not received last, or at a node without counters for it.
+    #[inline(never)]
+    fn on_other_received(&mut self, node: NodeId, kind: PacketKind, message: &RoutingMessage) {
+        let mut places = self.received.take().map_or(Vec::new(), |it| it.places);
+        places.clear();
+        message.kinds(&mut |name| {
+            self.tally(node, kind, name).received += 1;
+            places.push(self.last);
+        });
+        let counters = places.iter().fold(0, |most, &place| most.max(place + 1));
+        self.received = Some(Received { message: message.clone(), kind, name: message.kind(), places, counters });
+    }
+
+    /// The type of a packet's message, if it has one, as [`Packet::message_kind`]: mostly that of the message which was
+    /// received last.
+    #[inline]
+    #[must_use]
+    pub fn message_kind(&self, packet: &Packet) -> Option<&'static str> {
+        let (Body::Routing(message) | Body::Control { message, .. }) = &packet.body else { return None };
+        Some(match &self.received {
+            Some(it) if it.message.is(message) => it.name,
+            _ => message.kind(),
+        })
     }
 
     /// Calls `add` for each message in a packet: the counters of its type, its bytes, and whether it is forwarded, if
@@ -245,6 +287,32 @@ mod tests {
         let routing = PacketKind::Routing;
         let expected = [(routing, "HELLO", of(2)), (routing, "TC", of(4)), (routing, "ack_request", of(1))];
         assert_eq!(overhead.of(NodeId(1)), expected);
+    }
+
+    #[test]
+    fn a_message_counts_at_each_receiver_however_they_take_turns() {
+        let part = |kind| Part { kind, bytes: 20, forwarded: false };
+        let of = |parts: &[Part]| RoutingMessage::new(Several(parts.to_vec()));
+        let messages = [of(&[part("TC"), part("HELLO")]), of(&[part("TC")]), of(&[])];
+        let mut overhead = Overhead::default();
+        // The message that was received last, another one, and the same one as a message of an agent.
+        for (node, message) in [(1, 0), (2, 0), (2, 0), (1, 1), (2, 1), (3, 1), (3, 0), (1, 2), (1, 0)] {
+            let it = packet(92, Body::Routing(messages[message].clone()));
+            overhead.on_received(NodeId(node), &it);
+            assert_eq!(overhead.message_kind(&it), Some("PACKET"));
+        }
+        let control = packet(92, Body::Control { port: 1, message: messages[0].clone() });
+        overhead.on_received(NodeId(1), &control);
+        assert_eq!(overhead.message_kind(&packet(92, Body::Empty)), None);
+        let found = |node| overhead.of(NodeId(node)).iter().map(|it| (it.0, it.1, it.2.received)).collect::<Vec<_>>();
+        let (routing, agent) = (PacketKind::Routing, PacketKind::Control);
+        let mut first = vec![(routing, "HELLO", 2), (routing, "TC", 3), (agent, "HELLO", 1), (agent, "TC", 1)];
+        // One that says nothing of its parts counts as a whole.
+        first.push((routing, "PACKET", 1));
+        first.sort_unstable();
+        assert_eq!(found(1), first);
+        assert_eq!(found(2), [(routing, "HELLO", 2), (routing, "TC", 3)]);
+        assert_eq!(found(3), [(routing, "HELLO", 1), (routing, "TC", 2)]);
     }
 
     #[test]

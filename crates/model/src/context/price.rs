@@ -12,6 +12,8 @@ pub struct Prices {
     pub hear: u64,
     /// The power in all other time, in nanowatts; with prices of packets in all of the time.
     pub idle: u64,
+    /// The power while it sleeps, in nanowatts; nothing if radios cannot.
+    pub sleep: Option<u64>,
     /// Whether it hears those signals only that are strong enough to be decoded.
     pub only_decodable: bool,
     /// The prices of packets, which come on top of the power of an idle radio.
@@ -35,7 +37,7 @@ impl Prices {
         [(false, false), (false, true), (true, false)]
             .map(|(sends, hears)| self.power(sends, hears))
             .into_iter()
-            .fold(0, u64::max)
+            .fold(self.sleep.unwrap_or(0), u64::max)
     }
 }
 

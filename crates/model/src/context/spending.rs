@@ -8,10 +8,15 @@
 //!
 //! A frame is entered as a whole when it begins. What is not sent yet, or was never sent because the radio stopped, is
 //! taken off again where it was entered.
+//!
+//! What is added at each frame are times, which become energies when somebody asks. This is as exact, and costs less.
 
-use hopyard_engine::{Handle, Slab, Span, Time};
+use std::ops::AddAssign;
+
+use hopyard_engine::{Span, Time};
 
 use super::price::{Attojoules, PacketPrices, Prices};
+use super::purpose::Sent;
 use crate::address::InterfaceId;
 use crate::packet::{Packet, PacketId, PacketKind};
 
@@ -27,13 +32,34 @@ pub struct Shares {
     pub under_way: Attojoules,
 }
 
-/// What became of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    UnderWay,
-    Useful,
-    InVain,
+/// What sending and receiving took, in nanoseconds, and the prices of packets beyond that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cost {
+    sent: u64,
+    heard: u64,
+    priced: Attojoules,
 }
+
+impl Cost {
+    fn at(self, prices: &Prices) -> Attojoules {
+        let energy = |power: u64, time: u64| Attojoules::from(power) * Attojoules::from(time);
+        energy(prices.send, self.sent) + energy(prices.hear, self.heard) + self.priced
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.heard += other.heard;
+        self.priced += other.priced;
+    }
+}
+
+/// What became of a packet: places in [`Spending::ended`].
+const USEFUL: u8 = 0;
+const IN_VAIN: u8 = 1;
+/// Of one that still exists.
+const UNDER_WAY: u8 = 2;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
@@ -42,15 +68,21 @@ struct Record {
     copies: u32,
     /// The radios whose last frame with a packet carried a copy.
     radios: u32,
-    state: State,
+    state: u8,
+    /// What frames with it are for.
+    sent: Sent,
     /// What was spent, as long as nobody knows for what.
-    energy: Attojoules,
+    cost: Cost,
 }
+
+/// No record, and no packet.
+const NONE: u32 = u32::MAX;
 
 /// The last frame of a radio with a packet of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    record: Handle,
+    /// The packet's record, if there was such a frame.
+    record: u32,
     /// Whether the packet had ended when the frame began.
     late: bool,
     until: Time,
@@ -59,18 +91,19 @@ struct Frame {
 /// What the packets of all flows have cost.
 #[derive(Clone, Debug)]
 pub struct Spending {
-    send: Attojoules,
-    hear: Attojoules,
-    packets: Option<PacketPrices>,
+    prices: Prices,
     /// The record of each packet, by its place in the pool.
-    of: Vec<Option<Handle>>,
-    records: Slab<Record>,
-    flows: Vec<Shares>,
+    of: Vec<u32>,
+    records: Vec<Record>,
+    /// The records that no packet has.
+    free: Vec<u32>,
+    /// Of each flow, what was useful and what was in vain.
+    ended: Vec<[Cost; 2]>,
     /// Of each interface.
-    frames: Vec<Option<Frame>>,
-    received: Vec<Attojoules>,
-    /// What was useful of the packet that was delivered last.
-    last: (usize, Attojoules),
+    frames: Vec<Frame>,
+    received: Vec<Cost>,
+    /// The record of the packet that was delivered last, and what was useful of it.
+    last: (u32, Cost),
 }
 
 impl Spending {
@@ -78,37 +111,42 @@ impl Spending {
     #[must_use]
     pub fn new(prices: &Prices, flows: usize, interfaces: usize) -> Self {
         Self {
-            send: prices.send.into(),
-            hear: prices.hear.into(),
-            packets: prices.packets,
+            prices: *prices,
             of: Vec::new(),
-            records: Slab::default(),
-            flows: vec![Shares::default(); flows],
-            frames: vec![None; interfaces],
-            received: vec![0; interfaces],
-            last: (0, 0),
+            records: Vec::new(),
+            free: Vec::new(),
+            ended: vec![[Cost::default(); 2]; flows],
+            frames: vec![Frame { record: NONE, late: false, until: Time::ZERO }; interfaces],
+            received: vec![Cost::default(); interfaces],
+            last: (NONE, Cost::default()),
         }
     }
 
     /// A packet was made.
     pub(super) fn on_originated(&mut self, id: PacketId, packet: &Packet) {
         let counts = matches!(packet.kind(), PacketKind::Data | PacketKind::Ack);
-        let record = (counts && packet.flow.index() < self.flows.len()).then(|| {
-            let flow = packet.flow.index() as u32;
-            self.records.insert(Record { flow, copies: 1, radios: 0, state: State::UnderWay, energy: 0 })
-        });
-        if record.is_some() {
-            self.set(id, record);
+        if !counts || packet.flow.index() >= self.ended.len() {
+            return;
         }
+        let flow = packet.flow.index() as u32;
+        let sent = Sent::of(packet);
+        let new = Record { flow, copies: 1, radios: 0, state: UNDER_WAY, sent, cost: Cost::default() };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.records.push(new);
+            self.records.len() as u32 - 1
+        });
+        self.records[place as usize] = new;
+        self.set(id, place);
     }
 
     /// A packet was copied.
     #[inline]
     pub(super) fn on_copied(&mut self, id: PacketId, copy: PacketId) {
         // A place that is free has no record.
-        if let Some(record) = self.of(id) {
-            self.records[record].copies += 1;
-            self.set(copy, Some(record));
+        let place = self.of(id);
+        if let Some(record) = self.records.get_mut(place as usize) {
+            record.copies += 1;
+            self.set(copy, place);
         }
     }
 
@@ -116,137 +154,160 @@ impl Spending {
     #[inline]
     pub(super) fn on_ended(&mut self, id: PacketId, delivered: bool) {
         if delivered {
-            self.last = (0, 0);
+            self.last.0 = NONE;
         }
-        if let Some(handle) = self.of(id) {
-            self.of[id.index()] = None;
-            self.on_copy_ended(handle, delivered);
+        let Some(of) = self.of.get_mut(id.index()) else { return };
+        let place = std::mem::replace(of, NONE);
+        let Some(record) = self.records.get_mut(place as usize) else { return };
+        record.copies -= 1;
+        if delivered || record.copies == 0 {
+            self.settle(place, delivered);
         }
     }
 
+    /// The packet arrived, or the last copy of it has ended.
     #[inline(never)]
-    fn on_copy_ended(&mut self, handle: Handle, delivered: bool) {
-        let record = &mut self.records[handle];
-        record.copies -= 1;
-        if record.state == State::UnderWay && (delivered || record.copies == 0) {
-            let (flow, energy) = (record.flow as usize, std::mem::take(&mut record.energy));
+    fn settle(&mut self, place: u32, delivered: bool) {
+        let record = &mut self.records[place as usize];
+        if record.state == UNDER_WAY {
+            let cost = std::mem::take(&mut record.cost);
+            record.state = if delivered { USEFUL } else { IN_VAIN };
+            self.ended[record.flow as usize][usize::from(record.state)] += cost;
             if delivered {
-                record.state = State::Useful;
-                self.flows[flow].useful += energy;
-                self.last = (flow, energy);
-            } else {
-                record.state = State::InVain;
-                self.flows[flow].in_vain += energy;
+                self.last = (place, cost);
             }
         }
-        self.free(handle);
+        if record.copies == 0 && record.radios == 0 {
+            self.free.push(place);
+        }
     }
 
     /// The packet that was delivered last brought nothing new.
     pub fn on_repeated(&mut self) {
-        let (flow, energy) = std::mem::take(&mut self.last);
-        if let Some(shares) = self.flows.get_mut(flow) {
-            shares.useful -= energy;
-            shares.in_vain += energy;
-        }
+        // The record may be free, and has no new packet yet.
+        let (place, cost) = std::mem::replace(&mut self.last, (NONE, Cost::default()));
+        let Some(record) = self.records.get_mut(place as usize) else { return };
+        record.state = IN_VAIN;
+        let [useful, in_vain] = &mut self.ended[record.flow as usize];
+        useful.sent -= cost.sent;
+        useful.heard -= cost.heard;
+        useful.priced -= cost.priced;
+        *in_vain += cost;
     }
 
-    /// A radio begins to send a frame with a packet.
-    pub fn on_sent(&mut self, interface: InterfaceId, id: PacketId, bytes: u32, broadcast: bool, frame: (Time, Span)) {
-        let Some(record) = self.of(id) else { return };
-        let (start, airtime) = frame;
-        let price = |prices: &PacketPrices| if broadcast { prices.send_broadcast } else { prices.send };
-        let packet = self.packets.as_ref().map_or(0, |prices| price(prices).of(bytes));
-        self.charge(record, self.send * Attojoules::from(airtime.nanos()) + packet);
-        let it = &mut self.records[record];
-        it.radios += 1;
-        let new = Frame { record, late: it.state != State::UnderWay, until: start + airtime };
-        if let Some(Frame { record, .. }) = self.frames[interface.0 as usize].replace(new) {
-            self.records[record].radios -= 1;
-            self.free(record);
+    /// A radio begins to send a frame with a packet. Returns what it is for, if that is known: the packet is a flow's.
+    #[inline(always)]
+    pub fn on_sent(
+        &mut self,
+        interface: InterfaceId,
+        id: PacketId,
+        (start, airtime): (Time, Span),
+        price: impl FnOnce(&PacketPrices) -> Attojoules,
+    ) -> Option<Sent> {
+        let place = self.of(id);
+        let record = self.records.get_mut(place as usize)?;
+        record.radios += 1;
+        let late = record.state != UNDER_WAY;
+        let cost = if late { &mut self.ended[record.flow as usize][usize::from(IN_VAIN)] } else { &mut record.cost };
+        cost.sent += airtime.nanos();
+        if let Some(prices) = &self.prices.packets {
+            cost.priced += price(prices);
         }
+        let sent = record.sent;
+        let new = Frame { record: place, late, until: start + airtime };
+        let last = std::mem::replace(&mut self.frames[interface.0 as usize], new);
+        self.leave(last.record);
+        Some(sent)
     }
 
     /// The station that a frame was for has decoded it.
-    pub fn on_received(&mut self, interface: InterfaceId, id: PacketId, bytes: u32, airtime: Span) {
-        let Some(record) = self.of(id) else { return };
-        let packet = self.packets.as_ref().map_or(0, |prices| prices.receive.of(bytes));
-        let energy = self.hear * Attojoules::from(airtime.nanos()) + packet;
-        self.charge(record, energy);
-        self.received[interface.0 as usize] += energy;
+    #[inline]
+    pub fn on_received(&mut self, interface: InterfaceId, id: PacketId, airtime: Span, bytes: impl FnOnce() -> u32) {
+        let place = self.of(id);
+        let Some(record) = self.records.get_mut(place as usize) else { return };
+        let cost = match record.state {
+            UNDER_WAY => &mut record.cost,
+            _ => &mut self.ended[record.flow as usize][usize::from(IN_VAIN)],
+        };
+        let received = &mut self.received[interface.0 as usize];
+        cost.heard += airtime.nanos();
+        received.heard += airtime.nanos();
+        if let Some(prices) = &self.prices.packets {
+            let price = prices.receive.of(bytes());
+            cost.priced += price;
+            received.priced += price;
+        }
     }
 
     /// A radio stops for good.
     pub fn on_stop(&mut self, interface: InterfaceId, now: Time) {
-        if let Some(frame) = self.frames[interface.0 as usize].take() {
-            let unsent = self.unsent(&frame, now);
-            match self.state(&frame) {
-                State::UnderWay => self.records[frame.record].energy -= unsent,
-                state => *self.share(&frame, state) -= unsent,
-            }
-            self.records[frame.record].radios -= 1;
-            self.free(frame.record);
-        }
+        let Frame { record: place, late, until } = self.frames[interface.0 as usize];
+        self.frames[interface.0 as usize].record = NONE;
+        let Some(record) = self.records.get_mut(place as usize) else { return };
+        let cost = match if late { IN_VAIN } else { record.state } {
+            UNDER_WAY => &mut record.cost,
+            state => &mut self.ended[record.flow as usize][usize::from(state)],
+        };
+        cost.sent -= until.since(now).nanos();
+        self.leave(place);
     }
 
     /// What an interface has spent to receive the packets of flows that were sent to it.
     #[must_use]
     pub fn received(&self, interface: InterfaceId) -> Attojoules {
-        self.received[interface.0 as usize]
+        self.received[interface.0 as usize].at(&self.prices)
     }
 
     /// What was spent on the packets of each flow up to now.
     #[must_use]
     pub fn shares(&self, now: Time) -> Vec<Shares> {
-        let mut it = Self { last: (0, 0), of: Vec::new(), ..self.clone() };
+        let mut it = self.clone();
         for interface in 0..it.frames.len() as u32 {
             it.on_stop(InterfaceId(interface), now);
         }
-        for (_, record) in it.records.iter() {
-            it.flows[record.flow as usize].under_way += record.energy;
+        let energy = |cost: Cost| cost.at(&self.prices);
+        let share = |[useful, in_vain]: [Cost; 2]| (energy(useful), energy(in_vain));
+        let shares = it.ended.iter().map(|&ended| share(ended));
+        let mut shares: Vec<Shares> =
+            shares.map(|(useful, in_vain)| Shares { useful, in_vain, under_way: 0 }).collect();
+        // What has ended has no cost of its own any more.
+        for record in &it.records {
+            shares[record.flow as usize].under_way += energy(record.cost);
         }
-        it.flows
+        shares
     }
 
-    fn of(&self, id: PacketId) -> Option<Handle> {
-        self.of.get(id.index()).copied().flatten()
+    fn of(&self, id: PacketId) -> u32 {
+        self.of.get(id.index()).copied().unwrap_or(NONE)
     }
 
-    fn set(&mut self, id: PacketId, record: Option<Handle>) {
-        if self.of.len() <= id.index() {
-            self.of.resize(id.index() + 1, None);
-        }
-        self.of[id.index()] = record;
-    }
-
-    fn charge(&mut self, handle: Handle, energy: Attojoules) {
-        let record = &mut self.records[handle];
-        match record.state {
-            State::UnderWay => record.energy += energy,
-            State::Useful | State::InVain => self.flows[record.flow as usize].in_vain += energy,
+    fn set(&mut self, id: PacketId, record: u32) {
+        match self.of.get_mut(id.index()) {
+            Some(of) => *of = record,
+            None => self.grow(id, record),
         }
     }
 
-    /// Where the energy of a frame is entered now.
-    fn state(&self, frame: &Frame) -> State {
-        if frame.late { State::InVain } else { self.records[frame.record].state }
+    #[inline(never)]
+    fn grow(&mut self, id: PacketId, record: u32) {
+        self.of.resize(id.index(), NONE);
+        self.of.push(record);
     }
 
-    fn share(&mut self, frame: &Frame, state: State) -> &mut Attojoules {
-        let shares = &mut self.flows[self.records[frame.record].flow as usize];
-        if state == State::Useful { &mut shares.useful } else { &mut shares.in_vain }
-    }
-
-    fn unsent(&self, frame: &Frame, now: Time) -> Attojoules {
-        self.send * Attojoules::from(frame.until.since(now).nanos())
-    }
-
-    /// Forgets a packet of which nothing exists any more.
-    fn free(&mut self, handle: Handle) {
-        let record = &self.records[handle];
-        if record.copies == 0 && record.radios == 0 {
-            self.records.remove(handle);
+    /// The last frame of a radio is another one now. A packet of which nothing exists any more is forgotten.
+    #[inline(always)]
+    fn leave(&mut self, place: u32) {
+        if let Some(record) = self.records.get_mut(place as usize) {
+            record.radios -= 1;
+            if record.copies == 0 && record.radios == 0 {
+                self.forget(place);
+            }
         }
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, place: u32) {
+        self.free.push(place);
     }
 }
 
@@ -259,7 +320,7 @@ mod tests {
 
     /// One flow over three interfaces, with 7 nW to send and 3 nW to hear.
     fn context() -> Context {
-        let prices = Prices { send: 7, hear: 3, idle: 1, only_decodable: false, packets: None };
+        let prices = Prices { send: 7, hear: 3, idle: 1, sleep: None, only_decodable: false, packets: None };
         Context { spending: Some(Box::new(Spending::new(&prices, 1, 3))), ..Context::default() }
     }
 
@@ -283,13 +344,13 @@ mod tests {
 
     fn send(cx: &mut Context, interface: u32, packet: PacketId, at: u64) {
         let frame = (Time::from_nanos(at), Span::from_nanos(10));
-        spending(cx).on_sent(InterfaceId(interface), packet, 100, false, frame);
+        spending(cx).on_sent(InterfaceId(interface), packet, frame, |_| 0);
     }
 
     /// One hop of ten nanoseconds: 70 aJ to send, 30 aJ to hear.
     fn hop(cx: &mut Context, to: u32, packet: PacketId, at: u64) -> PacketId {
         send(cx, to - 1, packet, at);
-        spending(cx).on_received(InterfaceId(to), packet, 100, Span::from_nanos(10));
+        spending(cx).on_received(InterfaceId(to), packet, Span::from_nanos(10), || 100);
         let copy = cx.copy(packet);
         cx.hand_over(packet);
         copy
@@ -325,6 +386,19 @@ mod tests {
         cx.deliver(packet);
         spending(cx).on_repeated();
         assert_eq!(shares(cx, 10), [0, 100, 0]);
+    }
+
+    #[test]
+    fn a_frame_that_stops_is_taken_off_where_it_was_entered() {
+        let cx = &mut context();
+        let packet = datagram(cx);
+        send(cx, 0, packet, 0);
+        let copy = cx.copy(packet);
+        cx.deliver(copy);
+        spending(cx).on_repeated();
+        assert_eq!(shares(cx, 4), [0, 28, 0]);
+        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(4));
+        assert_eq!(shares(cx, 99), [0, 28, 0]);
     }
 
     #[test]

@@ -261,6 +261,10 @@ mod test_packets {
         packet(cx, Body::Routing(RoutingMessage::new(Hello)))
     }
 
+    pub(super) fn control(cx: &mut Context) -> PacketId {
+        packet(cx, Body::Control { port: 1021, message: RoutingMessage::new(Hello) })
+    }
+
     pub(super) fn arp(cx: &mut Context) -> PacketId {
         packet(cx, Body::Arp(ArpMessage::Reply))
     }

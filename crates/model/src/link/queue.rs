@@ -72,6 +72,10 @@ pub struct InterfaceQueue {
     max: usize,
 }
 
+fn is_of_agent(packet: PacketId, cx: &Context) -> bool {
+    cx.packets[packet].kind() == PacketKind::Control
+}
+
 impl InterfaceQueue {
     /// An empty queue for `capacity` packets.
     #[must_use]
@@ -80,7 +84,8 @@ impl InterfaceQueue {
     }
 
     /// Adds a packet. When the queue is full, a data packet is dropped. A routing packet that goes first is added even
-    /// then, and the last packet of the queue is dropped.
+    /// then, and the last packet of the queue is dropped. For an agent's message, which the MAC may send elsewhere
+    /// while data waits, it is the last one that is of neither.
     pub fn push(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         self.account(cx.now);
         if self.routing == RoutingPackets::ByClass {
@@ -94,10 +99,17 @@ impl InterfaceQueue {
             _ => self.entries.len(),
         };
         self.entries.insert(place, (packet, next_hop));
-        if self.entries.len() > self.capacity
-            && let Some((last, _)) = self.entries.pop_back()
-        {
-            cx.drop_packet(self.node, last, DropReason::QueueFull);
+        if self.entries.len() > self.capacity {
+            let stays = |packet: PacketId| cx.packets[packet].is_routing() || is_of_agent(packet, cx);
+            let gives_way = match self.routing {
+                RoutingPackets::First | RoutingPackets::AtHead if is_of_agent(packet, cx) => {
+                    self.entries.iter().rposition(|&(waiting, _)| !stays(waiting))
+                }
+                _ => None,
+            };
+            if let Some((last, _)) = self.entries.remove(gives_way.unwrap_or(self.entries.len() - 1)) {
+                cx.drop_packet(self.node, last, DropReason::QueueFull);
+            }
         }
         self.max = self.max.max(self.entries.len());
     }
@@ -198,7 +210,7 @@ impl InterfaceQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::test_packets::{arp, data, routing};
+    use crate::link::test_packets::{arp, control, data, routing};
 
     const HERE: Address = Address(0);
     const NEXT: Address = Address(1);
@@ -254,6 +266,33 @@ mod tests {
             }
             assert_eq!(order(&queue), expected.map(|index| packets[index]), "{place:?}");
         }
+    }
+
+    #[test]
+    fn a_message_of_an_agent_has_room_in_a_queue_full_of_data() {
+        for (place, dropped_of) in [
+            (RoutingPackets::First, PacketKind::Data),
+            (RoutingPackets::AtHead, PacketKind::Data),
+            (RoutingPackets::InTurn, PacketKind::Control),
+        ] {
+            let mut cx = Context::default();
+            let mut queue = InterfaceQueue::new(NodeId(HERE.0), 3, place);
+            let packets = [routing(&mut cx), data(&mut cx), data(&mut cx), control(&mut cx)];
+            for packet in packets {
+                queue.push(packet, NEXT, &mut cx);
+            }
+            let last = if dropped_of == PacketKind::Data { packets[3] } else { packets[2] };
+            assert_eq!(order(&queue), [packets[0], packets[1], last], "{place:?}");
+            assert_eq!(dropped(&cx, dropped_of), 1);
+        }
+        // Where all others are messages too, it is lost.
+        let mut cx = Context::default();
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), 2, RoutingPackets::First);
+        let packets = [control(&mut cx), routing(&mut cx), control(&mut cx)];
+        for packet in packets {
+            queue.push(packet, NEXT, &mut cx);
+        }
+        assert_eq!((order(&queue), dropped(&cx, PacketKind::Control)), (vec![packets[1], packets[0]], 1));
     }
 
     #[test]

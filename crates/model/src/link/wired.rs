@@ -4,8 +4,15 @@
 //! enters, and the only event is the arrival. A scenario can say which packets are lost: by their number among those
 //! that enter a direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a
 //! link, a packet that is lost by number never enters the queue. A packet that is lost at random is queued and sent
-//! first. Left out: framing overhead, interruptions. When a packet arrives in the same nanosecond in which another one
-//! has been sent, the place of the other one is free. Validated by arithmetic, and by ns-2's traces of forced drops.
+//! first. Left out: framing overhead. When a packet arrives in the same nanosecond in which another one has been sent,
+//! the place of the other one is free.
+//!
+//! A link can be down at given times. As in ns-2, it then loses what waits, what is being sent, what is under way, and
+//! what is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that
+//! enters in the nanosecond in which it comes up is not. Only a direction with packets in it has an event when the link
+//! goes down.
+//!
+//! Validated by arithmetic, and by ns-2's traces of forced drops.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -45,6 +52,49 @@ pub struct Params {
     pub losses: Losses,
     /// What is lost from the link's second node to its first.
     pub losses_back: Losses,
+    /// The times at which the link is down, in both directions: each from an instant on to another one, in order. What
+    /// waits, is under way or is sent meanwhile is lost. Routes do not change.
+    pub down: Vec<Down>,
+}
+
+/// An interval in which a link is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Down {
+    /// When it goes down, from the start of the run; "0 s" for a link that starts down.
+    pub from: Span,
+    /// When it is up again; if it is not given, never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Span")]
+    pub to: Option<Span>,
+}
+
+impl Down {
+    /// Adds what is wrong with intervals, by their places.
+    fn faults(intervals: &[Self]) -> Vec<(usize, String)> {
+        let mut faults = Vec::new();
+        let mut before = Some(Span::ZERO);
+        for (place, &Self { from, to }) in intervals.iter().enumerate() {
+            match before {
+                None => faults.push((place, format!("the link goes down at {from}, but is down already, for ever"))),
+                Some(up) if from < up => {
+                    faults.push((place, format!("the link goes down at {from}, but is down already, until {up}")));
+                }
+                Some(_) => {}
+            }
+            match to {
+                Some(to) if to <= from => {
+                    faults.push((
+                        place,
+                        format!("the link is down from {from} to {to}: it must come up after it goes down"),
+                    ));
+                }
+                // The next interval is compared with the longest of those before it.
+                _ => before = before.and_then(|up| to.map(|to| to.max(up))),
+            }
+        }
+        faults
+    }
 }
 
 /// A value of the direction from a link's second node to its first.
@@ -115,7 +165,8 @@ impl<T: JsonSchema> JsonSchema for Back<T> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Losses {
-    /// Packets by their number among all that enter this direction, counted from zero.
+    /// Packets by their number among all that enter this direction, counted from zero. What is sent into a link that is
+    /// down does not enter it.
     pub packets: Vec<u64>,
     /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
     /// transmission, of whichever flow sends it first. A number that is given twice also loses the first
@@ -138,6 +189,7 @@ impl params::Params for Params {
             queue_limit: if profile == NS2 { Limit::Exclusive } else { Limit::Inclusive },
             losses: Losses::default(),
             losses_back: Losses::default(),
+            down: Vec::new(),
         }
     }
 
@@ -150,7 +202,7 @@ impl params::Params for Params {
                 return Err(Fault::new(parameter, format!("rate must lie between 0 and 1, found {}", losses.rate)));
             }
         }
-        Ok(())
+        Fault::of_elements("down", Down::faults(&self.down))
     }
 }
 
@@ -191,6 +243,10 @@ struct Lane {
     started: usize,
     /// When the last packet that entered will have been sent.
     busy_until: Time,
+    /// When the link is down: from, and to. The first of them is the next one, or is now.
+    down: VecDeque<(Time, Time)>,
+    /// When the first of `down` begins.
+    falls: Time,
     /// Sum of the nanoseconds that packets wait.
     waiting: u128,
     max: usize,
@@ -296,6 +352,9 @@ impl Wired {
 
 impl Lane {
     fn new(params: &Params, from: (NodeId, InterfaceId), to: InterfaceId, rng: Rng) -> Self {
+        let instant = |span| Time::ZERO + span;
+        let down: VecDeque<_> =
+            params.down.iter().map(|it| (instant(it.from), it.to.map_or(Time::NEVER, instant))).collect();
         Self {
             node: from.0,
             from: from.1,
@@ -310,12 +369,40 @@ impl Lane {
             packets: VecDeque::new(),
             started: 0,
             busy_until: Time::ZERO,
+            falls: down.front().map_or(Time::NEVER, |&(from, _)| from),
+            down,
             waiting: 0,
             max: 0,
         }
     }
 
+    /// Whether the link is down. What is in this direction when it goes down is lost.
+    #[cold]
+    fn is_down(&mut self, cx: &mut Context) -> bool {
+        while let Some(&(from, to)) = self.down.front()
+            && from <= cx.now
+        {
+            for Transit { packet, starts, .. } in self.packets.drain(..) {
+                // It waits no longer.
+                self.waiting -= u128::from(starts.since(from).nanos());
+                cx.drop_packet(self.node, packet, DropReason::WireDown);
+            }
+            self.started = 0;
+            self.busy_until = self.busy_until.min(from);
+            if cx.now < to {
+                return true;
+            }
+            self.down.pop_front();
+            self.falls = self.down.front().map_or(Time::NEVER, |&(from, _)| from);
+        }
+        false
+    }
+
     fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
+        if self.falls <= cx.now && self.is_down(cx) {
+            cx.drop_packet(self.node, packet, DropReason::WireDown);
+            return;
+        }
         let number = self.entered;
         self.entered += 1;
         if self.losses.take(number, &self.numbering, &cx.packets[packet]) {
@@ -341,6 +428,9 @@ impl Lane {
     }
 
     fn arrivals(&mut self, cx: &mut Context) {
+        if self.falls <= cx.now && self.is_down(cx) {
+            return;
+        }
         while let Some(&Transit { packet, arrives, lost, .. }) = self.packets.front()
             && arrives <= cx.now
         {
@@ -356,7 +446,7 @@ impl Lane {
 
     #[inline]
     fn deadline(&self) -> Time {
-        self.packets.front().map_or(Time::NEVER, |transit| transit.arrives)
+        self.packets.front().map_or(Time::NEVER, |transit| transit.arrives.min(self.falls))
     }
 
     fn statistics(&self, now: Time) -> LengthStatistics {

@@ -285,6 +285,14 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.set_nav(end + timing.eifs);
     }
 
+    /// The NAV keeps the station from contending. An answer that is due is not sent.
+    fn on_sleep(&mut self, until: Time, timing: &Timing, now: Time) {
+        self.freeze(timing, now);
+        self.set_nav(until);
+        self.nav_guard = Time::NEVER;
+        self.thaw(timing, now);
+    }
+
     #[inline]
     fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         self.receive(frame, timing, cx);

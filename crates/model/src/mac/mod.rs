@@ -10,6 +10,7 @@ pub mod dcf;
 mod protocol;
 pub mod tdma;
 
+use hopyard_engine::Span;
 use hopyard_engine::units::Rate;
 
 pub use counters::{Counted, Counters};
@@ -29,7 +30,7 @@ macro_rules! macs {
             "dcf" => dcf::Dcf | DcfNs2<Ns2> | DcfMixed<Mixed>,
                 "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
             "tdma" => tdma::Tdma,
-                "Slotted access (TDMA): the owner of a slot sends (ns-2.35, mac/mac-tdma.cc), with slots of the scenario or of an agent";
+                "Slotted access (TDMA): the owner of a slot sends (ns-2.35, mac/mac-tdma.cc), with slots of the scenario, of an agent, or of a greedy schedule";
         }
     };
 }
@@ -62,10 +63,22 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::largest_packet(params),)+ }
             }
 
+            /// The longest propagation delay with which a sender still hears that a frame was acknowledged.
+            #[must_use]
+            pub fn answered_within(&self) -> Option<Span> {
+                match self { $(Self::$variant(params) => <$module::$variant>::answered_within(params),)+ }
+            }
+
             /// The nodes that the parameters let send at the same time: a list for each slot of a frame.
             #[must_use]
             pub fn slots(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
                 match self { $(Self::$variant(params) => <$module::$variant>::slots(params, nodes),)+ }
+            }
+
+            /// Whether agents of the nodes must find slots for the MAC.
+            #[must_use]
+            pub fn needs_agent(&self) -> bool {
+                match self { $(Self::$variant(params) => <$module::$variant>::needs_agent(params),)+ }
             }
 
             /// Checks that stations of these nodes can share a channel.

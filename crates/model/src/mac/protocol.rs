@@ -91,9 +91,31 @@ pub trait Mac: Debug + Sized {
         None
     }
 
+    /// The longest propagation delay with which a sender still hears that a frame was acknowledged; nothing if other
+    /// delays are shorter than what it waits anyway.
+    fn answered_within(_params: &Self::Params) -> Option<Span> {
+        None
+    }
+
     /// The nodes that the parameters let send at the same time: a list for each slot of a frame; nothing for a MAC
     /// without slots.
     fn slots(_params: &Self::Params, _nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+        Vec::new()
+    }
+
+    /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise those that they find are not asked
+    /// for.
+    fn needs_agent(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// When the simulator must look next at who hears whom, for [`Self::slots_for`]; `before` is when it did last.
+    fn next_look(_shared: &Self::Shared, _before: Option<Time>) -> Option<Time> {
+        None
+    }
+
+    /// The slots of stations that hear each other like this: for each, the others that it hears and that hear it.
+    fn slots_for(_neighbours: &[Vec<u32>]) -> Vec<Slots> {
         Vec::new()
     }
 
@@ -151,11 +173,15 @@ pub trait Mac: Debug + Sized {
         frame.packet
     }
 
+    /// The radio sleeps from now until then: it receives nothing, and what the station sends does not go on the air.
+    /// A station that does not know this loses the frame.
+    fn on_sleep(&mut self, _until: Time, _shared: &Self::Shared, _now: Time) {}
+
     /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
     /// counts it ([`Self::COUNTS_FATES`]).
     fn on_fate(&mut self, _fate: Fate) {}
 
-    /// An agent of the node has found slots, or lost them. A MAC without slots has no use for them.
+    /// An agent of the node, or the simulator ([`Self::slots_for`]), has found slots, or lost them.
     fn on_slots(&mut self, _slots: &Slots, _shared: &Self::Shared, _cx: &mut Context) {}
 
     /// The deadline is reached. A frame returned goes on the air now.

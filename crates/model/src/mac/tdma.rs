@@ -15,6 +15,8 @@
 //! Validated: packets a second of saturated stations against ns-2 and the closed form, chains and lone packets against
 //! the arithmetic of the slots (`docs/models/tdma.md`).
 
+mod air;
+pub mod colouring;
 mod contest;
 mod frame;
 mod params;
@@ -24,6 +26,7 @@ mod timeline;
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
+use self::air::{Air, Response};
 use self::contest::Contest;
 pub use self::frame::{Control, Kind};
 pub use self::params::{
@@ -59,27 +62,12 @@ counters! {
         frames_out_of_reach: "frames",
         /// Frames to one receiver that were lost to bit errors although nothing disturbed them.
         frames_with_bit_errors: "frames",
+        /// Frames to one receiver that were lost because its radio slept, or the transmitter's.
+        frames_asleep: "frames",
     }
 }
 
 type Frame = crate::frame::Frame<Control>;
-
-/// What a station has on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Air {
-    Nothing,
-    Data,
-    Control,
-    Ack,
-}
-
-/// An acknowledgement that is to be sent.
-#[derive(Clone, Copy, Debug)]
-struct Response {
-    at: Time,
-    to: InterfaceId,
-    sequence: u16,
-}
 
 /// A station's slotted access.
 #[derive(Debug)]
@@ -115,6 +103,8 @@ pub struct Tdma {
     heard: Vec<(InterfaceId, u16)>,
     /// Since when the station has no slot.
     slotless_since: Time,
+    /// When its radio is awake again, if it sleeps.
+    awake: Time,
     /// The slot from which `own` applies, and how many own slots had begun before.
     counted_from: i64,
     begun_before: u64,
@@ -149,12 +139,32 @@ impl Mac for Tdma {
         Some(params.largest_packet())
     }
 
+    fn answered_within(params: &Params) -> Option<Span> {
+        params.acknowledge.then_some(params.propagation)
+    }
+
     fn check_stations(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {
         schedule::check(params, nodes)
     }
 
     fn slots(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         schedule::owners(params, nodes)
+    }
+
+    fn needs_agent(params: &Params) -> bool {
+        params.has_agent()
+    }
+
+    fn next_look(frames: &Frames, before: Option<Time>) -> Option<Time> {
+        match (&frames.params.schedule, before) {
+            (Schedule::Rule(Rule::Greedy | Rule::Frozen), None) => Some(Time::ZERO),
+            (Schedule::Rule(Rule::Greedy), Some(before)) => Some(frames.round_after(before)),
+            _ => None,
+        }
+    }
+
+    fn slots_for(neighbours: &[Vec<u32>]) -> Vec<Slots> {
+        schedule::greedy(neighbours)
     }
 
     fn preamble(frames: &Frames) -> Span {
@@ -172,7 +182,7 @@ impl Mac for Tdma {
             identity,
             clock,
             rng,
-            own: if frames.params.has_agent() { Own::Nothing } else { Own::Listed },
+            own: if frames.params.is_listed() { Own::Listed } else { Own::Nothing },
             data: None,
             data_at: Time::NEVER,
             control: None,
@@ -185,6 +195,7 @@ impl Mac for Tdma {
             sequence: 0,
             heard: Vec::new(),
             slotless_since: Time::ZERO,
+            awake: Time::ZERO,
             counted_from: frames.slot_from(clock.shows(Time::ZERO)),
             begun_before: 0,
             last_used: i64::MIN,
@@ -268,6 +279,7 @@ impl Mac for Tdma {
             Fate::Collision => &mut self.counters.frames_in_conflict,
             Fate::OutOfReach => &mut self.counters.frames_out_of_reach,
             Fate::BitErrors => &mut self.counters.frames_with_bit_errors,
+            Fate::Asleep => &mut self.counters.frames_asleep,
         };
         *counter += 1;
     }
@@ -283,6 +295,18 @@ impl Mac for Tdma {
         self.own = own;
         if self.data.is_some() && self.timeout == Time::NEVER && self.air != Air::Data {
             self.plan_data(frames, cx.now);
+        }
+        self.refresh(frames);
+    }
+
+    fn on_sleep(&mut self, until: Time, frames: &Frames, now: Time) {
+        (self.awake, self.response) = (until, None);
+        // What is on the air, or waits for an acknowledgement, is planned when that is over.
+        if self.air == Air::Nothing {
+            if self.timeout == Time::NEVER {
+                self.plan_data(frames, now);
+            }
+            self.plan_control(frames, now);
         }
         self.refresh(frames);
     }
@@ -357,7 +381,7 @@ impl Tdma {
     /// Decides when the packet that waits for a slot is sent.
     fn plan_data(&mut self, frames: &Frames, now: Time) {
         let Some(outgoing) = self.data else { return };
-        let need = self.need(&outgoing, false, frames);
+        let (need, now) = (self.need(&outgoing, false, frames), now.max(self.awake));
         self.data_at = self.own_time(need, frames, now).unwrap_or(Time::NEVER);
         self.borrowing = None;
         if frames.params.empty_slots == EmptySlots::Contend && self.data_at > now {
@@ -388,7 +412,7 @@ impl Tdma {
     /// Decides when the message of an agent is sent.
     fn plan_control(&mut self, frames: &Frames, now: Time) {
         let Some(outgoing) = self.control else { return };
-        let (params, need) = (&frames.params, self.need(&outgoing, true, frames));
+        let (params, need, now) = (&frames.params, self.need(&outgoing, true, frames), now.max(self.awake));
         (self.control_at, self.contending) = match (params.control, params.contention_access) {
             (ControlPlace::OutOfBand, _) => (now + need, None),
             (_, Access::Sense) => (Time::NEVER, self.contest(need, true, frames, now)),
@@ -420,6 +444,8 @@ impl Tdma {
             return None;
         }
         let (shown, length) = (self.clock.shows(now), need.nanos() as i64);
+        let idle = if apart { Span::ZERO } else { params.idle_wait() };
+        let earliest = if self.busy { shown } else { self.clock.shows(self.idle_since + idle).max(shown) };
         let mut from = shown;
         loop {
             let (begin, end, next) = if apart {
@@ -429,11 +455,12 @@ impl Tdma {
                 let slot = frames.slot_at(from).unwrap_or_else(|| frames.slot_from(from));
                 (frames.begin(slot) + wait, frames.end(slot) - guard, frames.end(slot))
             };
-            let begin = begin.max(shown);
+            let begin = begin.max(earliest);
             if begin + length <= end {
                 let most = (end - begin - length) as u64 / params.backoff_slot.nanos();
                 let left = self.rng.below(u64::from(params.backoff_window).min(most + 1));
-                return Some(Contest { from: self.clock.when(begin), until: self.clock.when(end), left, need });
+                let (from, until) = (self.clock.when(begin), self.clock.when(end));
+                return Some(Contest { from, wait: idle, until, left, need });
             }
             from = next;
         }
@@ -597,6 +624,8 @@ impl Tdma {
     fn end_frame(&mut self, frames: &Frames, cx: &mut Context) {
         let ended = std::mem::replace(&mut self.air, Air::Nothing);
         self.until = Time::NEVER;
+        // What the station sends itself does not make its medium busy, but leaves it no more idle.
+        self.idle_since = self.idle_since.max(cx.now);
         if ended == Air::Data && self.data.is_some() {
             let params = &frames.params;
             self.timeout = cx.now + params.turnaround + params.ack().1 + params.propagation * 2;

@@ -18,8 +18,9 @@
 //!
 //! Deviations: BonnMotion draws without bound. Here the number of draws is a parameter; after these, the member goes to
 //! the point with an admissible speed that is nearest to the last draw, within the radius, and the leg is counted. Of
-//! several centres that come near during a leg, the first one for which chance decides wins in both; BonnMotion also
-//! tests whether a change would need a higher speed, which cannot happen here. Left out: height.
+//! several centres that come near during a leg, the first one for which chance decides wins in both. BonnMotion also
+//! counts centres that are near when a leg begins, and refuses nine changes of ten by a test whether a change would
+//! need a higher speed, which cannot happen here. Left out: height.
 //!
 //! Validated by the tests of this module, and against sixteen movement files of BonnMotion 3.0.2 (validation).
 

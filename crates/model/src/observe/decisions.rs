@@ -217,6 +217,7 @@ fn cause_of(lost: &Lost) -> TrueCause {
     match lost.reason {
         DropReason::QueueFull => TrueCause::Congestion,
         DropReason::ScriptedLoss => TrueCause::ChannelError,
+        DropReason::WireDown => TrueCause::LinkFailure,
         DropReason::RetryLimit
         | DropReason::BrokenLink
         | DropReason::ArpFailed

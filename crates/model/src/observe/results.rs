@@ -253,6 +253,9 @@ pub struct NodeRow {
     /// The time in which they did neither.
     #[schemars(extend("unit" = "s"))]
     pub idle_s: Option<f64>,
+    /// The time in which they slept.
+    #[schemars(extend("unit" = "s"))]
+    pub sleeping_s: Option<f64>,
     /// The time in which they were off, because the battery was empty.
     #[schemars(extend("unit" = "s"))]
     pub off_s: Option<f64>,
@@ -271,6 +274,9 @@ pub struct NodeRow {
     /// The part of `energy_j` for being idle.
     #[schemars(extend("unit" = "J"))]
     pub energy_idle_j: Option<f64>,
+    /// The part of `energy_j` for sleeping.
+    #[schemars(extend("unit" = "J"))]
+    pub energy_sleep_j: Option<f64>,
     /// The part of `energy_send_j` for frames with payload.
     #[schemars(extend("unit" = "J"))]
     pub energy_data_j: Option<f64>,

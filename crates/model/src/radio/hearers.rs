@@ -26,7 +26,7 @@ impl Hearer {
 
     /// Its place among the hearers: by delay, and by station where that is the same.
     #[inline]
-    const fn order(&self) -> u64 {
+    pub(super) const fn order(&self) -> u64 {
         (self.delay as u64) << 32 | self.station as u64
     }
 }

@@ -13,7 +13,8 @@
 
 use hopyard_engine::{Rank, Rng, Span, Time};
 
-use super::hearers::{Hearer, Hearers};
+pub use super::hearers::Hearer;
+use super::hearers::Hearers;
 use super::neighbours::{Neighbours, Search};
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
@@ -46,11 +47,24 @@ struct Transmission<C> {
     behind: Option<TransmissionId>,
     /// Of the first part: how many parts are in the air.
     parts: u32,
+    /// At how many hearers the signal had begun when somebody asked.
+    metered: u32,
+}
+
+/// What a station has sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// The number of its transmissions.
+    count: u64,
+    /// When it had sent all of the last one, and which that is.
+    until: Time,
+    last: u32,
 }
 
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C> {
-    /// Whether the listener is told of every signal ([`Listener::on_signal`]).
+    /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
+    /// [`Medium::begun`] after each walk, which costs the walk nothing.
     const METERS: bool = false;
 
     /// A signal of this power, in watts, begins at a station, whatever else it means there. Returns whether the queue
@@ -165,8 +179,9 @@ pub struct Medium<C> {
     transmissions: Vec<Transmission<C>>,
     free: Vec<u32>,
     in_air: usize,
-    /// The number of transmissions so far: of each station, and of all stations together.
-    sent: Vec<u64>,
+    /// What each station has sent.
+    sent: Vec<Sent>,
+    /// The number of transmissions so far.
     count: u64,
 }
 
@@ -191,7 +206,7 @@ impl<C: Copy> Medium<C> {
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
-            sent: vec![0; stations],
+            sent: vec![Sent { count: 0, until: Time::NEVER, last: 0 }; stations],
             count: 0,
         }
     }
@@ -216,7 +231,7 @@ impl<C: Copy> Medium<C> {
     /// The number of transmissions of a station so far.
     #[must_use]
     pub fn sent(&self, station: usize) -> u64 {
-        self.sent[station]
+        self.sent[station].count
     }
 
     /// The number of transmissions so far.
@@ -246,8 +261,8 @@ impl<C: Copy> Medium<C> {
     /// nobody can sense it.
     pub fn transmit(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
         self.count += 1;
-        self.sent[station] += 1;
-        self.radios.send(station, now + frame.airtime);
+        let until = now + frame.airtime;
+        self.radios.send(station, until);
         let station = station as u32;
         let new = |hearers, first| Transmission {
             frame,
@@ -259,10 +274,16 @@ impl<C: Copy> Medium<C> {
             first,
             behind: None,
             parts: 1,
+            metered: 0,
         };
         let id = self.place(|id| new(Vec::new(), id));
         let mut hearers = std::mem::take(&mut self.transmissions[id as usize].hearers);
-        self.hearers.find(station as usize, self.sent[station as usize], now, &mut hearers);
+        let sent = &mut self.sent[station as usize];
+        let before = std::mem::replace(sent, Sent { count: sent.count + 1, until, last: id });
+        self.hearers.find(station as usize, before.count + 1, now, &mut hearers);
+        if before.until == now {
+            self.follow(TransmissionId(before.last), station, &mut hearers);
+        }
         let (Some(nearest), Some(farthest)) = (hearers.first(), hearers.last()) else {
             self.transmissions[id as usize].hearers = hearers;
             self.free.push(id);
@@ -275,6 +296,47 @@ impl<C: Copy> Medium<C> {
         }
         self.in_air += 1;
         Some(TransmissionId(id))
+    }
+
+    /// A station receives nothing until then, as while it sends. What it is receiving is lost.
+    pub fn deafen(&mut self, station: usize, until: Time) {
+        self.radios.send(station, until);
+    }
+
+    /// When a transmission, or a part of it, begins and ends at a station that can sense it.
+    #[must_use]
+    pub fn span_at(&self, id: TransmissionId, station: usize) -> (Time, Time) {
+        let it = &self.transmissions[id.0 as usize];
+        let hearer = it.hearers.iter().find(|hearer| hearer.station as usize == station);
+        let begin = it.start + Span::from_nanos(hearer.map_or(0, |hearer| u64::from(hearer.delay)));
+        (begin, begin + it.frame.airtime)
+    }
+
+    /// A frame that begins when another one of the same station has just ended follows it at every hearer, too. The
+    /// delay of each is that at its beginning, so that at a hearer that has come closer, the second one would begin
+    /// before the first one has ended.
+    #[cold]
+    fn follow(&self, before: TransmissionId, station: u32, hearers: &mut [Hearer]) {
+        let mut parts = Some(before).filter(|id| self.transmissions[id.0 as usize].station == station);
+        let mut place = 0;
+        while let Some(part) = parts {
+            for old in &self.transmissions[part.0 as usize].hearers {
+                // They are in nearly the same order.
+                let same = |it: &Hearer| it.station == old.station;
+                let found = match hearers.get(place) {
+                    Some(hearer) if same(hearer) => Some(place),
+                    _ => hearers.iter().position(same),
+                };
+                if let Some(found) = found {
+                    hearers[found].delay = hearers[found].delay.max(old.delay);
+                    place = found + 1;
+                }
+            }
+            parts = self.behind(part);
+        }
+        if !hearers.is_sorted_by_key(Hearer::order) {
+            hearers.sort_unstable_by_key(Hearer::order);
+        }
     }
 
     /// A free place among the transmissions.
@@ -358,6 +420,21 @@ impl<C: Copy> Medium<C> {
         let Self { transmissions, radios, reception, receiver, .. } = self;
         let transmission = &mut transmissions[id.0 as usize];
         each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
+    }
+
+    /// The hearers at which the signal of a transmission has begun since this was asked last, if it has not been told
+    /// of all, when the transmission began, and how long it lasts. It can be asked until something else is put on the
+    /// air.
+    #[inline(always)]
+    pub fn begun(&mut self, id: TransmissionId) -> Option<(&[Hearer], Time, Span)> {
+        let it = &mut self.transmissions[id.0 as usize];
+        let (from, all) = (it.metered as usize, it.hearers.len());
+        if from >= all {
+            return None;
+        }
+        let to = it.next.min(all);
+        it.metered = to as u32;
+        Some((it.hearers.get(from..to)?, it.start, it.frame.airtime))
     }
 
     /// When, and at which rank, the next edge happens. There must be one.

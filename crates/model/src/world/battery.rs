@@ -180,7 +180,7 @@ fn empty_at(mut left: Attojoules, loads: &[Load], now: Time) -> Time {
     changes.sort_unstable();
     let mut from = now;
     for until in changes {
-        let power = loads.iter().map(|it| it.prices.power(from < it.sends_until, from < it.busy_until)).sum();
+        let power = loads.iter().map(|it| it.power(from)).sum();
         let part = until.since(from);
         match lasts(left, power) {
             Some(span) if span <= part => return from + span,
@@ -196,10 +196,11 @@ mod tests {
     use super::*;
     use crate::channel::energy::Prices;
 
-    const PRICES: Prices = Prices { send: 7, hear: 3, idle: 1, only_decodable: false, packets: None };
+    const PRICES: Prices = Prices { send: 7, hear: 3, idle: 1, sleep: Some(0), only_decodable: false, packets: None };
 
     fn load(sends: u64, hears: u64) -> Load {
-        Load { spent: 0, sends_until: Time::from_nanos(sends), busy_until: Time::from_nanos(hears), prices: PRICES }
+        let (sends_until, busy_until) = (Time::from_nanos(sends), Time::from_nanos(hears));
+        Load { spent: 0, sends_until, asleep: false, busy_until, prices: PRICES }
     }
 
     #[test]
@@ -214,6 +215,8 @@ mod tests {
         assert_eq!(at(131, &[load(110, 130)]), 131);
         // Two radios: 8, then 2.
         assert_eq!(at(84, &[load(110, 0), load(0, 0)]), 112);
+        let asleep = Load { asleep: true, ..load(110, 130) };
+        assert_eq!(at(60, &[asleep]), 130, "nothing for 10 ns, then 20 ns of hearing");
         let nothing = Load { prices: Prices { send: 0, hear: 0, idle: 0, ..PRICES }, ..load(0, 0) };
         assert_eq!(empty_at(1, &[nothing], now), Time::NEVER);
     }

@@ -284,7 +284,9 @@ impl<P: Probe> World<P> {
             failure: None,
             is_metered: prices.is_some(),
             batteries,
+            sleepers: Vec::new(),
         };
+        world.plan_sleep(&spec.energy.sleeps);
         world.tell_network(spec);
         Ok(world)
     }

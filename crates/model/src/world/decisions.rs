@@ -35,10 +35,13 @@ impl<P: Probe> World<P> {
         // The probe has to know what was dropped before.
         self.tell_drops();
         let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else { return };
-        let (nodes, packets) = (&self.nodes, &self.cx.packets);
+        let (nodes, packets, batteries) = (&self.nodes, &self.cx.packets, &self.batteries);
+        let is_dead = |node: NodeId| batteries.as_ref().is_some_and(|it| it.died[node.index()].is_some());
         let held = |is: IsMeant<'_>| {
+            // What a node held whose battery is empty was dropped.
+            let mut running = (0..).map(NodeId).zip(nodes).filter(|(node, _)| !is_dead(*node));
             let holds = |node: &super::Node| node.routing.held().into_iter().any(|packet| is(&packets[packet]));
-            nodes.iter().position(holds).map(|node| NodeId(node as u32))
+            running.find(|(_, node)| holds(node)).map(|(node, _)| node)
         };
         for judged in &judged {
             let decision = DecisionView { judged, arrived: receiver.has(judged.seq), held: &held };

@@ -1,8 +1,6 @@
 //! What each event and each action does. The functions are in the order in which a packet meets them.
 
-use std::sync::Arc;
-
-use hopyard_engine::{Span, Time};
+use hopyard_engine::Time;
 
 use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
@@ -10,21 +8,21 @@ use crate::agent;
 use crate::channel::{self, AnyChannel, ChannelId, Surroundings};
 use crate::context::{Action, Context, DropReason, RouteChange, Slots};
 use crate::ip::{self, Arrival, Way};
+use crate::link::Link;
 use crate::link::receive_path::Arriving;
-use crate::link::wired::Direction;
-use crate::link::{Link, Wired};
 use crate::mac::Outgoing;
 use crate::mobility::Mobility;
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, MOST_BYTES, PacketId};
 use crate::radio::medium::{CACHED, TransmissionId, Walk};
-use crate::routing::{AfterOptions, Connectivity, Routing};
+use crate::routing::{AfterOptions, Routing};
 
 impl<P: Probe> World<P> {
     /// Starts all protocols and traffic at time zero.
     pub(super) fn start(&mut self) {
         self.look_at_connectivity();
+        self.give_first_slots();
         for node in 0..self.nodes.len() {
             self.nodes[node].routing.start(&mut self.cx);
             self.drain();
@@ -53,17 +51,16 @@ impl<P: Probe> World<P> {
         match event {
             Event::Edge(channel, transmission) => {
                 self.queued_edges += 1;
-                if self.is_metered {
-                    return self.walk_metered(channel, transmission);
-                }
-                return self.walk::<false>(channel, transmission);
+                return self.walk(channel, transmission);
             }
             Event::Enter => return self.receive_in_line(),
             Event::Leg(node) => self.next_leg(node as usize),
             Event::Send(node, packet, next_hop) => self.send_delayed(node, packet, next_hop),
             Event::Connectivity => self.look_at_connectivity(),
+            Event::Look(channel) => self.give_slots(channel),
             Event::Measure => self.begin_measuring(),
             Event::Outside(node) => self.on_due(NodeId(node)),
+            Event::Sleep(place) => self.fall_asleep(place),
         }
         self.drain();
     }
@@ -116,8 +113,16 @@ impl<P: Probe> World<P> {
         self.drain();
     }
 
-    /// Executes the actions of the handlers, first in, first out.
+    /// Executes the actions of the handlers, first in, first out. Most events leave none.
+    #[inline(always)]
     pub(super) fn drain(&mut self) {
+        if P::WATCHES || !self.cx.actions.is_empty() {
+            self.drain_all();
+        }
+    }
+
+    #[inline(never)]
+    fn drain_all(&mut self) {
         while let Some(action) = self.cx.actions.pop_front() {
             match action {
                 Action::Route { node, packet } => {
@@ -307,7 +312,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Gives the MAC of an interface the next packet, if it can take one.
-    fn serve_mac(&mut self, interface: usize) {
+    pub(super) fn serve_mac(&mut self, interface: usize) {
         let Self { channels, interfaces, cx, queue, .. } = self;
         let Attachment::Radio { channel, station, link, .. } = &mut interfaces[interface].attachment else { return };
         channels[channel.index()].serve(*station as usize, cx, queue, |cx, takes| {
@@ -348,10 +353,10 @@ impl<P: Probe> World<P> {
     /// Processes the edges of a transmission, and of other transmissions in between, until another kind of event comes
     /// first.
     #[inline(always)]
-    fn walk<const METERED: bool>(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
+    fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         loop {
             let (channels, around) = self.split();
-            let (at, rank) = match channels[channel.index()].walk::<METERED, _, _>(transmission, around) {
+            let (at, rank) = match channels[channel.index()].walk(transmission, around) {
                 Walk::Next(..) if self.exact => return,
                 Walk::Next(at, rank) => (at, rank),
                 Walk::Interrupted => {
@@ -381,12 +386,6 @@ impl<P: Probe> World<P> {
                 other => return self.handle(other),
             }
         }
-    }
-
-    /// [`World::walk`] where energy is counted, out of the way of the runs in which it is not.
-    #[inline(never)]
-    fn walk_metered(&mut self, channel: ChannelId, transmission: TransmissionId) {
-        self.walk::<true>(channel, transmission);
     }
 
     /// The MAC of an interface received a packet from a neighbour.
@@ -464,14 +463,14 @@ impl<P: Probe> World<P> {
                 None => self.deliver(node, packet),
             },
             Arrival::Routing => {
-                self.cx.answering = self.cx.packets[packet].message_kind();
+                self.cx.answering = self.cx.overhead.message_kind(&self.cx.packets[packet]);
                 self.nodes[n].routing.on_message(packet, from, &mut self.cx);
                 self.cx.answering = None;
             }
             Arrival::Options => self.on_options(node, packet, from),
             Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
                 Some(agent) => {
-                    self.cx.answering = self.cx.packets[packet].message_kind();
+                    self.cx.answering = self.cx.overhead.message_kind(&self.cx.packets[packet]);
                     agent.on_message(packet, from, &mut self.cx);
                     self.cx.answering = None;
                     self.arm_agents(n);
@@ -600,45 +599,6 @@ impl<P: Probe> World<P> {
         if leg.until < Time::NEVER {
             self.queue.push(leg.until, order::leg(node as u32), Event::Leg(node as u32));
         }
-    }
-
-    /// Gives the true connectivity to protocols that use it.
-    fn look_at_connectivity(&mut self) {
-        if self.connectivity_interval.is_zero() {
-            return;
-        }
-        let now = self.cx.now;
-        let mut neighbours: Vec<Vec<Address>> = vec![Vec::new(); self.nodes.len()];
-        for interface in &self.interfaces {
-            let neighbours = &mut neighbours[interface.node.index()];
-            match &interface.attachment {
-                Attachment::Radio { channel, station, .. } => {
-                    let heard = self.channels[channel.index()].in_range(*station as usize, now);
-                    neighbours.extend(heard.into_iter().map(Address::from));
-                }
-                Attachment::Wire { wire, direction } => {
-                    neighbours.push(self.wires[*wire].to(*direction).into());
-                }
-                Attachment::Tunnel { .. } | Attachment::Nothing => {}
-            }
-        }
-        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
-        if *self.connectivity != connectivity || now == Time::ZERO {
-            self.connectivity = Arc::new(connectivity);
-            for n in 0..self.nodes.len() {
-                self.nodes[n].routing.on_connectivity(&self.connectivity);
-            }
-        }
-        let next = now + self.connectivity_interval;
-        if next < Time::NEVER {
-            self.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
-        }
-    }
-
-    /// The addresses at the ends of wires, each with the delay to it.
-    fn wire_ends(&self) -> Vec<(Address, Span)> {
-        let ends = |it: &Wired| [Direction::Forward, Direction::Backward].map(|to| (it.to(to).into(), it.delay(to)));
-        self.wires.iter().flat_map(ends).collect()
     }
 
     /// Whether a frame of a node can be decoded at an interface when nothing disturbs it.

@@ -14,8 +14,11 @@ mod decisions;
 mod dispatch;
 mod error;
 mod flow;
+mod knowledge;
 mod outside;
 mod report;
+mod sleep;
+mod sleepers;
 mod spec;
 mod state;
 mod transport;
@@ -35,8 +38,8 @@ pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, Spec, Transport, TunnelSpec,
-    WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, SleepSpec, Spec, Transport,
+    TunnelSpec, WireSpec,
 };
 pub use wired_routes::tables;
 
@@ -56,6 +59,7 @@ use crate::routing::{self, Connectivity};
 use batteries::Batteries;
 use border::Border;
 use flow::Flow;
+use sleepers::Sleeper;
 
 /// The kinds of events.
 #[derive(Clone, Copy, Debug)]
@@ -70,10 +74,14 @@ enum Event {
     Send(NodeId, PacketId, Address),
     /// Oracle routing receives the true connectivity.
     Connectivity,
+    /// The simulator looks at who hears whom on a channel, and gives out slots.
+    Look(ChannelId),
     /// The measuring window begins.
     Measure,
     /// A datagram comes from outside, or has left its node by a wire.
     Outside(u32),
+    /// A radio falls asleep: its place among those that do.
+    Sleep(u32),
 }
 
 impl From<Scheduled> for Event {
@@ -174,6 +182,8 @@ pub struct World<P: Probe = ()> {
     is_metered: bool,
     /// The batteries of the nodes, if any of them can run dry.
     batteries: Option<Box<Batteries>>,
+    /// The radios that sleep at given times.
+    sleepers: Vec<Sleeper>,
 }
 
 /// Shows another thread the progress of a run, and can stop the run.
@@ -238,7 +248,18 @@ impl<P: Probe> World<P> {
         let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
         let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
         let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self { recorded, series, events, queued_edges, numbered_before, failure, is_metered, batteries, .. } = self;
+        let Self {
+            recorded,
+            series,
+            events,
+            queued_edges,
+            numbered_before,
+            failure,
+            is_metered,
+            batteries,
+            sleepers,
+            ..
+        } = self;
         cx.is_watched = Q::WATCHES;
         World {
             probe,
@@ -274,6 +295,7 @@ impl<P: Probe> World<P> {
             failure,
             is_metered,
             batteries,
+            sleepers,
         }
     }
 

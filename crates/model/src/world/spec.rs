@@ -84,12 +84,25 @@ pub struct EnergySpec {
     pub model: energy::Config,
     /// The battery of each node, in order of their numbers; nodes beyond the last have an endless one.
     pub batteries: Vec<Battery>,
+    /// The nodes whose radios sleep at given times. It has no effect if energy is not counted.
+    pub sleeps: Vec<SleepSpec>,
+}
+
+/// When the radios of a node sleep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SleepSpec {
+    /// The node.
+    pub node: NodeId,
+    /// From when to when, in order, without overlap.
+    pub times: Vec<(Time, Time)>,
+    /// After how long the times come again, if they do. It is not less than the time from the first to the last.
+    pub every: Option<Span>,
 }
 
 impl Default for EnergySpec {
     /// Energy is not counted.
     fn default() -> Self {
-        Self { model: energy::Config::first(RFC), batteries: Vec::new() }
+        Self { model: energy::Config::first(RFC), batteries: Vec::new(), sleeps: Vec::new() }
     }
 }
 

@@ -5,7 +5,8 @@
 //! than its prefix; the table has a host route for it. Among paths of equal delay, the one with fewer hops and then
 //! with the lower number of the first hop is taken. A prefix of a channel on which the node itself has a radio belongs
 //! to its routing protocol, and so does, at a node with a radio, every address that no wire leads to. Where the routing
-//! protocol crosses wires itself, it has the default route instead.
+//! protocol crosses wires itself, it has the default route instead. A wire that is down at times keeps its routes, as
+//! ns-2's static routing does.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};

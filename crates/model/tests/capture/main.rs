@@ -6,6 +6,7 @@
 mod analysis;
 #[path = "../common/mod.rs"]
 mod common;
+mod mobile_ip;
 mod probe;
 mod runs;
 mod samples;

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::Address;
-use hopyard_model::agent::drand::{Machine, Message, Output, Params, colouring};
+use hopyard_model::agent::drand::{Machine, Message, Output, Params};
+use hopyard_model::mac::tdma::colouring;
 use hopyard_model::packet::Message as _;
 
 /// Nodes in a square, and the range that gives them a mean degree.

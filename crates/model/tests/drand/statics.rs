@@ -1,7 +1,8 @@
 //! Networks that do not change.
 
 use hopyard_engine::{Span, Streams, Time};
-use hopyard_model::agent::drand::{Lottery, Params, Resends, colouring};
+use hopyard_model::agent::drand::{Lottery, Params, Resends};
+use hopyard_model::mac::tdma::colouring;
 use hopyard_model::params::Params as _;
 
 use crate::network::{Network, Places, numbered};

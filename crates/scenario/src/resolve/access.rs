@@ -1,12 +1,14 @@
 //! Checks of medium access against what uses it: routing that waits for reports of the MAC, packets that the MAC cannot
-//! send, and slots that nodes near each other share.
+//! send, slots that nobody finds, slots that nodes near each other share, and acknowledgements that come too late.
 
 use std::collections::BTreeSet;
 
 use hopyard_model::address::NodeId;
 use hopyard_model::packet::{IP_HEADER, TCP_HEADER, UDP_HEADER};
+use hopyard_model::params::ModelInfo;
+use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
 use hopyard_model::transport::tcp;
-use hopyard_model::{mac, traffic};
+use hopyard_model::{agent, mac, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
@@ -87,6 +89,43 @@ impl Resolver<'_> {
                 let fault = self.flow_problem(place, key, message);
                 fault.expected = Some(format!("packets of at most {largest} B, headers included"));
                 fault.hint = Some(format!("[mac.{}] says how long a frame may be", mac.name()));
+            }
+        }
+    }
+
+    /// Warns of MACs whose slots agents must find, where no agent finds any.
+    pub(super) fn check_slot_finders(&mut self, resolved: &Resolved) {
+        let read = |agent: &Chosen| {
+            agent::Config::read(agent.model.name, &Value::Object(agent.values.clone())).is_ok_and(|it| it.finds_slots())
+        };
+        if resolved.nodes.count == 0 || self.is_faulty("agents") || resolved.agents.iter().any(read) {
+            return;
+        }
+        let finds = |model: &&ModelInfo| {
+            agent::Config::of_profile(model.name, &resolved.head.profile).is_ok_and(|it| it.finds_slots())
+        };
+        let finders: Vec<_> = agent::MODELS.iter().filter(finds).map(|model| format!("\"{}\"", model.name)).collect();
+        for (section, mac) in macs(resolved).into_iter().filter(|(_, mac)| mac.needs_agent()) {
+            let message = "no node ever has a slot: agents must find them, and no agent of this scenario does";
+            let problem = self.warning(&format!("{section}.{}.schedule", mac.name()), message.to_owned());
+            problem.expected = Some(format!("an agent that finds slots: {}", finders.join(" or ")));
+            problem.hint = Some(format!("write `run = [{}]` in [agents]", finders.first().map_or("", |it| it)));
+        }
+    }
+
+    /// Warns of MACs whose senders give up waiting before the acknowledgement of a receiver in range can come.
+    pub(super) fn check_answers(&mut self, resolved: &Resolved) {
+        let Some(channels) = Reach::of(resolved) else { return };
+        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+            let Some(delay) = mac.answered_within() else { continue };
+            let most = delay.seconds() * SPEED_OF_LIGHT;
+            if channel.usual > most && channel.nodes.len() > 1 {
+                let (range, least) = (channel.usual, (channel.usual / SPEED_OF_LIGHT * 1e6).ceil());
+                let message = format!(
+                    "acknowledgements from farther than {most:.0} m come too late, and the range is {range:.0} m"
+                );
+                let problem = self.warning(&format!("{section}.{}.propagation", mac.name()), message);
+                problem.expected = Some(format!("at least {least} us"));
             }
         }
     }

@@ -1,42 +1,26 @@
-//! Checks of batteries: which nodes have them, and whether anything drains them.
+//! Checks of batteries and of sleep: which nodes have them, and whether the energy is counted that they are about.
 
 use std::collections::BTreeMap;
 
-use hopyard_model::channel::energy::{self, Battery};
+use hopyard_model::channel::energy::{self, Battery, Prices};
 use serde_json::Value;
 
 use super::resolved::Resolved;
 use super::resolver::Resolver;
 
 impl Resolver<'_> {
-    /// Reports batteries of nodes that do not exist, and warns of batteries that nothing drains.
-    pub(super) fn check_batteries(&mut self, resolved: &Resolved) {
-        let mut seen = BTreeMap::new();
-        for (i, battery) in resolved.batteries.iter().enumerate() {
-            let path = format!("battery.{i}.nodes");
-            if self.is_faulty(&format!("battery.{i}")) {
-                continue;
-            }
-            if battery.nodes.is_empty() && self.has(&path) {
-                self.problem(&path, "`nodes` is an empty list: no node has this battery").expected =
-                    Some("at least one node".to_owned());
-            }
-            for node in &battery.nodes {
-                if *node >= resolved.nodes.count {
-                    self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
-                } else if let Some(other) = seen.insert(*node, i) {
-                    let message = if other == i {
-                        format!("node {node} is in the list twice")
-                    } else {
-                        format!("node {node} is in two [[battery]] tables: number {other} has it too")
-                    };
-                    self.problem(&path, message);
-                }
-            }
-        }
+    /// Reports batteries and sleep of nodes that do not exist, and sleep where nothing says what it takes; warns of
+    /// batteries that nothing drains.
+    pub(super) fn check_energy(&mut self, resolved: &Resolved) {
+        let count = resolved.nodes.count;
+        let batteries: Vec<&[u32]> = resolved.batteries.iter().map(|it| it.nodes.as_slice()).collect();
+        self.check_nodes_of_tables("battery", "no node has this battery", &batteries, count);
+        let sleeps: Vec<&[u32]> = resolved.sleeps.iter().map(|it| it.nodes.as_slice()).collect();
+        self.check_nodes_of_tables("sleep", "no node sleeps at these times", &sleeps, count);
         let chosen = &resolved.energy_model;
         let model = energy::Config::read(chosen.model.name, &Value::Object(chosen.values.clone()));
         let Ok(prices) = model.map(|model| model.prices()) else { return };
+        self.check_sleep(resolved, prices.as_ref());
         let has = |battery: Battery| battery != Battery::Endless;
         let path = if has(resolved.energy.battery) {
             "energy.battery".to_owned()
@@ -45,12 +29,60 @@ impl Resolver<'_> {
         } else {
             return;
         };
-        if prices.is_none() {
-            let warning = self.warning(&path, "energy is not counted, so that no battery runs dry");
-            warning.expected = Some("`model = \"state\"` in [energy], for example".to_owned());
-        } else if prices.is_some_and(|prices| prices.packets.is_none() && prices.most() == 0) {
-            let warning = self.warning(&path, "the radio draws no power in any state, so that no battery runs dry");
-            warning.expected = Some(format!("a power above zero in [energy.{}]", chosen.model.name));
+        let (why, expected) = match prices {
+            None => ("energy is not counted", "`model = \"state\"` in [energy], for example".to_owned()),
+            Some(prices) if prices.packets.is_none() && prices.most() == 0 => (
+                "the radio draws no power in any state",
+                format!("a power above zero in [energy.{}]", chosen.model.name),
+            ),
+            Some(_) => return,
+        };
+        self.warning(&path, format!("{why}, so that no battery runs dry")).expected = Some(expected);
+    }
+
+    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes.
+    fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
+        let mut seen = BTreeMap::new();
+        for (i, nodes) in
+            tables.iter().enumerate().filter(|(i, _)| !self.is_faulty(&format!("{list}.{i}"))).collect::<Vec<_>>()
+        {
+            let path = format!("{list}.{i}.nodes");
+            if nodes.is_empty() && self.has(&path) {
+                self.problem(&path, format!("`nodes` is an empty list: {nobody}")).expected =
+                    Some("at least one node".to_owned());
+            }
+            for &node in *nodes {
+                if node >= count {
+                    self.no_node(&path, node, count, "nodes with a radio");
+                } else if let Some(other) = seen.insert(node, i) {
+                    let message = if other == i {
+                        format!("node {node} is in the list twice")
+                    } else {
+                        format!("node {node} is in two [[{list}]] tables: number {other} has it too")
+                    };
+                    self.problem(&path, message);
+                }
+            }
         }
+    }
+
+    /// Reports sleep under a model that does not say what it takes.
+    fn check_sleep(&mut self, resolved: &Resolved, prices: Option<&Prices>) {
+        for i in 0..resolved.sleeps.len() {
+            let path = format!("sleep.{i}.times");
+            let is_empty = resolved.sleeps[i].times.is_empty() && !self.is_faulty(&format!("sleep.{i}"));
+            if is_empty && self.has(&path) {
+                self.problem(&path, "`times` is an empty list: nobody sleeps").expected =
+                    Some("at least one time of sleep".to_owned());
+            }
+        }
+        if resolved.sleeps.is_empty() || prices.is_some_and(|prices| prices.sleep.is_some()) {
+            return;
+        }
+        let message = match prices {
+            None => "radios sleep to save energy, but energy is not counted".to_owned(),
+            Some(_) => format!("the energy model `{}` has no state of sleep", resolved.energy_model.model.name),
+        };
+        self.problem("sleep.0", message).expected = Some("`model = \"state\"` in [energy], for example".to_owned());
     }
 }

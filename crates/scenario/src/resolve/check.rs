@@ -69,12 +69,13 @@ impl Resolver<'_> {
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);
                 self.check_networks(&resolved);
-                self.check_batteries(&resolved);
+                self.check_energy(&resolved);
             }
         }
         self.check_flows(&resolved);
         self.check_reception(&resolved);
         self.check_feedback(&resolved);
+        self.check_slot_finders(&resolved);
         self.check_packet_sizes(&resolved);
         if resolved.measure.from >= resolved.head.duration && !self.is_faulty("measure") && !self.is_faulty("duration")
         {
@@ -92,6 +93,7 @@ impl Resolver<'_> {
         if self.problems.is_empty() {
             self.check_reach(&resolved);
             self.check_shared_slots(&resolved);
+            self.check_answers(&resolved);
             self.report_flow_faults();
         }
         resolved

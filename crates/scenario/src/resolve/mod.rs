@@ -28,7 +28,7 @@ use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
-use crate::sections::{Address, Battery, Energy, Head, Measure, Nodes, Simulator, Tunnel};
+use crate::sections::{Address, Battery, Energy, Head, Measure, Nodes, Simulator, Sleep, Tunnel};
 use crate::tree::Table;
 use crate::value::Values;
 
@@ -85,6 +85,7 @@ impl Resolver<'_> {
         let energy_model = self.chosen_in("energy", "energy", &energy);
         let energy: Energy = typed(&energy);
         let batteries = self.simple_list::<Battery>("battery");
+        let sleeps = self.simple_list::<Sleep>("sleep");
         let addresses = self.simple_list::<Address>("address");
         let mut link = self.plain("link");
         let ip = self.plain("ip");
@@ -116,6 +117,7 @@ impl Resolver<'_> {
             energy,
             energy_model: energy_model?,
             batteries,
+            sleeps,
             addresses,
             link,
             ip,

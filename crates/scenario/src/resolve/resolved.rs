@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::files::MovementFile;
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -97,6 +97,7 @@ pub(crate) struct Resolved {
     pub energy: Energy,
     pub energy_model: Chosen,
     pub batteries: Vec<Battery>,
+    pub sleeps: Vec<Sleep>,
     pub addresses: Vec<Address>,
     pub link: Values,
     pub ip: Values,

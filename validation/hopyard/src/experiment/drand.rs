@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use hopyard_engine::{Span, Time};
-use hopyard_model::agent::drand::{Lottery, Params, Resends, colouring};
+use hopyard_model::agent::drand::{Lottery, Params, Resends};
+use hopyard_model::mac::tdma::colouring;
 use hopyard_model::params::{Params as _, RFC};
 use rayon::prelude::*;
 use serde::Serialize;

@@ -289,7 +289,7 @@ impl Machine {
             undecided: self.undecided(),
             largest: largest.map(|(slot, _)| slot),
             age: u16::try_from(age).unwrap_or(u16::MAX),
-            neighbours: self.tables.heard().to_vec(),
+            neighbours: self.tables.heard_to_tell(),
         };
         self.broadcast(Message::Hello(hello));
         self.next_hello = now + params.interval - params.jitter.mul_f64(self.rng.uniform());

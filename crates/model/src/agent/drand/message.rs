@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use hopyard_wire::{WireError, drand};
 
@@ -105,8 +106,8 @@ pub struct Hello {
     pub largest: Option<u16>,
     /// How many milliseconds ago a node within two hops of that slot's owner has vouched for it.
     pub age: u16,
-    /// The neighbours that it hears, sorted.
-    pub neighbours: Vec<Entry>,
+    /// The neighbours that it hears, sorted. HELLOs share the list while the sender's does not change.
+    pub neighbours: Arc<[Entry]>,
 }
 
 /// A message. Its sender is the source of the packet.
@@ -163,7 +164,7 @@ pub enum Message {
 impl Message {
     /// Its bytes without the headers of IP and UDP.
     #[must_use]
-    pub const fn bytes(&self) -> u32 {
+    pub fn bytes(&self) -> u32 {
         match self {
             Self::Hello(hello) => 16 + 8 * hello.neighbours.len() as u32,
             Self::Request { .. } | Self::Reject { .. } | Self::Fail { .. } => 4,
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_bytes() {
         let entry = |slot| Entry { node: Address(3), claim: Claim::new(slot, 2) };
-        let neighbours = vec![entry(None), entry(Some(1)), entry(Some(2))];
+        let neighbours = [entry(None), entry(Some(1)), entry(Some(2))].into();
         let claim = Claim::new(None, 2);
         let hello = Hello { requesting: false, claim, undecided: 1, largest: None, age: 0, neighbours };
         let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };

@@ -14,14 +14,12 @@
 //! - [`machine`]: the states, without input and output
 //! - [`tables`]: the neighbours, one and two hops away, and their slots
 //! - [`message`]: the messages and their sizes
-//! - [`colouring`]: slots that somebody gives out who sees the whole network, for comparison
 //!
 //! Left out: further interfaces. A node is known by the address of its first one.
 //!
 //! Validated by its invariants on random networks, without and with losses, motion, births and deaths
 //! (`tests/drand/`), and by the figures of `validation/results/drand_static.csv`.
 
-pub mod colouring;
 pub mod machine;
 pub mod message;
 mod params;
@@ -97,6 +95,8 @@ fn tell_mac(node: NodeId, assignment: Assignment, cx: &mut Context) {
 
 impl Agent for Drand {
     const PORT: u16 = message::PORT;
+
+    const FINDS_SLOTS: bool = true;
 
     fn start(&mut self, cx: &mut Context) {
         self.machine.start(&self.params, cx.now);

@@ -5,6 +5,8 @@
 //! Nothing is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and
 //! with messages.
 
+use std::sync::Arc;
+
 use hopyard_engine::{Span, Time};
 
 use super::message::{Claim, Entry, Hello};
@@ -22,6 +24,13 @@ pub struct Neighbour {
     undecided: u16,
     /// The nodes that it hears, without this one; sorted.
     list: Vec<Entry>,
+    /// The list of its last HELLO, and what it says of this node's slot.
+    said: Option<Arc<[Entry]>>,
+    said_of_this: Option<Claim>,
+    /// Where that stands in the list: mostly in the next one too.
+    at: usize,
+    /// Whether `list` is what that HELLO lists of other nodes, so that the same list has nothing new.
+    as_said: bool,
     /// The largest slot of it and its list, as [`Claim::slots`].
     largest: u16,
     /// The round of its last release that this node has relayed.
@@ -110,6 +119,8 @@ pub struct Tables {
     /// Room for what a list loses, and for what it gains.
     lost: Vec<Entry>,
     gained: Vec<Entry>,
+    /// The list of this node's last HELLO.
+    told_list: Option<Arc<[Entry]>>,
 }
 
 impl Tables {
@@ -129,6 +140,7 @@ impl Tables {
             unrivalled: None,
             lost: Vec::new(),
             gained: Vec::new(),
+            told_list: None,
         }
     }
 
@@ -148,6 +160,15 @@ impl Tables {
     #[must_use]
     pub fn heard(&self) -> &[Entry] {
         &self.heard
+    }
+
+    /// The same for a HELLO: the list of the last one, while it is the same.
+    #[must_use]
+    pub fn heard_to_tell(&mut self) -> Arc<[Entry]> {
+        match &self.told_list {
+            Some(list) if **list == *self.heard => Arc::clone(list),
+            _ => Arc::clone(self.told_list.insert(Arc::from(&*self.heard))),
+        }
     }
 
     /// What is known of the slot of a neighbour from messages that are not relayed farther.
@@ -196,6 +217,10 @@ impl Tables {
                     symmetric_until: Time::ZERO,
                     undecided: 0,
                     list: Vec::new(),
+                    said: None,
+                    said_of_this: None,
+                    at: 0,
+                    as_said: false,
                     largest: claim.slots(),
                     relayed: None,
                     number: self.came,
@@ -224,22 +249,23 @@ impl Tables {
         let place = self.hear_at(from, hello.claim, now);
         let (node, it) = (self.node, &mut self.neighbours[place]);
         it.undecided = hello.undecided;
-        // A HELLO lists all nodes that its sender hears. One without this node ends the symmetry at once.
-        let own = hello.neighbours.binary_search_by_key(&node, |entry| entry.node);
-        it.symmetric_until = if own.is_ok() { now + hold } else { Time::ZERO };
-        let (before, after) = match own {
-            Ok(own) => (&hello.neighbours[..own], &hello.neighbours[own + 1..]),
-            Err(_) => (&hello.neighbours[..], &[][..]),
-        };
-        if self.merge_list(place, before, after) {
-            self.changed = true;
-            self.hear_of_new(place, &hello.neighbours);
-            debug_assert!(
-                (hello.neighbours.iter())
-                    .all(|it| self.claim_of_neighbour(it.node).is_none_or(|known| !it.claim.is_newer(known))),
-                "what a HELLO says of neighbours is heard"
-            );
+        let same = it.said.as_ref().is_some_and(|said| Arc::ptr_eq(said, &hello.neighbours));
+        if !(same && it.as_said) {
+            let own = match hello.neighbours.get(it.at) {
+                Some(entry) if entry.node == node => Ok(it.at),
+                _ => hello.neighbours.binary_search_by_key(&node, |entry| entry.node),
+            };
+            it.at = own.unwrap_or(it.at);
+            if !same {
+                it.said = Some(Arc::clone(&hello.neighbours));
+                it.said_of_this = own.ok().map(|own| hello.neighbours[own].claim);
+            }
+            self.hear_listed(place, &hello.neighbours, own);
         }
+        // A HELLO lists all nodes that its sender hears. One without this node ends the symmetry at once.
+        let it = &mut self.neighbours[place];
+        it.symmetric_until = if it.said_of_this.is_some() { now + hold } else { Time::ZERO };
+        let said_of_this = it.said_of_this;
         if let Some(slot) = hello.largest {
             let age = Span::from_millis(u64::from(hello.age));
             let since = Time::ZERO + now.since(Time::ZERO).saturating_sub(age);
@@ -247,7 +273,23 @@ impl Tables {
                 self.told = Some((slot, since));
             }
         }
-        own.ok().map(|own| hello.neighbours[own].claim)
+        said_of_this
+    }
+
+    /// The list of a HELLO of a neighbour, with the place of this node in it.
+    fn hear_listed(&mut self, place: usize, listed: &[Entry], own: Result<usize, usize>) {
+        let (before, after) = match own {
+            Ok(own) => (&listed[..own], &listed[own + 1..]),
+            Err(_) => (listed, &[][..]),
+        };
+        if self.merge_list(place, before, after) {
+            self.changed = true;
+            self.hear_of_new(place, listed);
+            debug_assert!(
+                listed.iter().all(|it| self.claim_of_neighbour(it.node).is_none_or(|known| !it.claim.is_newer(known))),
+                "what a HELLO says of neighbours is heard"
+            );
+        }
     }
 
     /// Takes up what the HELLO of a neighbour lists, in two parts, and keeps what is newer of the nodes that are listed
@@ -256,7 +298,8 @@ impl Tables {
         let mut list = std::mem::take(&mut self.neighbours[place].list);
         let mut lost = std::mem::take(&mut self.lost);
         list.reserve((first.len() + second.len()).saturating_sub(list.len()));
-        let (mut at, mut differs) = (0, false);
+        let was = self.neighbours[place].largest;
+        let (mut at, mut differs, mut kept, mut falls) = (0, false, false, false);
         self.gained.clear();
         for mut rest in [first, second] {
             loop {
@@ -270,9 +313,14 @@ impl Tables {
                 }
                 match list.get_mut(at) {
                     Some(it) if it.node == entry.node => {
-                        if it.claim != entry.claim && !it.claim.is_newer(entry.claim) {
-                            lost.push(std::mem::replace(it, entry));
-                            self.gain(entry);
+                        if it.claim.is_newer(entry.claim) {
+                            kept = true;
+                        } else if it.claim != entry.claim {
+                            let before = std::mem::replace(it, entry);
+                            falls |= before.claim.slots() == was;
+                            if !self.gain_for(before, entry.claim) {
+                                lost.push(before);
+                            }
                             self.gained.push(entry);
                         }
                     }
@@ -289,13 +337,12 @@ impl Tables {
         differs |= at < list.len();
         lost.extend(list.drain(at..));
         let it = &mut self.neighbours[place];
-        it.list = list;
+        (it.list, it.as_said) = (list, !kept);
         if !(self.gained.is_empty() && lost.is_empty()) {
-            let was = it.largest;
             let gained = self.gained.iter().fold(0, |largest, it| largest.max(it.claim.slots()));
             if gained >= was {
                 it.largest = gained;
-            } else if lost.iter().any(|it| it.claim.slots() == was) {
+            } else if falls || lost.iter().any(|it| it.claim.slots() == was) {
                 it.sum_up(self.heard[place].claim);
             }
             for entry in lost.drain(..) {
@@ -342,12 +389,14 @@ impl Tables {
         let was = it.largest;
         match it.list.binary_search_by_key(&entry.node, |known| known.node) {
             Ok(known) if entry.claim.is_newer(it.list[known].claim) => {
+                it.as_said = false;
                 let before = std::mem::replace(&mut it.list[known], entry);
                 it.replaced(self.heard[place].claim, before.claim, entry.claim);
                 self.replace(before, entry.claim);
             }
             Ok(_) => return,
             Err(known) => {
+                it.as_said = false;
                 it.list.insert(known, entry);
                 it.largest = it.largest.max(entry.claim.slots());
                 self.gain(entry);
@@ -370,16 +419,19 @@ impl Tables {
         let looked_for = self.neighbours[place].looked_for;
         if looked_for < self.came {
             let mut all = true;
+            // What the list has is what the HELLO says, or newer.
+            let as_said = self.neighbours[place].as_said;
             for near in 0..self.neighbours.len() {
                 if self.neighbours[near].number > looked_for
                     && let Ok(at) = entries.binary_search_by_key(&self.heard[near].node, |it| it.node)
                 {
                     self.merge_claim(near, entries[at].claim);
                     // Where the list has something newer, a later HELLO may still say that.
-                    all &= self.neighbours[place]
-                        .list
-                        .binary_search_by_key(&entries[at].node, |it| it.node)
-                        .is_ok_and(|known| self.neighbours[place].list[known] == entries[at]);
+                    all &= as_said
+                        || self.neighbours[place]
+                            .list
+                            .binary_search_by_key(&entries[at].node, |it| it.node)
+                            .is_ok_and(|known| self.neighbours[place].list[known] == entries[at]);
                 }
             }
             if all {
@@ -432,6 +484,17 @@ impl Tables {
                 self.undecided += usize::from(entry.claim.slot().is_none());
             }
         }
+    }
+
+    /// One that has spoken of a node says something else, but its list is not at hand. Returns whether that is all: if
+    /// not, [`Self::lose`] must follow.
+    fn gain_for(&mut self, before: Entry, claim: Claim) -> bool {
+        let Ok(place) = self.place_known(before.node) else { return true };
+        self.add(place, claim);
+        let it = &mut self.known[place];
+        let was_latest = before.claim == it.entry.claim;
+        it.sources += u32::from(was_latest);
+        !was_latest
     }
 
     /// One that has spoken of a node says something else.

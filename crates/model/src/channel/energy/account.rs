@@ -5,66 +5,7 @@ use std::ops::AddAssign;
 use hopyard_engine::Span;
 
 use super::{Attojoules, Prices};
-use crate::packet::{Packet, PacketKind};
-
-/// What a frame was sent for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Payload, or the opening of a connection.
-    Data,
-    /// An acknowledgement of TCP.
-    Ack,
-    /// The MAC itself: frames without a packet.
-    Mac,
-    /// Messages of routing.
-    Routing,
-    /// Address resolution.
-    Arp,
-    /// ICMP, agents, datagrams from outside.
-    Other,
-}
-
-impl Purpose {
-    /// How many there are.
-    pub const COUNT: usize = 6;
-
-    /// What a frame with this packet is sent for. Frames without one are the MAC's.
-    #[must_use]
-    pub fn of(packet: &Packet) -> Self {
-        match packet.kind() {
-            PacketKind::Data => Self::Data,
-            PacketKind::Ack => Self::Ack,
-            PacketKind::Routing => Self::Routing,
-            PacketKind::Arp => Self::Arp,
-            PacketKind::Icmp | PacketKind::Control | PacketKind::External => Self::Other,
-        }
-    }
-}
-
-/// What a frame is sent for, whether the MAC sends it again, and whether its segment is one that TCP sends again: a
-/// place in [`Airtimes`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent(u8);
-
-const AGAIN: u8 = 1;
-const RETRANSMISSION: u8 = 2;
-
-impl Sent {
-    const COUNT: usize = 4 * Purpose::COUNT;
-
-    /// A frame without a packet.
-    pub const MAC: Self = Self(4 * Purpose::Mac as u8);
-
-    /// A frame with a packet.
-    pub fn of(packet: &Packet, again: bool) -> Self {
-        let flags = u8::from(again) * AGAIN + u8::from(packet.is_retransmission()) * RETRANSMISSION;
-        Self(4 * Purpose::of(packet) as u8 + flags)
-    }
-
-    const fn purpose(self) -> usize {
-        self.0 as usize / 4
-    }
-}
+use crate::context::{Purpose, Sent};
 
 /// What sending has cost a radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,10 +21,10 @@ pub struct Account {
 impl Account {
     pub(super) fn add(&mut self, sent: Sent, energy: Attojoules) {
         self.by_purpose[sent.purpose()] += energy;
-        if sent.0 & AGAIN != 0 {
+        if sent.is_again() {
             self.again += energy;
         }
-        if sent.0 & RETRANSMISSION != 0 {
+        if sent.is_retransmission() {
             self.retransmissions += energy;
         }
     }
@@ -94,32 +35,34 @@ impl Account {
     }
 }
 
-/// How long a radio has sent, for each kind of frame. A sum of times costs less at each frame than one of energies, and
-/// is as exact.
+/// How long a radio has sent, for each kind of frame, and at last how long it has slept. A sum of times costs less at
+/// each frame than one of energies, and is as exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Airtimes([Span; Sent::COUNT]);
+pub(super) struct Airtimes([Span; Sent::COUNT + 1]);
 
 impl Airtimes {
     #[inline]
     pub fn add(&mut self, sent: Sent, time: Span) {
-        self.0[sent.0 as usize] += time;
+        let sum = &mut self.0[sent.place()];
+        *sum = Span::from_nanos(sum.nanos().wrapping_add(time.nanos()));
     }
 
     /// The frame was not sent, or not yet, for this long.
     pub fn take_off(&mut self, sent: Sent, time: Span) {
-        let sum = &mut self.0[sent.0 as usize];
+        let sum = &mut self.0[sent.place()];
         *sum = sum.saturating_sub(time);
     }
 
-    /// All of the time.
-    pub fn total(&self) -> Span {
-        self.0.iter().fold(Span::ZERO, |sum, &time| sum + time)
+    /// The time in which it sent, and the time in which it slept.
+    pub fn total(&self) -> (Span, Span) {
+        let (&asleep, sent) = self.0.split_last().unwrap_or((&Span::ZERO, &[]));
+        (sent.iter().fold(Span::ZERO, |sum, &time| sum + time), asleep)
     }
 
-    /// What this takes at a power in nanowatts.
+    /// What sending takes at a power in nanowatts.
     pub fn at(&self, power: u64) -> Account {
         let mut account = Account::default();
-        for (sent, time) in (0..).map(Sent).zip(self.0) {
+        for (sent, time) in Sent::all().zip(self.0) {
             account.add(sent, Attojoules::from(power) * Attojoules::from(time.nanos()));
         }
         account
@@ -143,8 +86,10 @@ pub struct Spent {
     pub sending: Span,
     /// The time in which it heard a signal and did not send.
     pub hearing: Span,
-    /// The time in which it did neither.
+    /// The time in which it did neither, and was awake.
     pub idling: Span,
+    /// The time in which it slept.
+    pub sleeping: Span,
     /// The time in which it was off, because the battery was empty.
     pub off: Span,
     /// The energy of sending.
@@ -153,14 +98,16 @@ pub struct Spent {
     pub hear: Attojoules,
     /// The energy of being idle.
     pub idle: Attojoules,
+    /// The energy of sleeping.
+    pub sleep: Attojoules,
     /// What sending was for.
     pub account: Account,
 }
 
 impl Spent {
     /// What was spent in these times, and on these packets.
-    pub(super) fn of(prices: &Prices, times: [Span; 4], packets: [Attojoules; 2], account: Account) -> Self {
-        let [sending, hearing, idling, off] = times;
+    pub(super) fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
+        let [sending, hearing, idling, sleeping, off] = times;
         let energy = |power: u64, time: Span| Attojoules::from(power) * Attojoules::from(time.nanos());
         // Prices of packets come on top of a radio that is idle all the time.
         let at_rest = if prices.packets.is_some() { sending + hearing + idling } else { idling };
@@ -168,10 +115,12 @@ impl Spent {
             sending,
             hearing,
             idling,
+            sleeping,
             off,
             send: energy(prices.send, sending) + packets[0],
             hear: energy(prices.hear, hearing) + packets[1],
             idle: energy(prices.idle, at_rest),
+            sleep: energy(prices.sleep.unwrap_or(0), sleeping),
             account,
         }
     }
@@ -179,7 +128,7 @@ impl Spent {
     /// All of the energy.
     #[must_use]
     pub const fn total(&self) -> Attojoules {
-        self.send + self.hear + self.idle
+        self.send + self.hear + self.idle + self.sleep
     }
 }
 
@@ -188,10 +137,12 @@ impl AddAssign for Spent {
         self.sending += other.sending;
         self.hearing += other.hearing;
         self.idling += other.idling;
+        self.sleeping += other.sleeping;
         self.off += other.off;
         self.send += other.send;
         self.hear += other.hear;
         self.idle += other.idle;
+        self.sleep += other.sleep;
         self.account += other.account;
     }
 }

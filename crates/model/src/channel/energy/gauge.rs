@@ -6,10 +6,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::account::{Airtimes, Sent};
-use super::{Account, Attojoules, PacketPrices, Prices, Spent};
-use crate::packet::Packet;
-use crate::radio::medium::TransmissionId;
+use super::account::Airtimes;
+use super::{Account, Attojoules, PacketPrices, Prices, Sent, Spent};
+use crate::radio::medium::{Hearer, TransmissionId};
 
 /// Who is told of the beginning of every signal at every radio. Without one, nothing is compiled in.
 pub trait Meter {
@@ -30,6 +29,11 @@ pub trait Meter {
 
     /// Whether a radio is off.
     fn is_off(&self, station: usize) -> bool;
+
+    /// Whether a radio slept in a part of this time, which ends now.
+    fn has_slept(&self, _station: usize, _span: (Time, Time)) -> bool {
+        false
+    }
 
     /// Whether a radio stopped in the middle of this transmission.
     fn is_cut(&self, transmission: TransmissionId) -> bool;
@@ -99,30 +103,40 @@ impl Meter for () {
     }
 }
 
-/// The times of a radio, in nanoseconds, which every beginning of a signal reads and writes. They are plain numbers:
+/// The times of all radios, in nanoseconds, which every beginning of a signal reads and writes. They are plain numbers:
 /// sums that stop at the greatest one cost more instructions, and none comes near it.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(32))]
+#[derive(Debug)]
 struct Times {
     /// When the last of the signals that have begun ends, or the radio's own last transmission if that is later.
-    busy_until: u64,
-    /// How long it heard a signal and did not send, up to `busy_until`.
-    heard: u64,
-    /// When the radio's own last transmission ends.
-    sends_until: u64,
+    busy_until: Vec<u64>,
+    /// How long each heard a signal and did not send, up to `busy_until`.
+    heard: Vec<u64>,
 }
 
-/// What single frames change.
+/// What a radio's own frames change, and its sleep, which is counted as a frame that nobody hears.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
+    /// When the radio's own last transmission ends, in nanoseconds.
+    sends_until: u64,
+    /// The frame that the radio sent last.
+    last: Sent,
     /// How long the radio sent, and for what, up to the end of its own last transmission.
     airtimes: Airtimes,
     /// What packets sent cost beyond that.
     priced: Account,
-    /// The frame that the radio sent last.
-    last: Sent,
     /// When the radio stopped.
     off_since: Option<Time>,
+    /// When it fell asleep last, and when it wakes, in nanoseconds.
+    slept: (u64, u64),
+}
+
+impl Frames {
+    /// For how long the radio has still to send, and how long it has heard up to now, if signals and transmissions
+    /// until `busy_until` are entered.
+    fn up_to(&self, now: u64, busy_until: u64, heard: u64) -> (Span, u64) {
+        let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
+        (unsent, heard - busy_until.saturating_sub(now.max(self.sends_until)))
+    }
 }
 
 /// The packets that a radio has decoded, by [`Heard`]: how many, and their bytes.
@@ -132,18 +146,33 @@ type Decoded = [(u64, u64); Heard::COUNT];
 const WATCHED: u8 = 1;
 /// The radio is off.
 const OFF: u8 = 2;
+/// The radio sleeps at some time of the run.
+const SLEEPS: u8 = 4;
 
 /// What a battery needs to know of a radio to predict when it will be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// What was spent so far.
     pub spent: Attojoules,
-    /// Until when the radio sends.
+    /// Until when the radio sends, or sleeps.
     pub sends_until: Time,
+    /// Whether it sleeps.
+    pub asleep: bool,
     /// Until when it sends, or hears the signals that have begun.
     pub busy_until: Time,
     /// What it takes.
     pub prices: Prices,
+}
+
+impl Load {
+    /// The power at a time, in nanowatts, if no further signal begins.
+    #[must_use]
+    pub fn power(&self, at: Time) -> u64 {
+        if self.asleep && at < self.sends_until {
+            return self.prices.sleep.unwrap_or(0);
+        }
+        self.prices.power(at < self.sends_until, at < self.busy_until)
+    }
 }
 
 /// The account of the radios of a channel.
@@ -152,7 +181,9 @@ pub struct Gauge {
     prices: Prices,
     /// The weakest signal that is heard, in watts.
     floor: f64,
-    times: Vec<Times>,
+    /// See [`Gauge::is_plain`].
+    plain: bool,
+    times: Times,
     flags: Vec<u8>,
     /// How many radios have a flag.
     flagged: usize,
@@ -172,8 +203,9 @@ impl Gauge {
         let stations = timers.len();
         Self {
             prices,
+            plain: prices.packets.is_none(),
             floor: if prices.only_decodable { decodable } else { 0.0 },
-            times: vec![Times::default(); stations],
+            times: Times { busy_until: vec![0; stations], heard: vec![0; stations] },
             flags: vec![0; stations],
             flagged: 0,
             frames: vec![Frames::default(); stations],
@@ -183,30 +215,55 @@ impl Gauge {
         }
     }
 
-    /// A radio begins to send a frame with a packet, or without one. Returns whether the prediction of its battery is
-    /// due.
-    #[inline]
-    pub fn on_send(
-        &mut self,
-        station: usize,
-        packet: Option<&Packet>,
-        (broadcast, again): (bool, bool),
-        airtime: Span,
-        now: Time,
-    ) -> bool {
-        self.times[station].send(now.nanos(), (now + airtime).nanos());
-        let sent = match packet {
-            None => Sent::MAC,
-            Some(packet) => Sent::of(packet, again),
-        };
-        let frames = &mut self.frames[station];
-        frames.airtimes.add(sent, airtime);
-        frames.last = sent;
-        if let (Some(prices), Some(packet)) = (&self.prices.packets, packet) {
-            let price = if broadcast { prices.send_broadcast } else { prices.send };
-            frames.priced.add(sent, price.of(packet.size));
+    /// A radio begins to send a frame.
+    #[inline(always)]
+    pub fn on_send(&mut self, station: usize, sent: Sent, airtime: Span, now: Time) {
+        let now = now.nanos();
+        let end = now.wrapping_add(airtime.nanos());
+        let (busy_until, frames) = (&mut self.times.busy_until[station], &mut self.frames[station]);
+        if *busy_until > now {
+            // What it would have heard meanwhile is not paid for.
+            self.times.heard[station] -= end.min(*busy_until).saturating_sub(now.max(frames.sends_until));
         }
-        self.flagged != 0 && self.is_watched(station)
+        *busy_until = end.max(*busy_until);
+        frames.sends_until = end;
+        frames.last = sent;
+        frames.airtimes.add(sent, airtime);
+    }
+
+    /// A radio begins to send a packet, which has this price.
+    pub fn on_priced(&mut self, station: usize, sent: Sent, price: Attojoules) {
+        self.frames[station].priced.add(sent, price);
+    }
+
+    /// The prices of packets, if they have any.
+    #[inline]
+    pub const fn packet_prices(&self) -> Option<&PacketPrices> {
+        self.prices.packets.as_ref()
+    }
+
+    /// A radio will sleep in this run.
+    pub fn expect_sleep(&mut self, station: usize) {
+        self.set_flags(station, self.flags[station] | SLEEPS);
+    }
+
+    /// A radio, which is not sending, sleeps from now until then.
+    pub fn sleep(&mut self, station: usize, until: Time, now: Time) {
+        self.on_send(station, Sent::SLEEP, until.since(now), now);
+        self.frames[station].slept = (now.nanos(), until.nanos());
+    }
+
+    /// Whether a radio sleeps now.
+    #[inline]
+    #[must_use]
+    pub fn is_asleep(&self, station: usize, now: Time) -> bool {
+        self.flags[station] & SLEEPS != 0 && now.nanos() < self.frames[station].slept.1
+    }
+
+    /// Until when a radio sends or sleeps.
+    #[must_use]
+    pub fn sends_until(&self, station: usize) -> Time {
+        Time::from_nanos(self.frames[station].sends_until)
     }
 
     /// Whether a radio's battery must be looked at whenever the radio's state changes, from now on.
@@ -219,105 +276,154 @@ impl Gauge {
         self.flagged -= usize::from(self.flags[station] != 0);
         self.flagged += usize::from(flags != 0);
         self.flags[station] = flags;
+        self.refresh();
     }
 
+    /// Whether the prediction of a radio's battery is due whenever the radio's state changes.
     #[inline]
-    fn is_watched(&self, station: usize) -> bool {
+    #[must_use]
+    pub fn is_watched(&self, station: usize) -> bool {
         self.flags[station] & WATCHED != 0
     }
 
-    /// The account as long as nothing depends on the state of single radios: none is off, in no frame on the air did
-    /// its radio stop, and no battery is nearly empty. This can only change between two events.
+    /// Whether nothing depends on the state of single radios, and packets have no prices: no radio is off, in no frame
+    /// on the air did its radio stop, and no battery is nearly empty. This can only change between two events.
     #[inline(always)]
-    pub fn plain(&mut self) -> Option<Plain<'_>> {
-        let Self { times, decoded, floor, .. } = self;
-        let priced = self.prices.packets.is_some();
-        (self.flagged == 0 && self.cut.is_empty()).then_some(Plain { times, decoded, floor: *floor, priced })
+    pub const fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    fn is_uniform(&self) -> bool {
+        self.flagged == 0 && self.cut.is_empty()
+    }
+
+    fn refresh(&mut self) {
+        self.plain = self.is_uniform() && self.prices.packets.is_none();
+    }
+
+    /// The account of the packets that radios decode, if it can be kept without regard to single radios. What radios
+    /// hear is entered with [`Gauge::on_signals`] then.
+    pub fn priced(&mut self) -> Option<Priced<'_>> {
+        self.is_uniform().then_some(Priced { decoded: &mut self.decoded })
+    }
+
+    /// A signal that is sent from `begin` on has begun at these hearers, and no other one since at any of them. No
+    /// battery is looked at.
+    #[inline(never)]
+    pub fn on_signals(&mut self, hearers: &[Hearer], begin: Time, airtime: Span) {
+        let floor = self.floor;
+        if self.prices.only_decodable {
+            self.times.add_all(hearers, begin.nanos(), airtime.nanos(), |power| power >= floor);
+        } else {
+            self.times.add_all(hearers, begin.nanos(), airtime.nanos(), |_| true);
+        }
     }
 
     /// A radio stops for good.
     pub fn switch_off(&mut self, station: usize, now: Time) {
-        let (unsent, heard) = self.times[station].up_to(now.nanos());
-        // No signal adds anything any more.
-        self.times[station] = Times { busy_until: u64::MAX, heard, sends_until: u64::MAX };
+        let (busy_until, heard) = (&mut self.times.busy_until[station], &mut self.times.heard[station]);
         let frames = &mut self.frames[station];
+        let unsent;
+        (unsent, *heard) = frames.up_to(now.nanos(), *busy_until, *heard);
+        // No signal adds anything any more.
+        (*busy_until, frames.sends_until) = (u64::MAX, u64::MAX);
         frames.airtimes.take_off(frames.last, unsent);
         frames.off_since = Some(now);
+        frames.slept.1 = frames.slept.1.min(now.nanos());
         self.set_flags(station, OFF);
     }
 
     /// A transmission, or a part of it, is not complete: its radio has stopped.
     pub fn cut(&mut self, transmission: TransmissionId) {
         self.cut.push(transmission);
+        self.refresh();
     }
 
     /// What a radio has spent up to now.
     #[must_use]
     pub fn spent(&self, station: usize, now: Time) -> Spent {
-        let (times, frames) = (&self.times[station], &self.frames[station]);
+        let (heard, frames) = (self.times.heard[station], &self.frames[station]);
         let mut airtimes = frames.airtimes;
         let (heard, until) = match frames.off_since {
-            Some(since) => (times.heard, since),
+            Some(since) => (heard, since),
             None => {
-                let (unsent, heard) = times.up_to(now.nanos());
+                let (unsent, heard) = frames.up_to(now.nanos(), self.times.busy_until[station], heard);
                 airtimes.take_off(frames.last, unsent);
                 (heard, now)
             }
         };
-        let (sent, heard) = (airtimes.total(), Span::from_nanos(heard));
-        let idle = until.since(Time::ZERO).saturating_sub(sent + heard);
+        let ((sent, asleep), heard) = (airtimes.total(), Span::from_nanos(heard));
+        let idle = until.since(Time::ZERO).saturating_sub(sent + heard + asleep);
         let mut account = airtimes.at(self.prices.send);
         account += frames.priced;
         let received = self.prices.packets.map_or(0, |prices| prices.of_decoded(&self.decoded[station]));
         let packets = [frames.priced.total(), received];
-        Spent::of(&self.prices, [sent, heard, idle, now.since(until)], packets, account)
+        Spent::of(&self.prices, [sent, heard, idle, asleep, now.since(until)], packets, account)
     }
 
     /// What the battery of a radio's node needs to know of it.
     #[must_use]
     pub fn load(&self, station: usize, now: Time) -> Load {
-        let Times { busy_until, sends_until, .. } = self.times[station];
-        let (busy_until, sends_until) = (Time::from_nanos(busy_until), Time::from_nanos(sends_until));
-        Load { spent: self.spent(station, now).total(), sends_until, busy_until, prices: self.prices }
+        let busy_until = Time::from_nanos(self.times.busy_until[station]);
+        let sends_until = Time::from_nanos(self.frames[station].sends_until);
+        let asleep = self.is_asleep(station, now);
+        Load { spent: self.spent(station, now).total(), sends_until, asleep, busy_until, prices: self.prices }
     }
 }
 
-/// The times of all radios, where nothing else counts ([`Gauge::plain`]).
+/// The packets that all radios have decoded.
 #[derive(Debug)]
-pub struct Plain<'a> {
-    times: &'a mut [Times],
+pub struct Priced<'a> {
     decoded: &'a mut [Decoded],
-    floor: f64,
-    priced: bool,
 }
 
 impl Times {
     /// A signal begins.
     #[inline(always)]
-    fn add(&mut self, now: u64, end: u64) {
-        if self.busy_until <= now {
-            self.heard = self.heard.wrapping_add(end.wrapping_sub(now));
-            self.busy_until = end;
-        } else if self.busy_until < end {
-            self.heard = self.heard.wrapping_add(end.wrapping_sub(self.busy_until));
-            self.busy_until = end;
+    fn add(&mut self, station: usize, now: u64, end: u64) {
+        if self.busy_until[station] <= now {
+            self.heard[station] = self.heard[station].wrapping_add(end.wrapping_sub(now));
+            self.busy_until[station] = end;
+        } else {
+            prolong(&mut self.busy_until[station], &mut self.heard[station], end);
         }
     }
 
-    /// The radio begins to send. What it would have heard meanwhile is not paid for.
-    #[inline]
-    fn send(&mut self, now: u64, end: u64) {
-        if self.busy_until > now {
-            self.heard -= self.busy_until.min(end).saturating_sub(now.max(self.sends_until));
+    /// A signal begins at those hearers that hear it. Every reception passes here, so that each instruction counts.
+    #[inline(always)]
+    fn add_all(&mut self, hearers: &[Hearer], begin: u64, airtime: u64, hears: impl Fn(f64) -> bool) {
+        let end = begin.wrapping_add(airtime);
+        let busy_until = self.busy_until.as_mut_slice();
+        // Of one length, so that one check of a station's number serves both.
+        let heard = &mut self.heard[..busy_until.len()];
+        let mut each = |hearer: &Hearer| {
+            if hears(hearer.power) {
+                let (station, delay) = (hearer.station as usize, u64::from(hearer.delay));
+                let (now, end) = (begin.wrapping_add(delay), end.wrapping_add(delay));
+                if busy_until[station] <= now {
+                    heard[station] = heard[station].wrapping_add(airtime);
+                    busy_until[station] = end;
+                } else {
+                    prolong(&mut busy_until[station], &mut heard[station], end);
+                }
+            }
+        };
+        // Four at a time, which halves what the loop itself costs.
+        let (fours, rest) = hearers.as_chunks::<4>();
+        for four in fours {
+            four.iter().for_each(&mut each);
         }
-        self.busy_until = self.busy_until.max(end);
-        self.sends_until = end;
+        rest.iter().for_each(each);
     }
+}
 
-    /// For how long the radio has still to send, and how long it has heard up to now.
-    fn up_to(&self, now: u64) -> (Span, u64) {
-        let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
-        (unsent, self.heard - self.busy_until.saturating_sub(now.max(self.sends_until)))
+/// A signal begins while another one is heard.
+#[cold]
+#[inline(never)]
+fn prolong(busy_until: &mut u64, heard: &mut u64, end: u64) {
+    if *busy_until < end {
+        *heard = heard.wrapping_add(end.wrapping_sub(*busy_until));
+        *busy_until = end;
     }
 }
 
@@ -327,20 +433,16 @@ fn count(decoded: &mut Decoded, heard: Heard, bytes: u32) {
     *sum += u64::from(bytes);
 }
 
-impl Meter for Plain<'_> {
+impl Meter for Priced<'_> {
     const ON: bool = true;
 
-    #[inline(always)]
-    fn on_signal(&mut self, station: usize, power: f64, now: Time, end: Time) -> bool {
-        if power >= self.floor {
-            self.times[station].add(now.nanos(), end.nanos());
-        }
+    fn on_signal(&mut self, _: usize, _: f64, _: Time, _: Time) -> bool {
         false
     }
 
     #[inline(always)]
     fn prices_packets(&self) -> bool {
-        self.priced
+        true
     }
 
     #[inline(always)]
@@ -377,7 +479,7 @@ impl Meter for Gauge {
         if power < self.floor {
             return false;
         }
-        self.times[station].add(now.nanos(), end.nanos());
+        self.times.add(station, now.nanos(), end.nanos());
         self.is_watched(station)
     }
 
@@ -396,6 +498,11 @@ impl Meter for Gauge {
         self.flags[station] & OFF != 0
     }
 
+    fn has_slept(&self, station: usize, (begin, end): (Time, Time)) -> bool {
+        let (from, until) = self.frames[station].slept;
+        from < end.nanos() && until > begin.nanos()
+    }
+
     #[inline]
     fn is_cut(&self, transmission: TransmissionId) -> bool {
         self.cut.contains(&transmission)
@@ -405,6 +512,7 @@ impl Meter for Gauge {
     fn on_end(&mut self, transmission: TransmissionId) {
         if !self.cut.is_empty() {
             self.cut.retain(|it| *it != transmission);
+            self.refresh();
         }
     }
 

@@ -11,8 +11,9 @@ pub mod per_packet;
 mod price;
 pub mod state;
 
-pub use account::{Account, Purpose, Spent};
-pub use gauge::{Gauge, Heard, Load, Meter, Plain};
+pub use crate::context::{Purpose, Sent};
+pub use account::{Account, Spent};
+pub use gauge::{Gauge, Heard, Load, Meter};
 use price::nanowatts;
 pub use price::{Attojoules, Battery, PacketPrices, Price, Priced, Prices, attojoules, joules};
 

@@ -9,7 +9,7 @@
 //! of the fixed cost too. A packet costs its sender when its frame begins, and its receivers when it ends. What is not
 //! decoded costs nothing. A frame that is sent again costs again.
 //!
-//! Left out: the cost of a broken exchange, and that of a promiscuous radio that has not decoded a frame.
+//! Left out: sleep; the cost of a broken exchange, and that of a promiscuous radio that has not decoded a frame.
 
 use hopyard_engine::units::{Draw, Energy, EnergyPerByte};
 use schemars::JsonSchema;
@@ -79,6 +79,7 @@ impl Priced for Params {
             send: 0,
             hear: 0,
             idle: nanowatts(self.idle),
+            sleep: None,
             only_decodable: false,
             packets: Some(PacketPrices {
                 send: self.send.price(),

@@ -1,4 +1,5 @@
 use hopyard_engine::Streams;
+use proptest::prelude::*;
 
 use super::*;
 use crate::packet::{FlowId, PacketKind, TcpHeader};
@@ -203,4 +204,194 @@ fn each_direction_may_have_a_rate_and_a_delay_of_its_own() {
     let value = serde_json::to_value(&params).expect("an object");
     assert_eq!(params::read::<Params>(&value), Ok(params));
     assert_eq!(serde_json::to_value(Params::of_profile(RFC)).expect("an object")["rate_back"], "same");
+}
+
+const fn at(micros: u64) -> Time {
+    Time::from_nanos(micros * 1000)
+}
+
+fn down(from: Span, to: Option<Span>) -> Down {
+    Down { from, to }
+}
+
+/// The bottleneck, down at these times in milliseconds.
+fn falling(intervals: &[(u64, u64)]) -> (Wired, Context) {
+    let down = intervals.iter().map(|&(from, to)| down(Span::from_millis(from), Some(Span::from_millis(to)))).collect();
+    link(&Params { down, ..bottleneck() })
+}
+
+#[test]
+fn what_is_in_a_link_that_goes_down_is_lost() {
+    // A packet takes 10.4 ms: at 15 ms one is under way, one is being sent, and one waits.
+    let (mut link, mut cx) = falling(&[(15, 200)]);
+    send(&mut link, &mut cx, 0..3);
+    let back = segment(&mut cx, 9);
+    link.enqueue(Direction::Backward, back, &mut cx);
+    assert_eq!(link.deadline(), at(15_000));
+    assert_eq!(arrivals(&mut link, &mut cx), []);
+    assert_eq!((cx.now, dropped(&cx, DropReason::WireDown)), (at(15_000), 3));
+    assert_eq!(cx.drops.get(NodeId(1), PacketKind::Data, DropReason::WireDown), 1, "the other direction, too");
+    // So is what is sent into it, up to the last nanosecond.
+    cx.now = Time::from_nanos(at(200_000).nanos() - 1);
+    send(&mut link, &mut cx, [3]);
+    assert_eq!((link.deadline(), dropped(&cx, DropReason::WireDown)), (Time::NEVER, 4));
+    cx.now = at(200_000);
+    send(&mut link, &mut cx, [4]);
+    assert_eq!(arrivals(&mut link, &mut cx), [(310_400, 4)]);
+    assert_eq!((cx.ledger.outstanding(), link.held().count()), (0, 0));
+}
+
+#[test]
+fn a_packet_arrives_in_the_last_nanosecond_before_the_link_goes_down() {
+    for (late, passed) in [(0, 0), (1, 1)] {
+        let from = Span::from_nanos(110_400_000 + late);
+        let (mut link, mut cx) = link(&Params { down: vec![down(from, None)], ..bottleneck() });
+        send(&mut link, &mut cx, [0]);
+        assert_eq!(arrivals(&mut link, &mut cx).len(), passed, "{from}");
+        assert_eq!(dropped(&cx, DropReason::WireDown), 1 - passed as u64);
+        // It is down for ever.
+        cx.now = Time::ZERO + Span::from_secs(1_000_000);
+        send(&mut link, &mut cx, [1]);
+        assert_eq!((link.deadline(), dropped(&cx, DropReason::WireDown)), (Time::NEVER, 2 - passed as u64));
+    }
+}
+
+#[test]
+fn a_link_may_start_down() {
+    let (mut link, mut cx) = falling(&[(0, 20), (20, 30)]);
+    for (time, packet) in [(0, 0), (20_000, 1), (29_999, 2), (30_000, 3)] {
+        cx.now = at(time);
+        send(&mut link, &mut cx, [packet]);
+    }
+    assert_eq!(arrivals(&mut link, &mut cx), [(140_400, 3)]);
+    assert_eq!(dropped(&cx, DropReason::WireDown), 3);
+}
+
+#[test]
+fn a_link_that_comes_up_is_idle_and_its_queue_empty() {
+    let (mut link, mut cx) = falling(&[(20, 21)]);
+    send(&mut link, &mut cx, 0..60);
+    assert_eq!(dropped(&cx, DropReason::QueueFull), 9);
+    cx.now = link.deadline();
+    link.on_timer(&mut cx);
+    assert_eq!((cx.now, link.busy_until(Direction::Forward)), (at(20_000), at(20_000)));
+    cx.now = at(21_000);
+    // One is sent, and the queue holds 50.
+    send(&mut link, &mut cx, 60..120);
+    assert_eq!((link.waiting(Direction::Forward, cx.now), dropped(&cx, DropReason::QueueFull)), (50, 18));
+    assert_eq!(arrivals(&mut link, &mut cx)[..2], [(131_400, 60), (141_800, 61)]);
+}
+
+#[test]
+fn packets_that_are_lost_in_a_queue_have_waited_until_then() {
+    let (mut link, mut cx) = falling(&[(5, 8)]);
+    // The second and the third wait for 5 ms each.
+    send(&mut link, &mut cx, 0..3);
+    arrivals(&mut link, &mut cx);
+    let statistics = link.statistics(Direction::Forward, at(10_000));
+    assert!((statistics.mean - 1.0).abs() < 1e-9 && statistics.max == 2, "{statistics:?}");
+}
+
+#[test]
+fn intervals_without_packets_pass_without_an_event() {
+    let (mut link, mut cx) = falling(&[(10, 20), (30, 40), (50, 60)]);
+    assert_eq!(link.deadline(), Time::NEVER);
+    cx.now = at(35_000);
+    send(&mut link, &mut cx, [0]);
+    assert_eq!((link.deadline(), dropped(&cx, DropReason::WireDown)), (Time::NEVER, 1));
+    cx.now = at(70_000);
+    send(&mut link, &mut cx, [1]);
+    assert_eq!(arrivals(&mut link, &mut cx), [(180_400, 1)]);
+}
+
+#[test]
+fn what_is_sent_into_a_link_that_is_down_has_no_number() {
+    let losses = Losses { packets: vec![1], ..Losses::default() };
+    let down = vec![down(Span::ZERO, Some(Span::from_millis(1)))];
+    let (mut link, mut cx) = link(&Params { losses, down, ..bottleneck() });
+    send(&mut link, &mut cx, [0, 1]);
+    cx.now = at(1000);
+    send(&mut link, &mut cx, [2, 3, 4]);
+    assert_eq!(numbers(&arrivals(&mut link, &mut cx)), [2, 4]);
+    assert_eq!((dropped(&cx, DropReason::WireDown), dropped(&cx, DropReason::ScriptedLoss)), (2, 1));
+}
+
+#[test]
+fn intervals_follow_each_other() {
+    let faults = |intervals: &[(u64, Option<u64>)]| {
+        let down = intervals.iter().map(|&(from, to)| down(Span::from_secs(from), to.map(Span::from_secs))).collect();
+        let checked = Params { down, ..bottleneck() }.check();
+        checked.map_err(|fault| (fault.parameter, fault.elements))
+    };
+    assert_eq!(faults(&[(0, Some(1)), (1, Some(2)), (5, None)]), Ok(()));
+    let said = |places: &[(usize, &str)]| {
+        Err(("down", places.iter().map(|&(place, words)| (place, words.to_owned())).collect::<Vec<_>>()))
+    };
+    assert_eq!(
+        faults(&[(1, Some(9)), (2, Some(3)), (8, Some(10))]),
+        said(&[
+            (1, "the link goes down at 2 s, but is down already, until 9 s"),
+            (2, "the link goes down at 8 s, but is down already, until 9 s"),
+        ])
+    );
+    assert_eq!(
+        faults(&[(3, Some(3)), (5, Some(4)), (6, None), (7, Some(8))]),
+        said(&[
+            (0, "the link is down from 3 s to 3 s: it must come up after it goes down"),
+            (1, "the link is down from 5 s to 4 s: it must come up after it goes down"),
+            (3, "the link goes down at 7 s, but is down already, for ever"),
+        ])
+    );
+}
+
+proptest! {
+    /// Each packet arrives unless the link is down when it is sent, or goes down before it has arrived; and it is sent
+    /// after those before it, as far as they are still there.
+    #[test]
+    fn packets_arrive_between_the_times_at_which_a_link_is_down(
+        // Microseconds: between packets, and for which the link is up and down.
+        gaps in prop::collection::vec(0..40_000_u64, 1..40),
+        changes in prop::collection::vec((0..300_000_u64, 1..100_000_u64), 0..5),
+    ) {
+        let mut now = 0;
+        let mut intervals = Vec::new();
+        for (up, down) in changes {
+            intervals.push((now + up, now + up + down));
+            now += up + down;
+        }
+        let micros = |(from, to)| down(Span::from_micros(from), Some(Span::from_micros(to)));
+        let down = intervals.iter().copied().map(micros).collect();
+        let (mut link, mut cx) = link(&Params { down, queue_length: 100, ..bottleneck() });
+        let (mut found, mut expected, mut busy) = (Vec::new(), Vec::new(), (0, 0));
+        let mut time = 0;
+        for (number, gap) in (0..).zip(gaps) {
+            time += gap;
+            // What arrives before, or when, the packet is sent.
+            while link.deadline() <= at(time) {
+                cx.now = link.deadline();
+                link.on_timer(&mut cx);
+                while let Some(Action::Receive { packet, .. }) = cx.actions.pop_front() {
+                    let Body::Tcp(header) = cx.deliver(packet).body else { panic!("a segment was sent") };
+                    found.push((cx.now.nanos() / 1000, header.seq / 1000));
+                }
+            }
+            cx.now = at(time);
+            send(&mut link, &mut cx, [number]);
+            if intervals.iter().any(|&(from, to)| from <= time && time < to) {
+                continue;
+            }
+            // The link is idle when it has come up.
+            let up_since = intervals.iter().map(|&(_, to)| to).filter(|&to| to <= time).max().unwrap_or(0);
+            let starts = if busy.0 == up_since { time.max(busy.1) } else { time };
+            busy = (up_since, starts + 10_400);
+            let arrives = starts + 110_400;
+            if !intervals.iter().any(|&(from, _)| time < from && from <= arrives) {
+                expected.push((arrives, number));
+            }
+        }
+        found.extend(arrivals(&mut link, &mut cx));
+        prop_assert_eq!(cx.ledger.outstanding(), 0);
+        prop_assert_eq!(found.len() as u64 + dropped(&cx, DropReason::WireDown), cx.ledger.originated);
+        prop_assert_eq!(found, expected);
+    }
 }

@@ -8,6 +8,8 @@ use hopyard_engine::{Span, Time};
 pub struct Contest {
     /// From when units of the back-off are counted.
     pub from: Time,
+    /// How long the medium must have been idle before they are counted.
+    pub wait: Span,
     /// When the frame must have ended.
     pub until: Time,
     /// Units of the back-off that are left.
@@ -17,17 +19,22 @@ pub struct Contest {
 }
 
 impl Contest {
+    #[inline]
+    fn counts_from(&self, idle_since: Time) -> Time {
+        self.from.max(idle_since + self.wait)
+    }
+
     /// When the frame may be sent if the medium has been idle since a time and stays so.
     #[inline]
     #[must_use]
     pub fn due(&self, idle_since: Time, unit: Span) -> Time {
-        self.from.max(idle_since) + unit * self.left
+        self.counts_from(idle_since) + unit * self.left
     }
 
     /// The medium turns busy, which was idle since a time. Only whole units count.
     #[inline]
     pub fn freeze(&mut self, idle_since: Time, now: Time, unit: Span) {
-        let begun = self.from.max(idle_since);
+        let begun = self.counts_from(idle_since);
         if now > begun {
             self.left = self.left.saturating_sub(now.since(begun).nanos() / unit.nanos());
         }

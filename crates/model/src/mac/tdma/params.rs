@@ -27,10 +27,14 @@ pub enum Rule {
     InTurn,
     /// An agent of the node finds a slot during the run.
     Agent,
+    /// Somebody who sees the whole network gives out slots, again and again.
+    Greedy,
+    /// The same, once, at the start.
+    Frozen,
 }
 
 /// The owners of one slot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Owner {
     /// The number of the node that owns it.
@@ -50,18 +54,52 @@ impl Owner {
     }
 }
 
+impl<'de> Deserialize<'de> for Owner {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Owner;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a node number, or a list of node numbers")
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Owner, E> {
+                let node =
+                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))?;
+                Ok(Owner::Node(node))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Owner, E> {
+                let node =
+                    u32::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                Ok(Owner::Node(node))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Owner, A::Error> {
+                let mut nodes = Vec::new();
+                while let Some(node) = list.next_element()? {
+                    nodes.push(node);
+                }
+                Ok(Owner::Nodes(nodes))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
 impl<'de> Deserialize<'de> for Schedule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
             type Value = Schedule;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"in_turn\", \"agent\" or a list of node numbers such as [0, 1, [2, 7], 1]")
+                f.write_str(
+                    "\"in_turn\", \"agent\", \"greedy\", \"frozen\" or a list of node numbers such as [0, 1, [2, 7], 1]",
+                )
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Schedule, E> {
                 match text {
                     "in_turn" => Ok(Schedule::Rule(Rule::InTurn)),
                     "agent" => Ok(Schedule::Rule(Rule::Agent)),
+                    "greedy" => Ok(Schedule::Rule(Rule::Greedy)),
+                    "frozen" => Ok(Schedule::Rule(Rule::Frozen)),
                     _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
                 }
             }
@@ -87,7 +125,7 @@ pub enum Packing {
     One,
 }
 
-/// After how many slots a slot that an agent has found comes again.
+/// After how many slots a slot that was found during the run comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameRule {
@@ -100,13 +138,41 @@ pub enum FrameRule {
 }
 
 /// A share of the time, or one that follows from other parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Share {
     /// A word.
     Rule(ShareRule),
     /// This share.
     Of(f64),
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Share;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"auto\", or a number")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
+                match text {
+                    "auto" => Ok(Share::Rule(ShareRule::Auto)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_f64<E>(self, share: f64) -> Result<Share, E> {
+                Ok(Share::Of(share))
+            }
+            fn visit_u64<E>(self, share: u64) -> Result<Share, E> {
+                Ok(Share::Of(share as f64))
+            }
+            fn visit_i64<E>(self, share: i64) -> Result<Share, E> {
+                Ok(Share::Of(share as f64))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
 }
 
 /// A share that follows from other parameters.
@@ -164,14 +230,17 @@ pub struct Params {
     /// Slots at the beginning of each frame, after the contention part, that belong to nobody.
     pub unused_slots: u32,
     /// The owner of each slot: "in_turn" for one slot a node in the order of their numbers, "agent" for slots that an
-    /// agent of each node finds during the run, or a list of node numbers such as [0, 1, [2, 7], 1]. A list within the
-    /// list has the owners of one slot.
+    /// agent of each node finds during the run, "greedy" for those that somebody gives out who sees the whole network
+    /// (the smallest slot that is free within two hops, in the order of the numbers, again before every `frame_slots`
+    /// slots), "frozen" for the greedy ones of the start, or a list of node numbers such as [0, 1, [2, 7], 1]. A list
+    /// within the list has the owners of one slot.
     pub schedule: Schedule,
-    /// After how many slots a slot that an agent has found comes again: one more than the largest slot that the node
-    /// has heard of ("global"), the smallest power of two above the largest slot within two hops ("local"), or
-    /// `frame_slots` ("fixed").
+    /// After how many slots a slot comes again that was found by an agent or a greedy schedule: one more than the
+    /// largest slot that the node has heard of ("global"), the smallest power of two above the largest slot within two
+    /// hops ("local"), or `frame_slots` ("fixed").
     pub frame: FrameRule,
-    /// Slots between two contention parts where slots come from an agent; also the length of a fixed frame.
+    /// Slots between two contention parts where `schedule` is "agent", "greedy" or "frozen", and between two looks of
+    /// a greedy schedule; also the length of a fixed frame.
     pub frame_slots: u32,
     /// Share of each frame that its contention part takes, from 0 to 0.9; "auto" for 0.1 where slots come from an
     /// agent, and otherwise 0.
@@ -351,6 +420,12 @@ impl Params {
         self.schedule == Schedule::Rule(Rule::Agent)
     }
 
+    /// Whether the owners of slots are known before the run.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        matches!(self.schedule, Schedule::Owners(_) | Schedule::Rule(Rule::InTurn))
+    }
+
     /// The share of the time that contention parts take.
     #[must_use]
     pub fn contention_share(&self) -> f64 {
@@ -373,7 +448,7 @@ impl Params {
     pub fn slots_between(&self, nodes: usize) -> u64 {
         match &self.schedule {
             Schedule::Rule(Rule::InTurn) => nodes as u64,
-            Schedule::Rule(Rule::Agent) => u64::from(self.frame_slots),
+            Schedule::Rule(Rule::Agent | Rule::Greedy | Rule::Frozen) => u64::from(self.frame_slots),
             Schedule::Owners(owners) => owners.len() as u64,
         }
     }
@@ -399,6 +474,14 @@ impl Params {
             false => Span::ZERO,
         };
         self.airtime(size) + answer
+    }
+
+    /// How long the medium must have been idle for a slot to count as empty: longer than the time between two frames of
+    /// an owner, also where its acknowledgement is not heard.
+    #[must_use]
+    pub fn idle_wait(&self) -> Span {
+        let between = if self.acknowledge { self.exchange(0) - self.airtime(0) } else { Span::ZERO };
+        self.owner_wait.max(between + self.backoff_slot)
     }
 
     /// The size of the largest packet that fits into a slot.

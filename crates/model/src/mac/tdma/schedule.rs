@@ -1,15 +1,17 @@
-//! The owners of the slots that a scenario gives.
+//! The owners of the slots that a scenario gives, or that follow from who hears whom.
 
 use std::collections::BTreeSet;
 
+use super::colouring;
 use super::params::{Params, Rule, Schedule, Share};
 use crate::address::NodeId;
+use crate::context::Slots;
 use crate::params::Fault;
 
-/// The owners of each slot of the frame that are among these nodes; nothing if slots come from an agent.
+/// The owners of each slot of the frame that are among these nodes; nothing if slots are found during the run.
 pub fn owners(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
     match &params.schedule {
-        Schedule::Rule(Rule::Agent) => Vec::new(),
+        Schedule::Rule(Rule::Agent | Rule::Greedy | Rule::Frozen) => Vec::new(),
         Schedule::Rule(Rule::InTurn) => nodes.iter().map(|&node| vec![node]).collect(),
         Schedule::Owners(owners) => {
             let owners = owners.iter().map(|owner| owner.nodes().iter().map(|&node| NodeId(node)));
@@ -17,6 +19,22 @@ pub fn owners(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         }
     }
 }
+
+/// The greedy schedule of stations that hear each other like this, as each one would know it.
+pub fn greedy(neighbours: &[Vec<u32>]) -> Vec<Slots> {
+    let slots: Vec<u32> = colouring::greedy(neighbours).into_iter().map(u32::from).collect();
+    let largest = |of: &[u32]| of.iter().map(|&other| slots[other as usize]).max().unwrap_or(0);
+    let known = slots.iter().copied().max().unwrap_or(0);
+    let near = |hears: &Vec<u32>| {
+        hears.iter().map(|&other| largest(&neighbours[other as usize])).fold(largest(hears), u32::max)
+    };
+    // A station that hears nobody knows of its own slot alone.
+    let all = neighbours.iter().zip(&slots);
+    all.map(|(hears, &own)| Slots { own: Some(own), near: near(hears).max(own), known }).collect()
+}
+
+/// How many nodes a message names.
+const MOST_SHOWN: usize = 5;
 
 /// Checks that the stations of these nodes can share a channel.
 pub fn check(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {
@@ -27,7 +45,13 @@ pub fn check(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {
         }
     }
     let Schedule::Owners(owners) = &params.schedule else { return check_part(params, nodes) };
-    let list = |numbers: BTreeSet<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let list = |numbers: BTreeSet<u32>| {
+        let shown = numbers.iter().take(MOST_SHOWN).map(u32::to_string).collect::<Vec<_>>().join(", ");
+        match numbers.len().saturating_sub(MOST_SHOWN) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
+    };
     let (of, there): (BTreeSet<u32>, BTreeSet<u32>) =
         (owners.iter().flat_map(|owner| owner.nodes()).copied().collect(), nodes.iter().map(|node| node.0).collect());
     let (missing, without) = (&of - &there, &there - &of);

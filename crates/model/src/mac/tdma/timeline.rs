@@ -89,7 +89,7 @@ pub enum Own {
 }
 
 impl Own {
-    /// The slots that an agent has found, under the rule of the frame. A slot beyond a fixed frame is none.
+    /// The slots that were found during the run, under the rule of the frame. A slot beyond a fixed frame is none.
     #[must_use]
     pub fn found(slots: &Slots, params: &Params) -> Self {
         let Some(slot) = slots.own else { return Self::Nothing };
@@ -129,7 +129,7 @@ impl Frames {
     pub fn new(params: &Params, nodes: &[NodeId]) -> Self {
         let mut listed = vec![Vec::new(); nodes.len()];
         match &params.schedule {
-            Schedule::Rule(Rule::Agent) => {}
+            Schedule::Rule(Rule::Agent | Rule::Greedy | Rule::Frozen) => {}
             Schedule::Rule(Rule::InTurn) => {
                 (0..).zip(&mut listed).for_each(|(place, slots): (u32, &mut Vec<u32>)| slots.push(place));
             }
@@ -160,6 +160,12 @@ impl Frames {
             listed,
             params: params.clone(),
         }
+    }
+
+    /// When the first round begins after a time, by an exact clock.
+    #[must_use]
+    pub const fn round_after(&self, at: Time) -> Time {
+        Time::from_nanos((at.nanos() / self.round as u64 + 1) * self.round as u64)
     }
 
     /// When a slot begins.

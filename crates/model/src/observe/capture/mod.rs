@@ -161,7 +161,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         }
         Body::Icmp(quote) => {
             let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
-            message.emit(&names.quoted(quote)?, out);
+            message.emit(&names.quoted(quote)?, out)?;
             Ok(Protocol::ICMP)
         }
         Body::External(bytes) => {

@@ -85,6 +85,13 @@ fn hearers(medium: &mut Medium<()>, from: u32, now: Time) -> Vec<(u32, u64)> {
     listener.seen.iter().filter(|(_, begins, _)| *begins).map(|&(node, _, at)| (node, at - now.nanos())).collect()
 }
 
+/// Who hears a frame of station 0 that follows no other, with its delay.
+fn alone(medium: &mut Medium<()>, now: Time) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    medium.hearers.find(0, 0, now, &mut found);
+    found.iter().map(|hearer| (hearer.station, hearer.delay)).collect()
+}
+
 #[test]
 fn edges_come_in_order_of_arrival_at_the_speed_of_light() {
     for (exact, goes_on) in [(false, true), (false, false), (true, true)] {
@@ -193,6 +200,65 @@ fn what_is_kept_of_still_nodes_is_forgotten_when_one_moves() {
         assert_eq!(hearers(&mut medium, 2, until), [(1, 667), (0, 1667)]);
     }
     assert_eq!(medium.position(2, until), Position::ground(500.0, 0.0));
+}
+
+#[test]
+fn a_frame_that_follows_another_begins_nowhere_before_its_end() {
+    let mut rng = Streams::new(9, 0).stream("places");
+    let (mut bent, mut frames) = (0, 0);
+    for case in 0..40 {
+        let places: Vec<(f64, f64)> =
+            (0..12).map(|_| (rng.uniform_in(0.0, 600.0), rng.uniform_in(0.0, 600.0))).collect();
+        let mut medium = medium(&places, 550.0, Search::Auto);
+        for (station, &(x, y)) in places.iter().enumerate() {
+            let mut speed = || rng.uniform_in(-60.0, 60.0);
+            let velocity = (speed(), speed(), 0.0);
+            medium.set_leg(
+                station,
+                Leg { start: Time::ZERO, from: Position::ground(x, y), velocity, until: Time::NEVER },
+            );
+        }
+        // A frame of 100 ns ends at near nodes before it begins at far ones.
+        let airtime = if case % 4 == 0 { Span::from_nanos(100) } else { Span::from_millis(5) };
+        let mut ends = vec![Time::ZERO; places.len()];
+        for number in 0..20 {
+            let start = Time::ZERO + airtime * number;
+            let expected = alone(&mut medium, start);
+            let sent = Frame { airtime, ..frame(0, None, InterfaceId(1)) };
+            let mut part = medium.transmit(0, sent, start);
+            while let Some(id) = part {
+                let mut last = None;
+                for hearer in &medium.transmissions[id.0 as usize].hearers {
+                    assert!(last < Some(hearer.order()), "in the order of arrival");
+                    last = Some(hearer.order());
+                    let begins = start + Span::from_nanos(hearer.delay.into());
+                    let end = &mut ends[hearer.station as usize];
+                    assert!(begins >= *end, "case {case}, frame {number}, station {}", hearer.station);
+                    *end = begins + airtime;
+                    bent += usize::from(!expected.contains(&(hearer.station, hearer.delay)));
+                    frames += 1;
+                }
+                part = medium.behind(id);
+            }
+            // With a gap of a millisecond, delays are again those of the distances.
+            if number == 19 {
+                let later = start + airtime + Span::from_millis(1);
+                let expected = alone(&mut medium, later);
+                let id = medium.transmit(0, sent, later);
+                let mut found = 0;
+                let mut part = id;
+                while let Some(id) = part {
+                    for hearer in &medium.transmissions[id.0 as usize].hearers {
+                        assert!(expected.contains(&(hearer.station, hearer.delay)));
+                        found += 1;
+                    }
+                    part = medium.behind(id);
+                }
+                assert_eq!(found, expected.len());
+            }
+        }
+    }
+    assert!(bent > 100 && bent < frames / 2, "{bent} of {frames} delays are longer than those of the distances");
 }
 
 #[test]

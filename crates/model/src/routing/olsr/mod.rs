@@ -124,6 +124,7 @@ impl Routing for Olsr {
 
     fn start(&mut self, cx: &mut Context) {
         self.0.start(cx.now);
+        self.0.due = self.0.deadline();
     }
 
     #[inline]
@@ -144,6 +145,7 @@ impl Routing for Olsr {
             return;
         };
         self.receive(messages, from, cx);
+        self.0.due = self.0.deadline();
         cx.end(packet);
     }
 
@@ -159,6 +161,7 @@ impl Routing for Olsr {
             return;
         }
         self.0.link_broken(next_hop, cx.now);
+        self.0.due = self.0.deadline();
         cx.act(Action::TakeBack { node: self.0.node, next_hop });
         self.forward(packet, cx.link_failure, cx);
     }
@@ -173,11 +176,13 @@ impl Routing for Olsr {
         if self.0.announce_at <= cx.now {
             self.0.announce_changes(cx);
         }
+        self.0.due = self.0.deadline();
     }
 
     #[inline]
     fn deadline(&self) -> Time {
-        self.0.deadline()
+        debug_assert_eq!(self.0.due, self.0.deadline());
+        self.0.due
     }
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {

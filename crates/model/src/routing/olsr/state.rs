@@ -78,6 +78,8 @@ pub struct State {
     pub used: Vec<Used>,
     /// When changes of used routes are announced at the latest.
     pub announce_at: Time,
+    /// When the timer is next to be called: asked for with every packet, and set by what can change it.
+    pub due: Time,
     /// Messages that wait, each for one radio or for all.
     pub queue: Vec<(Option<usize>, OlsrMessage)>,
     /// When they are sent.
@@ -132,22 +134,45 @@ impl Graph for Known<'_> {
 }
 
 /// Goes through two sorted lists: what only the first one has, and what only the second one has.
-fn differences(old: &[Address], new: &[Address], mut gone: impl FnMut(Address), mut come: impl FnMut(Address)) {
+fn differences<T>(
+    old: &[T],
+    new: &[T],
+    address: impl Fn(&T) -> Address,
+    mut gone: impl FnMut(Address),
+    mut come: impl FnMut(Address),
+) {
     let (mut i, mut j) = (0, 0);
     while i < old.len() || j < new.len() {
-        match (old.get(i), new.get(j)) {
+        match (old.get(i).map(&address), new.get(j).map(&address)) {
             (Some(a), Some(b)) if a == b => (i, j) = (i + 1, j + 1),
-            (Some(&a), b) if b.is_none_or(|&b| a < b) => {
+            (Some(a), b) if b.is_none_or(|b| a < b) => {
                 gone(a);
                 i += 1;
             }
-            (_, Some(&b)) => {
+            (_, Some(b)) => {
                 come(b);
                 j += 1;
             }
             (_, None) => i += 1,
         }
     }
+}
+
+/// Tells the tree which edges from a node have changed. Whether paths may have changed.
+fn edges_changed<T>(
+    tree: &mut Tree,
+    graph: &Known<'_>,
+    from: Address,
+    (old, new): (&[T], &[T]),
+    address: impl Fn(&T) -> Address,
+) -> bool {
+    let mut changed = false;
+    let mut added = Vec::new();
+    differences(old, new, address, |gone| changed |= tree.remove(from.0, gone.0), |come| added.push(come));
+    for to in added {
+        changed |= tree.add(from.0, to.0, graph);
+    }
+    changed
 }
 
 impl State {
@@ -179,6 +204,7 @@ impl State {
             used: Vec::new(),
             announce_at: Time::NEVER,
             queue: Vec::new(),
+            due: Time::NEVER,
             emit_at: Time::NEVER,
             hello_at: Time::NEVER,
             tc_at: Time::NEVER,
@@ -411,27 +437,17 @@ impl State {
         let it = &mut self.neighbours[at];
         self.relays_doubtful = true;
         let main = it.main;
-        let old = std::mem::replace(&mut it.reaches, reaches);
+        // The next list is put where the former one was.
+        self.reached = std::mem::replace(&mut it.reaches, reaches);
         if self.params.metric == Metric::Etx || !self.tree.is_valid() {
             return self.invalidate(now);
         }
-        if self.neighbours[at].willingness == WILL_NEVER {
+        let it = &self.neighbours[at];
+        if it.willingness == WILL_NEVER {
             return;
         }
-        let [old, new] = [&old, &self.neighbours[at].reaches].map(|it| it.iter().map(|it| it.0).collect::<Vec<_>>());
-        self.edges_changed(main, &old, &new, now);
-    }
-
-    /// Passes on which edges from a node have changed.
-    fn edges_changed(&mut self, from: Address, old: &[Address], new: &[Address], now: Time) {
-        let mut changed = false;
-        let mut added = Vec::new();
-        differences(old, new, |gone| changed |= self.tree.remove(from.0, gone.0), |come| added.push(come));
         let graph = Known { neighbours: &self.neighbours, topology: &self.topology, metric: self.params.metric };
-        for to in added {
-            changed |= self.tree.add(from.0, to.0, &graph);
-        }
-        if changed {
+        if edges_changed(&mut self.tree, &graph, main, (&self.reached, &it.reaches), |it| it.0) {
             self.routes_changed(now);
         }
     }
@@ -452,8 +468,13 @@ impl State {
         if self.neighbour(last).is_some_and(|it| it.symmetric) {
             return;
         }
-        let of = |tc: Option<&Tc>| tc.map_or(Vec::new(), |tc| tc.advertised.clone());
-        self.edges_changed(last, &of(old), &of(new), now);
+        fn of(tc: Option<&Tc>) -> &[Address] {
+            tc.map_or(&[], |tc| &tc.advertised)
+        }
+        let graph = Known { neighbours: &self.neighbours, topology: &self.topology, metric: self.params.metric };
+        if edges_changed(&mut self.tree, &graph, last, (of(old), of(new)), |&it| it) {
+            self.routes_changed(now);
+        }
     }
 
     /// A MID has come (§5.4).
@@ -554,38 +575,26 @@ impl State {
         if !std::mem::replace(&mut self.relays_doubtful, false) {
             return;
         }
-        let mut relay = vec![false; self.neighbours.len()];
-        let symmetric: Vec<Address> = self.neighbours.iter().filter(|it| it.symmetric).map(|it| it.main).collect();
+        let count = self.neighbours.len();
+        let mut relay = vec![false; count];
+        let mut symmetric = Vec::with_capacity(count);
+        symmetric.extend(self.neighbours.iter().filter(|it| it.symmetric).map(|it| it.main));
+        let (mut places, mut candidates) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for radio in 0..self.radios.len() {
             let linked = |it: &Neighbour| {
                 let mut links = self.links.iter();
-                it.symmetric && links.any(|link| link.main == it.main && link.radio == radio && link.is_symmetric(now))
+                links.any(|link| link.main == it.main && link.radio == radio && link.is_symmetric(now))
             };
-            let places: Vec<usize> = (0..self.neighbours.len())
-                .filter(|&at| {
-                    if self.radios.len() == 1 { self.neighbours[at].symmetric } else { linked(&self.neighbours[at]) }
-                })
-                .collect();
-            let candidate = |&at: &usize| {
-                let it = &self.neighbours[at];
-                let mut reaches = Vec::with_capacity(it.reaches.len());
-                let mut near = &symmetric[..];
-                for &(to, _) in &it.reaches {
-                    // Both lists are in order.
-                    while let [first, rest @ ..] = near
-                        && *first < to
-                    {
-                        near = rest;
-                    }
-                    if near.first() != Some(&to) {
-                        reaches.push(to);
-                    }
+            places.clear();
+            candidates.clear();
+            for (at, it) in self.neighbours.iter().enumerate() {
+                if it.symmetric && (self.radios.len() == 1 || linked(it)) {
+                    places.push(at);
+                    candidates.push(Candidate { willingness: it.willingness, reaches: &it.reaches });
                 }
-                Candidate { willingness: it.willingness, reaches }
-            };
-            let candidates: Vec<_> = places.iter().map(candidate).collect();
-            let chosen = mpr::select(&candidates, usize::from(self.params.mpr_coverage));
-            for (at, chosen) in places.into_iter().zip(chosen) {
+            }
+            let chosen = mpr::select(&candidates, &symmetric, u32::from(self.params.mpr_coverage));
+            for (&at, chosen) in places.iter().zip(chosen) {
                 relay[at] |= chosen;
             }
         }

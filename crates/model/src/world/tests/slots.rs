@@ -136,3 +136,103 @@ fn a_message_beside_the_channel_to_a_node_out_of_range_is_lost_for_that_reason()
     assert_eq!((own(row, "frames_heard"), own(row, "frames_out_of_reach"), row.frames), (1, 1, 0));
     world.finish().expect("packets add up");
 }
+
+/// Frames that were lost because two nodes sent in a slot.
+fn in_conflict(world: &World) -> u64 {
+    world.nodes().iter().map(|node| own(node, "frames_in_conflict")).sum()
+}
+
+/// Two pairs far apart, which share slots. One of them comes near the other, and stays there.
+fn meeting_pairs(rule: Rule) -> Spec {
+    let mut spec = chain(4, |it| it.schedule = Schedule::Rule(rule));
+    for (node, from, to) in [(2, 1000.0, 400.0), (3, 1200.0, 600.0)] {
+        let metres = hopyard_engine::units::Distance::new;
+        spec.nodes[node].start = mobility::Position::ground(from, 0.0);
+        spec.nodes[node].mobility = mobility::Config::Waypoints(
+            mobility::waypoints::Params {
+                track: vec![
+                    mobility::waypoints::Waypoint::ground(Span::from_secs(5), metres(from), metres(0.0)),
+                    mobility::waypoints::Waypoint::ground(Span::from_secs(8), metres(to), metres(0.0)),
+                ],
+                orders: Vec::new(),
+            }
+            .into(),
+        );
+    }
+    // Node 1 hears both senders, which own the first slot.
+    with_cbr(with_cbr(spec, 0, 1), 2, 3)
+}
+
+#[test]
+fn a_greedy_schedule_follows_the_links_and_a_frozen_one_does_not() {
+    for (rule, near_frames, conflicts) in [(Rule::Greedy, 3, false), (Rule::Frozen, 2, true)] {
+        let mut world = World::new(&meeting_pairs(rule)).expect("a world");
+        world.advance(second(4), &Watch::default());
+        let apart: Vec<u64> = world.nodes().iter().map(|node| own(node, "slots")).collect();
+        // Two slots of 6.5 ms a frame, without a contention part, from the beginning on.
+        assert!(apart.iter().all(|slots| (307..=309).contains(slots)), "{rule:?}: {apart:?}");
+        assert_eq!(in_conflict(&world), 0, "{rule:?}");
+        world.advance(second(9), &Watch::default());
+        let before = world.nodes();
+        world.advance(second(17), &Watch::default());
+        for (after, before) in world.nodes().iter().zip(&before) {
+            let slots = own(after, "slots") - own(before, "slots");
+            let expected = 8.0 / (f64::from(near_frames) * 6.5e-3);
+            assert!((slots as f64 - expected).abs() <= 2.0, "{rule:?}: {slots} slots, expected {expected}");
+        }
+        assert_eq!(in_conflict(&world) > 50, conflicts, "{rule:?}: {} frames", in_conflict(&world));
+        assert_eq!(in_conflict(&world) == 0, !conflicts, "{rule:?}");
+        world.advance(Time::NEVER, &Watch::default());
+        world.finish().expect("packets add up");
+    }
+}
+
+#[test]
+fn slots_of_an_agent_are_not_asked_for_where_another_schedule_gives_them() {
+    let list = Schedule::Owners((0..3).map(mac::tdma::Owner::Node).collect());
+    for schedule in [Schedule::Rule(Rule::InTurn), Schedule::Rule(Rule::Greedy), list] {
+        let run = |told: bool| {
+            let mut world =
+                World::new(&with_cbr(chain(3, |it| it.schedule = schedule.clone()), 0, 2)).expect("a world");
+            world.advance(second(1), &Watch::default());
+            if told {
+                assign(&mut world, &[(0, Some(7), 9), (1, None, 9), (2, Some(7), 9)]);
+            }
+            world.advance(Time::NEVER, &Watch::default());
+            world.digest()
+        };
+        assert_eq!(run(true), run(false), "{schedule:?}");
+    }
+}
+
+#[test]
+fn greedy_slots_are_conflict_free_in_frames_of_every_kind_while_nodes_move() {
+    for frame in [FrameRule::Global, FrameRule::Local, FrameRule::Fixed] {
+        let mut spec = chain(24, |it| {
+            (it.schedule, it.frame) = (Schedule::Rule(Rule::Greedy), frame);
+            it.frame_slots = if frame == FrameRule::Fixed { 24 } else { 1 };
+        });
+        let area = [700.0, 700.0].map(hopyard_engine::units::Distance::new);
+        for (number, node) in spec.nodes.iter_mut().enumerate() {
+            let Ok(mobility::Config::RandomWaypoint(mut params)) = mobility::Config::of_profile("random_waypoint", RFC)
+            else {
+                panic!("random waypoint")
+            };
+            (params.width, params.height) = (area[0], area[1]);
+            params.speed_min = hopyard_engine::units::Speed::new(5.0);
+            params.speed_max = hopyard_engine::units::Speed::new(10.0);
+            node.start = mobility::Position::ground((number % 5) as f64 * 150.0, (number / 5) as f64 * 150.0);
+            node.mobility = mobility::Config::RandomWaypoint(params);
+        }
+        for node in 0..12 {
+            spec = with_cbr(spec, node, 23 - node);
+        }
+        let world = World::new(&spec).expect("a world");
+        let (outcome, ()) = world.run_watched(&Watch::default()).expect("packets add up");
+        let sum = |name: &str| outcome.nodes.iter().map(|node| own(node, name)).sum::<u64>();
+        let (heard, conflicts) = (sum("frames_heard"), sum("frames_in_conflict"));
+        assert!(heard > 1000, "{frame:?}: {heard}");
+        // A link that begins between two looks is not known yet.
+        assert!(conflicts * 500 <= heard, "{frame:?}: {conflicts} of {heard} frames in conflict");
+    }
+}

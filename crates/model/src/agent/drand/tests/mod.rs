@@ -79,6 +79,7 @@ fn hello(slot: Option<u16>, round: u16, neighbours: &[Entry]) -> Message {
     let claim = Claim::new(slot, round);
     let mut neighbours = neighbours.to_vec();
     neighbours.sort_unstable_by_key(|it| it.node);
+    let neighbours = neighbours.into();
     Message::Hello(Hello { requesting: false, claim, undecided: 1, largest: slot, age: 0, neighbours })
 }
 

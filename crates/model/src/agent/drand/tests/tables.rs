@@ -1,5 +1,7 @@
 //! Neighbours, conflicts, and what spreads by HELLOs.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::super::tables::Tables;
@@ -58,7 +60,7 @@ fn hellos_list_who_is_heard_and_tell_what_is_known() {
     node.hears(1, hello(None, 6, &[entry(5, None, 0)]));
     let said = node.waits();
     let [(None, Message::Hello(told))] = &said[..] else { panic!("{said:?}") };
-    assert_eq!(told.neighbours, [entry(1, None, 6), entry(2, Some(3), 1)]);
+    assert_eq!(*told.neighbours, [entry(1, None, 6), entry(2, Some(3), 1)]);
     assert_eq!((told.undecided, told.requesting, told.claim), (3, false, Claim::new(None, 0)));
     assert_eq!((told.largest, told.age), (Some(3), 0));
 }
@@ -114,6 +116,22 @@ fn an_older_list_does_not_undo_what_a_relay_has_told() {
     assert_eq!(tables.known(), [entry(2, None, 0)]);
 }
 
+#[test]
+fn hellos_share_their_list_while_it_is_the_same() {
+    let mut tables = Tables::new(Address(5));
+    let now = Time::ZERO + Span::from_secs(1);
+    tables.hear(Address(2), Claim::new(Some(3), 1), now);
+    let first = tables.heard_to_tell();
+    tables.hear(Address(2), Claim::new(Some(3), 1), now);
+    assert!(Arc::ptr_eq(&first, &tables.heard_to_tell()));
+    tables.hear(Address(2), Claim::new(Some(4), 2), now);
+    let second = tables.heard_to_tell();
+    assert_eq!((&*first, &*second), (&[entry(2, Some(3), 1)][..], &[entry(2, Some(4), 2)][..]));
+    assert!(Arc::ptr_eq(&second, &tables.heard_to_tell()));
+    tables.prune(now + Span::from_secs(9), Span::from_secs(6), Span::from_secs(6));
+    assert_eq!(*tables.heard_to_tell(), []);
+}
+
 /// A claim as a node makes it: within a round it first has no slot, and then one.
 fn claim() -> impl Strategy<Value = (u32, Claim)> {
     let slot = |node: u32, round: u16| Some(((node as u16) * 7 + round) % 5);
@@ -122,6 +140,49 @@ fn claim() -> impl Strategy<Value = (u32, Claim)> {
 }
 
 proptest! {
+    /// A list that HELLOs share says the same as equal lists do, whatever was heard in between.
+    #[test]
+    fn a_shared_list_is_heard_as_its_copies_are(
+        lists in prop::collection::vec((0..4_u32, prop::collection::vec(claim(), 0..9)), 3),
+        steps in prop::collection::vec((0..4_u8, 0..3_usize, claim()), 1..60),
+    ) {
+        let lists = lists.into_iter().map(|(from, mut list)| {
+            list.retain(|it| it.0 != from);
+            list.sort_by_key(|it| it.0);
+            list.dedup_by_key(|it| it.0);
+            let entries = list.into_iter().map(|(node, claim)| Entry { node: Address(node), claim });
+            (from, entries.collect::<Arc<[Entry]>>())
+        });
+        let lists: Vec<_> = lists.collect();
+        let (mut shared, mut copied) = (Tables::new(Address(4)), Tables::new(Address(4)));
+        let (mut now, hold) = (Time::ZERO + Span::from_secs(1), Span::from_secs(6));
+        for (kind, which, (node, claim)) in steps {
+            now += Span::from_secs(1);
+            let (from, list) = &lists[which];
+            for (tables, list) in [(&mut shared, Arc::clone(list)), (&mut copied, Arc::from(&**list))] {
+                match kind {
+                    0 if node != 4 => tables.hear(Address(node), claim, now),
+                    1 => tables.hear_from(Address(*from), Entry { node: Address(node), claim }),
+                    _ => {
+                        let hello = Hello {
+                            requesting: false, claim: Claim::new(None, 0), undecided: 0, largest: None, age: 0,
+                            neighbours: list,
+                        };
+                        let own = hello.neighbours.iter().find(|it| it.node == Address(4)).map(|it| it.claim);
+                        let said = tables.hear_hello(Address(*from), &hello, now, hold, hold);
+                        prop_assert_eq!(said, own);
+                        let it = tables.neighbour(Address(*from)).expect("it was heard");
+                        prop_assert_eq!(it.is_present(now, hold), own.is_some());
+                    }
+                }
+            }
+            prop_assert_eq!(shared.known(), copied.known());
+            prop_assert_eq!(shared.heard(), copied.heard());
+            prop_assert_eq!(shared.take_changed(), copied.take_changed());
+            prop_assert_eq!(shared.known(), shared.counted().0);
+        }
+    }
+
     /// What is counted along the way is what the entries of all neighbours say.
     #[test]
     fn sums_are_those_of_all_entries(

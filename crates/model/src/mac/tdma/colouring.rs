@@ -1,4 +1,4 @@
-//! Slots that somebody gives out who sees the whole network: bounds beside which DRAND is measured.
+//! Slots that somebody gives out who sees the whole network: bounds beside which protocols are measured.
 //!
 //! A network is given as the neighbours of each node. Only nodes that have each other as neighbours are connected.
 

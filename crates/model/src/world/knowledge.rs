@@ -1,0 +1,76 @@
+//! What the simulator alone knows: who hears whom. Routing by an oracle asks for it, and greedy schedules follow from
+//! it.
+
+use std::sync::Arc;
+
+use hopyard_engine::{Span, Time};
+
+use super::{Attachment, Event, World};
+use crate::address::Address;
+use crate::channel::ChannelId;
+use crate::link::Wired;
+use crate::link::wired::Direction;
+use crate::observe::Probe;
+use crate::order;
+use crate::routing::{Connectivity, Routing};
+
+impl<P: Probe> World<P> {
+    /// Gives the true connectivity to protocols that use it.
+    pub(super) fn look_at_connectivity(&mut self) {
+        if self.connectivity_interval.is_zero() {
+            return;
+        }
+        let now = self.cx.now;
+        let mut neighbours: Vec<Vec<Address>> = vec![Vec::new(); self.nodes.len()];
+        for interface in &self.interfaces {
+            let neighbours = &mut neighbours[interface.node.index()];
+            match &interface.attachment {
+                Attachment::Radio { channel, station, .. } => {
+                    let heard = self.channels[channel.index()].in_range(*station as usize, now);
+                    neighbours.extend(heard.into_iter().map(Address::from));
+                }
+                Attachment::Wire { wire, direction } => {
+                    neighbours.push(self.wires[*wire].to(*direction).into());
+                }
+                Attachment::Tunnel { .. } | Attachment::Nothing => {}
+            }
+        }
+        let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
+        if *self.connectivity != connectivity || now == Time::ZERO {
+            self.connectivity = Arc::new(connectivity);
+            for n in 0..self.nodes.len() {
+                self.nodes[n].routing.on_connectivity(&self.connectivity);
+            }
+        }
+        let next = now + self.connectivity_interval;
+        if next < Time::NEVER {
+            self.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
+        }
+    }
+
+    /// The addresses at the ends of wires, each with the delay to it.
+    fn wire_ends(&self) -> Vec<(Address, Span)> {
+        let ends = |it: &Wired| [Direction::Forward, Direction::Backward].map(|to| (it.to(to).into(), it.delay(to)));
+        self.wires.iter().flat_map(ends).collect()
+    }
+
+    /// Gives the MACs of each channel the slots that they have at the start, if it needs that.
+    pub(super) fn give_first_slots(&mut self) {
+        for channel in 0..self.channels.len() {
+            if self.channels[channel].next_look(None).is_some() {
+                self.give_slots(ChannelId(channel as u16));
+            }
+        }
+    }
+
+    /// The simulator, which knows who hears whom, gives the MACs of a channel their slots.
+    #[cold]
+    pub(super) fn give_slots(&mut self, channel: ChannelId) {
+        let Self { channels, cx, queue, .. } = self;
+        let changed = channels[channel.index()].look(cx, queue);
+        if let Some(next) = self.channels[channel.index()].next_look(Some(self.cx.now)).filter(|it| *it < Time::NEVER) {
+            self.queue.push(next, order::look(channel.0), Event::Look(channel));
+        }
+        changed.into_iter().for_each(|interface| self.serve_mac(interface.index()));
+    }
+}
