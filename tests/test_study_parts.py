@@ -205,8 +205,14 @@ than = { sender = "NewReno" }
         values = Values(study, store)
         (verdict,) = judged(study, points(study), values)
         vegas = [values.of(p, "goodput")[1] for p in points(study, only={"sender": "Vegas"})]
+        # Without a partner of one of its points, a mean has nothing to stand beside, and says so.
+        several = points(study)
+        first = next(p for p in several if p.labels["sender"] == "NewReno")
+        (lacking,) = judged(study, [p for p in several if p is not first], values)
     assert verdict.comparisons == 1
     assert f"Vegas {estimate(np.mean(vegas, axis=0))}" in verdict.figure
+    assert (lacking.verdict, lacking.comparisons) == ("cannot be told", 0)
+    assert "1 of 2 points have no such case beside them" in lacking.figure
     wrong = STUDY + claim + 'mean_over = ["sender"]\n'
     (folder / "study.toml").write_text(wrong)
     with pytest.raises(StudyError, match="sender stands in mean_over"):

@@ -53,6 +53,8 @@ class Comparison:
     where: str
     #: Whether the number of runs depends on what they have shown.
     watched: bool = False
+    #: Why there is nothing to compare, if there is not.
+    lacks: str = ""
 
     @property
     def figure(self) -> str:
@@ -112,6 +114,8 @@ def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdic
 
 def _judge(comparison: Comparison) -> statistics.Verdict | None:
     """The verdict of one comparison; none where the samples have no such figure."""
+    if comparison.lacks:
+        return None
     try:
         method = statistics.SEQUENCE if comparison.watched else statistics.STUDENT
         return statistics.judge(comparison.claim, comparison.samples, method=method)
@@ -139,8 +143,10 @@ def _verdict(
     p: float,
 ) -> Verdict:
     found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
+    lacking = list(dict.fromkeys(each.lacks for each, _ in judged if each.lacks))
     if not found:
-        return Verdict(claim, Outcome.OPEN, ("not all of its points have runs",), "", "", 0, 0)
+        told = lacking or ["not all of its points have runs"]
+        return Verdict(claim, Outcome.OPEN, tuple(told), "", "", 0, 0)
     outcomes = [verdict.outcome for _, verdict in found]
     # Those that decide stand first.
     order = sorted(found, key=lambda each: _rank(each[1]))
@@ -148,6 +154,7 @@ def _verdict(
     if len(order) > TOLD:
         more = len(order) - TOLD
         shown.append(f"and {more} further comparison{'s' if more > 1 else ''}")
+    shown += lacking
     _, decides = order[0]
     low, high = decides.interval.low, decides.interval.high
     interval = "" if math.isnan(low) else f"{decides.quantity}: {low:.4g} to {high:.4g}"
@@ -208,13 +215,24 @@ def _comparisons(
             for wanted in _sized(claim):
                 yield Comparison(wanted, {where or title: ours[1]}, where, values.watched(group))
             continue
-        for base in beside(first, mine, claim.than):
-            other = {name: base.labels[name] for name in claim.than}
+        # Each case beside which one of the points can stand.
+        cases = [
+            {name: base.labels[name] for name in claim.than}
+            for point in group
+            for base in beside(point, mine, claim.than)
+        ]
+        for other in {named(case): case for case in cases}.values():
             bases = [each for point in group for each in beside(point, mine, other)]
             if len(bases) != len(group):
                 # A mean over fewer points would be another one.
+                lacks = (
+                    f"{named(other)}: {len(group) - len(bases)} of {len(group)} points have no such"
+                    " case beside them"
+                )
+                yield from (Comparison(each, {}, where, lacks=lacks) for each in _compared(claim))
                 continue
             theirs = mean_of(bases, values, claim.measure)
+            base = bases[0]
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
             apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
             samples = {_short(first, apart): ours[1][left], _short(base, apart): theirs[1][right]}
