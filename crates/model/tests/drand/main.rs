@@ -2,4 +2,5 @@
 
 mod moving;
 mod network;
+mod reached;
 mod statics;
