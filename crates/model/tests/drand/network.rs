@@ -323,8 +323,8 @@ impl Network {
         false
     }
 
-    /// Looks at each pair that has the same slot: the node with the larger address, which has to give it up, cannot know
-    /// of the other one. Its tables do not show the slot, and no message has told it that it had to believe.
+    /// Looks at each pair that has the same slot: the node with the larger address, which has to give it up, cannot
+    /// know of the other one. Its tables do not show the slot, and no message has told it that it had to believe.
     fn look(&self) {
         let Some(reached) = &self.reached else { return };
         for &(one, other) in self.open.keys() {

@@ -410,6 +410,33 @@ impl Resolver<'_> {
         self.problem(path, message).expected = Some(expected);
     }
 
+    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes. `nobody` says what an
+    /// empty list means.
+    pub(super) fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
+        let mut seen = BTreeMap::new();
+        for (i, nodes) in
+            tables.iter().enumerate().filter(|(i, _)| !self.is_faulty(&format!("{list}.{i}"))).collect::<Vec<_>>()
+        {
+            let path = format!("{list}.{i}.nodes");
+            if nodes.is_empty() && self.has(&path) {
+                self.problem(&path, format!("`nodes` is an empty list: {nobody}")).expected =
+                    Some("at least one node".to_owned());
+            }
+            for &node in *nodes {
+                if node >= count {
+                    self.no_node(&path, node, count, "nodes with a radio");
+                } else if let Some(other) = seen.insert(node, i) {
+                    let message = if other == i {
+                        format!("node {node} is in the list twice")
+                    } else {
+                        format!("node {node} is in two [[{list}]] tables: number {other} has it too")
+                    };
+                    self.problem(&path, message);
+                }
+            }
+        }
+    }
+
     /// Reports nodes of one list that are missing.
     pub(super) fn no_nodes(&mut self, path: &str, missing: &[u32], count: u32, kind: &str) {
         match missing {
