@@ -72,6 +72,7 @@ impl Resolver<'_> {
                 self.check_energy(&resolved);
             }
         }
+        self.check_emptiness(&resolved);
         self.check_flows(&resolved);
         self.check_reception(&resolved);
         self.check_feedback(&resolved);
@@ -93,10 +94,20 @@ impl Resolver<'_> {
         if self.problems.is_empty() {
             self.check_reach(&resolved);
             self.check_shared_slots(&resolved);
+            self.check_neighbours(&resolved);
+            self.check_first_slots(&resolved);
             self.check_answers(&resolved);
             self.report_flow_faults();
         }
         resolved
+    }
+
+    /// Warns of a network without nodes.
+    fn check_emptiness(&mut self, resolved: &Resolved) {
+        if resolved.all_nodes() == 0 && self.problems.is_empty() {
+            self.warning("nodes.count", "there are no nodes: nothing happens in this scenario").expected =
+                Some("at least one node".to_owned());
+        }
     }
 
     /// Whether a section, or one table of a list of sections, has problems of its own.
@@ -514,7 +525,10 @@ impl Resolver<'_> {
             self.check_notices(at, resolved, kind);
         }
         let draws_none = |set: &RandomFlows| set.flows.random == 0 && set.flows.share == 0.0;
-        if resolved.flows.is_empty() && resolved.random_flows.iter().all(draws_none) {
+        let sets = &resolved.random_flows;
+        // What is the reason has a warning of its own.
+        let is_said = resolved.all_nodes() == 0 || sets.iter().any(|set| self.has(&format!("{}.random", set.path())));
+        if resolved.flows.is_empty() && sets.iter().all(draws_none) && !is_said {
             self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
         }
     }

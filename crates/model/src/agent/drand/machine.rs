@@ -251,7 +251,7 @@ impl Machine {
 
     /// The time between requests (T_A).
     fn request_period(&self, params: &Params) -> Span {
-        self.delay.mul_f64(params.factor)
+        params.request_period(self.delay)
     }
 
     fn between_tries(&mut self, params: &Params) -> Span {
