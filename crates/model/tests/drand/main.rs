@@ -2,5 +2,4 @@
 
 mod moving;
 mod network;
-mod reached;
 mod statics;

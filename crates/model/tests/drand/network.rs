@@ -1,6 +1,10 @@
 //! A network of machines without the world: messages take a random time, are lost at random, and reach the nodes that
 //! are linked when they are sent. It looks at all slots at every instant, as no node can.
 
+// Another program has this file too.
+#[path = "reached.rs"]
+mod reached;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
@@ -12,7 +16,7 @@ use hopyard_model::agent::drand::{Machine, Message, Output, Params};
 use hopyard_model::mac::tdma::colouring;
 use hopyard_model::packet::Message as _;
 
-use crate::reached::Reached;
+use reached::Reached;
 
 /// Nodes in a square, and the range that gives them a mean degree.
 #[derive(Clone, Debug)]
