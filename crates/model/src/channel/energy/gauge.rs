@@ -304,8 +304,8 @@ impl Gauge {
         self.plain = self.is_uniform() && self.prices.packets.is_none();
     }
 
-    /// The account of the packets that radios decode, kept without regard to single radios ([`Gauge::is_uniform`]). What
-    /// radios hear is entered with [`Gauge::on_signals`] then.
+    /// The account of the packets that radios decode, kept without regard to single radios ([`Gauge::is_uniform`]).
+    /// What radios hear is entered with [`Gauge::on_signals`] then.
     pub fn priced(&mut self) -> Priced<'_> {
         Priced { decoded: &mut self.decoded }
     }
