@@ -140,3 +140,80 @@ fn slots_that_no_agent_finds_are_warned_of() {
     let drand = "[agents]\nrun = [\"neighbours\", \"drand\"]\n";
     assert_eq!(load(&format!("tdma.schedule = \"agent\"\n{CHAIN}{drand}")), Ok(vec![]));
 }
+
+/// The only warning of a scenario, which has all of these words.
+fn one_warning(text: &str, words: &[&str]) {
+    let warnings = load(text).expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{text}: {warnings:?}");
+    for word in words {
+        assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
+    }
+}
+
+#[test]
+fn a_fixed_frame_with_too_few_slots_for_a_greedy_schedule_is_warned_of() {
+    for rule in ["greedy", "frozen"] {
+        let with = |slots: u32| {
+            format!("tdma.schedule = \"{rule}\"\ntdma.frame = \"fixed\"\ntdma.frame_slots = {slots}\n{CHAIN}")
+        };
+        // Of four nodes in a chain, the last one uses the slot of the first one again.
+        assert_eq!(load(&with(3)), Ok(vec![]), "{rule}");
+        let place = ["the frame has too few slots at the start", "s.toml:5:", "as many slots as the schedule needs"];
+        one_warning(&with(2), &[&place[..], &["node 2 has none"]].concat());
+        one_warning(&with(1), &[&place[..], &["2 nodes have none, node 1 among them"]].concat());
+        assert_eq!(load(&with(1).replace("fixed", "global")), Ok(vec![]), "{rule}");
+    }
+    let agent = format!("tdma.schedule = \"agent\"\ntdma.frame = \"fixed\"\ntdma.frame_slots = 3\n{CHAIN}");
+    assert_eq!(load(&format!("{agent}[agents]\nrun = [\"drand\"]\n")), Ok(vec![]), "seen in the run");
+}
+
+#[test]
+fn slots_that_agents_find_after_the_end_are_warned_of() {
+    let load = |duration: &str, given: &str| {
+        let drand = format!("[agents]\nrun = [\"drand\"]\n{given}\n");
+        let mac = "[mac]\nmodel = \"tdma\"\ntdma.schedule = \"agent\"";
+        let text = format!("duration = \"{duration}\"\n{mac}\n{CHAIN}{drand}");
+        let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).expect("warnings are no errors");
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(load("6 s", ""), Vec::<String>::new());
+    for (duration, given, words) in [
+        ("5 s", "", ["a node finds a slot after about 5.15", "the run ends at 5 s"]),
+        ("60 s", "drand.settle = \"60 s\"", ["a node finds a slot after about 60.15", "the run ends at 60 s"]),
+        ("60 s", "drand.coin = 0.002", ["a node finds a slot after about 80", "s.toml:16:"]),
+    ] {
+        let warnings = load(duration, given);
+        assert_eq!(warnings.len(), 1, "{duration} {given}: {warnings:?}");
+        for word in words {
+            assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
+        }
+    }
+}
+
+#[test]
+fn messages_that_no_slot_of_the_contention_part_can_carry_are_warned_of() {
+    let nodes = CHAIN.replace("spacing = \"200 m\"", "spacing = \"10 m\"").replace("count = 4", "count = 20");
+    let with =
+        |given: &str| format!("tdma.schedule = \"agent\"\n{given}{nodes}[agents]\nrun = [\"neighbours\", \"drand\"]\n");
+    let random = "tdma.contention_access = \"random_slot\"\n";
+    one_warning(
+        &with(random),
+        &[
+            "messages of `drand` are dropped",
+            "which has 19 neighbours",
+            "is 196 B with its headers",
+            "at most 166 B fit",
+        ],
+    );
+    let longer = format!("{random}tdma.contention_slot = \"1.2 ms\"\n");
+    for given in ["", &longer, &format!("{random}tdma.control = \"out_of_band\"\n")] {
+        assert_eq!(load(&with(given)), Ok(vec![]), "{given}");
+    }
+}
+
+#[test]
+fn a_network_without_nodes_and_a_set_without_flows_are_warned_of() {
+    one_warning("[nodes]\ncount = 0\n", &["there are no nodes", "at least one node", "s.toml:4:"]);
+    let none = "[nodes]\ncount = 4\nspacing = \"200 m\"\n[[flows]]\nrandom = 0\n";
+    one_warning(none, &["`random` is 0: this set has no flows", "s.toml:7:"]);
+}

@@ -215,16 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{address, bytes, hex};
-
-    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
-
-    fn emitted(message: &Message) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        message.emit(&mut bytes).expect("in range");
-        bytes
-    }
+    use crate::testing::{A, B, address, hex, holds_of_messages};
 
     // There is no capture. These bytes were written by hand from the figures of RFC 3561 §5.1 to §5.4.
 
@@ -281,14 +272,12 @@ mod tests {
 
     #[test]
     fn impossible_messages_are_refused() {
-        for (text, problem) in [
+        refuses(&[
             ("05000000", "AODV: expected type 1 to 4, found 5"),
             ("03000000", "AODV: expected at least one unreachable destination, found 0"),
             ("03000002 0a000009 0000000c 0a0000", "AODV: expected 16 bytes or more, found 15"),
             ("04", "AODV: expected 2 bytes or more, found 1"),
-        ] {
-            assert_eq!(Message::parse(&hex(text)).expect_err(text).to_string(), problem);
-        }
+        ]);
         let many = RouteError { no_delete: false, unreachable: vec![(A, 1); 256] };
         assert!(Message::RouteError(many).emit(&mut Vec::new()).is_err());
         let none = RouteError { no_delete: false, unreachable: vec![] };
@@ -332,18 +321,5 @@ mod tests {
         prop_oneof![request, reply, error, Just(Message::RouteReplyAck)]
     }
 
-    proptest! {
-        #[test]
-        fn what_is_emitted_is_parsed(message in message(), extensions in bytes(10)) {
-            let mut bytes = emitted(&message);
-            bytes.extend_from_slice(&extensions);
-            prop_assert_eq!(Message::parse(&bytes), Ok((message, &extensions[..])));
-        }
-
-        #[test]
-        fn no_bytes_upset_the_parser(bytes in bytes(60), kind in 0..6_u8) {
-            let _ = Message::parse(&bytes);
-            let _ = Message::parse(&[&[kind], &bytes[..]].concat());
-        }
-    }
+    holds_of_messages!(rest: 10, types: 0..6_u8, bytes: 60);
 }

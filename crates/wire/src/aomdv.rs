@@ -190,16 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{address, bytes, hex};
-
-    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
-
-    fn emitted(message: &Message) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        message.emit(&mut bytes).expect("in range");
-        bytes
-    }
+    use crate::testing::{A, B, address, hex, holds_of_messages};
 
     #[test]
     fn messages_are_laid_out_as_said() {
@@ -235,14 +226,12 @@ mod tests {
 
     #[test]
     fn impossible_messages_are_refused() {
-        for (text, problem) in [
+        refuses(&[
             ("05000000", "AOMDV: expected type 1 to 4, found 5"),
             ("03000000", "AOMDV: expected at least one unreachable destination, found 0"),
             ("03000002 0a000009 0000000c 0a0000", "AOMDV: expected 16 bytes or more, found 15"),
             ("04", "AOMDV: expected 2 bytes or more, found 1"),
-        ] {
-            assert_eq!(Message::parse(&hex(text)).expect_err(text).to_string(), problem);
-        }
+        ]);
         for count in [0, 256] {
             assert!(Message::RouteError(vec![(A, 1); count]).emit(&mut Vec::new()).is_err(), "{count}");
         }
@@ -286,18 +275,5 @@ mod tests {
         prop_oneof![request, reply, error, hello]
     }
 
-    proptest! {
-        #[test]
-        fn what_is_emitted_is_parsed(message in message(), rest in bytes(10)) {
-            let mut bytes = emitted(&message);
-            bytes.extend_from_slice(&rest);
-            prop_assert_eq!(Message::parse(&bytes), Ok((message, &rest[..])));
-        }
-
-        #[test]
-        fn no_bytes_upset_the_parser(bytes in bytes(60), kind in 0..6_u8) {
-            let _ = Message::parse(&bytes);
-            let _ = Message::parse(&[&[kind], &bytes[..]].concat());
-        }
-    }
+    holds_of_messages!(rest: 10, types: 0..6_u8, bytes: 60);
 }

@@ -269,16 +269,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{address, bytes, hex};
-
-    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
-
-    fn emitted(message: &Message) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        message.emit(&mut bytes).expect("in range");
-        bytes
-    }
+    use crate::testing::{A, B, address, hex, holds_of_messages};
 
     #[test]
     fn each_message_is_laid_out_as_the_table_says() {
@@ -308,15 +299,13 @@ mod tests {
 
     #[test]
     fn impossible_messages_are_refused() {
-        for (text, problem) in [
+        refuses(&[
             ("07000000", "DRAND: expected type 0 to 6, found 7"),
             ("010000", "DRAND: expected 4 bytes or more, found 3"),
             ("05000009 ffff0000", "DRAND: expected a slot, found 65535"),
             ("02000009 00010000 0a000001 ffff0007", "DRAND: expected a slot, found 65535"),
             ("02000009 ffff0000 0a000001 0003", "DRAND: expected 16 bytes or more, found 14"),
-        ] {
-            assert_eq!(Message::parse(&hex(text)).expect_err(text).to_string(), problem);
-        }
+        ]);
         let entry = |slot| Entry { node: A, slot, round: 1 };
         let grant = |decided| Message::Grant(Grant { again: false, resends: 0, round: 1, decided });
         let refused = |message: Message| message.emit(&mut Vec::new()).expect_err("it has no encoding").to_string();
@@ -361,18 +350,5 @@ mod tests {
         ]
     }
 
-    proptest! {
-        #[test]
-        fn what_is_emitted_is_parsed(message in message(), rest in bytes(10)) {
-            let mut bytes = emitted(&message);
-            bytes.extend_from_slice(&rest);
-            prop_assert_eq!(Message::parse(&bytes), Ok((message, &rest[..])));
-        }
-
-        #[test]
-        fn no_bytes_upset_the_parser(bytes in bytes(80), kind in 0..8_u8) {
-            let _ = Message::parse(&bytes);
-            let _ = Message::parse(&[&[kind], &bytes[..]].concat());
-        }
-    }
+    holds_of_messages!(rest: 10, types: 0..8_u8, bytes: 80);
 }

@@ -10,7 +10,7 @@ pub mod drand;
 pub mod neighbours;
 mod protocol;
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Rng, Span, Time};
 
 pub use protocol::Agent;
 
@@ -54,6 +54,18 @@ macro_rules! agents {
             #[must_use]
             pub const fn port(&self) -> u16 {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            }
+
+            /// See [`Agent::first_slot`].
+            #[must_use]
+            pub fn first_slot(&self) -> Vec<(&'static str, Span)> {
+                match self { $(Self::$variant(it) => it.first_slot(),)+ }
+            }
+
+            /// See [`Agent::longest_message`].
+            #[must_use]
+            pub fn longest_message(&self, neighbours: usize) -> u32 {
+                match self { $(Self::$variant(it) => it.longest_message(neighbours),)+ }
             }
 
             pub(crate) fn start(&mut self, cx: &mut Context) {

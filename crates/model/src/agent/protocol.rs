@@ -1,6 +1,6 @@
 //! What an agent is asked.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use crate::address::Address;
 use crate::context::Context;
@@ -13,6 +13,18 @@ pub trait Agent {
 
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
+
+    /// From when on a node without neighbours has a slot, as a mean, if this agent finds slots; and how much of that
+    /// hangs on each parameter that may be too large, from the first one on.
+    fn first_slot(&self) -> Vec<(&'static str, Span)> {
+        Vec::new()
+    }
+
+    /// The longest of the messages that a node with so many neighbours sends again and again, with the headers of IP
+    /// and UDP.
+    fn longest_message(&self, _neighbours: usize) -> u32 {
+        0
+    }
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);

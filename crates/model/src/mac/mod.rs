@@ -81,6 +81,18 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::needs_agent(params),)+ }
             }
 
+            /// The stations that own no slot by the schedule that the parameters make of who hears whom.
+            #[must_use]
+            pub fn slotless(&self, neighbours: &[Vec<u32>]) -> Vec<u32> {
+                match self { $(Self::$variant(params) => <$module::$variant>::slotless(params, neighbours),)+ }
+            }
+
+            /// The longest message of an agent that can be sent, headers included, and the parameter that limits it.
+            #[must_use]
+            pub fn largest_message(&self) -> Option<(u32, &'static str)> {
+                match self { $(Self::$variant(params) => <$module::$variant>::largest_message(params),)+ }
+            }
+
             /// Checks that stations of these nodes can share a channel.
             ///
             /// # Errors

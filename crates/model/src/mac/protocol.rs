@@ -119,6 +119,17 @@ pub trait Mac: Debug + Sized {
         Vec::new()
     }
 
+    /// The stations that own no slot by the schedule that the parameters make of who hears whom.
+    fn slotless(_params: &Self::Params, _neighbours: &[Vec<u32>]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The longest message of an agent that can be sent, and the parameter that limits it, if there is a limit of its
+    /// own for such messages.
+    fn largest_message(_params: &Self::Params) -> Option<(u32, &'static str)> {
+        None
+    }
+
     /// Checks that stations of these nodes can share a channel.
     ///
     /// # Errors

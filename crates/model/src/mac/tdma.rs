@@ -155,6 +155,14 @@ impl Mac for Tdma {
         params.has_agent()
     }
 
+    fn slotless(params: &Params, neighbours: &[Vec<u32>]) -> Vec<u32> {
+        schedule::slotless(params, neighbours)
+    }
+
+    fn largest_message(params: &Params) -> Option<(u32, &'static str)> {
+        Some((params.largest_message()?, "contention_slot"))
+    }
+
     fn next_look(frames: &Frames, before: Option<Time>) -> Option<Time> {
         match (&frames.params.schedule, before) {
             (Schedule::Rule(Rule::Greedy | Rule::Frozen), None) => Some(Time::ZERO),

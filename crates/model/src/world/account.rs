@@ -9,7 +9,7 @@ use crate::agent;
 use crate::channel::AnyChannel;
 use crate::link::Link;
 use crate::observe::Probe;
-use crate::packet::PacketId;
+use crate::packet::{FlowId, Packet, PacketId};
 use crate::routing::Routing;
 
 impl<P: Probe> World<P> {
@@ -38,7 +38,18 @@ impl<P: Probe> World<P> {
         }
         let lost = self.cx.packets.iter().find(|(id, _)| !held.contains(id));
         let detail = match lost {
-            Some((_, packet)) => format!("nobody holds {packet:?}"),
+            Some((_, packet)) => {
+                let flow = match packet.flow {
+                    FlowId::NONE => String::new(),
+                    flow => format!(" of flow {}", flow.0),
+                };
+                let Packet { created, source, destination, size, .. } = packet;
+                let kind = packet.kind().name();
+                format!(
+                    "nobody holds a packet of kind `{kind}`{flow}, {size} B from {source} to {destination}, made at \
+                     {created}"
+                )
+            }
             None => format!("{places} places hold {} packets", held.len()),
         };
         Err(Unaccounted {
@@ -62,7 +73,7 @@ mod tests {
     use crate::context::Action;
     use crate::mobility::Position;
     use crate::observe::Outcome;
-    use crate::packet::{Body, FlowId, Packet, UdpHeader};
+    use crate::packet::{Body, UdpHeader};
     use crate::params::{Params as _, RFC};
     use crate::world::{ChannelSpec, EnergySpec, MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
     use crate::{ip, link, mobility, routing};
@@ -137,7 +148,8 @@ mod tests {
         assert_eq!((error.seed, error.run), (17, 3));
         assert_eq!((error.outstanding, error.existing, error.held), (1, 1, 0));
         let text = error.to_string();
-        assert!(text.contains("run 3 of seed 17") && text.contains("nobody holds") && text.contains("72"), "{text}");
+        let packet = "(nobody holds a packet of kind `data` of flow 0, 100 B from 0 to 1, made at 0.000000000 s)";
+        assert!(text.contains("run 3 of seed 17") && text.contains(packet), "{text}");
     }
 
     #[test]

@@ -45,16 +45,23 @@ struct Plan {
     resends: Resends,
     /// Steps at which a node stops, or begins again.
     changes: Vec<(u32, usize)>,
+    /// Steps at which a node begins that was not there before.
+    late: Vec<(u32, usize)>,
+    /// How many messages a node can send or hear until its battery is empty.
+    batteries: Vec<(u64, usize)>,
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
     let resends = prop_oneof![Just(Resends::Times(0)), Just(Resends::Times(5)), Just(Resends::Unlimited)];
     let lottery = prop_oneof![Just(Lottery::Own), Just(Lottery::Largest)];
-    let loss = prop_oneof![Just(0.0), 0.0..0.3];
+    let loss = prop_oneof![Just(0.0), Just(0.1), Just(0.3), 0.0..0.3];
     let speed = prop_oneof![Just(0.0), 0.0..20.0];
     let changes = prop::collection::vec((0..400_u32, 0..40_usize), 0..12);
-    (any::<u64>(), 2..24_usize, 2.0..9.0, loss, speed, lottery, resends, changes).prop_map(
-        |(seed, nodes, degree, loss, speed, lottery, resends, changes)| Plan {
+    let late = prop::collection::vec((1..400_u32, 0..40_usize), 0..6);
+    let batteries = prop::collection::vec((1..500_u64, 0..40_usize), 0..6);
+    let lives = (changes, late, batteries);
+    (any::<u64>(), 2..24_usize, 2.0..9.0, loss, speed, lottery, resends, lives).prop_map(
+        |(seed, nodes, degree, loss, speed, lottery, resends, (changes, late, batteries))| Plan {
             seed,
             nodes,
             degree,
@@ -63,6 +70,8 @@ fn plan() -> impl Strategy<Value = Plan> {
             lottery,
             resends,
             changes,
+            late,
+            batteries,
         },
     )
 }
@@ -73,22 +82,26 @@ fn check(plan: &Plan) -> Result<(), TestCaseError> {
     let mut walkers = Walkers::new(plan.nodes, plan.degree, 150.0, plan.seed);
     let mut network = Network::new(walkers.links(|_| true), &params, plan.loss, plan.seed);
     // Every violation is one that the tables of its nodes do not show.
-    network.looks_at_tables = true;
+    network.look_at_tables();
     let mut ages = Ages::default();
-    let mut lives = vec![true; plan.nodes];
+    for &(_, node) in &plan.late {
+        network.stop((node % plan.nodes) as u32);
+    }
+    for &(charge, node) in &plan.batteries {
+        network.charge[node % plan.nodes] = charge;
+    }
     for step in 0..400 {
-        for &(_, node) in plan.changes.iter().filter(|it| it.0 == step) {
+        for &(_, node) in plan.changes.iter().chain(&plan.late).filter(|it| it.0 == step) {
             let node = node % plan.nodes;
-            lives[node] = !lives[node];
-            if lives[node] {
+            if network.machines[node].is_some() {
+                network.stop(node as u32);
+            } else {
                 let rng: Rng = Streams::new(plan.seed, u64::from(step)).node(node, "again");
                 network.start(node as u32, rng);
-            } else {
-                network.stop(node as u32);
             }
         }
         walkers.walk(plan.speed * STEP.seconds());
-        network.set_links(walkers.links(|node| lives[node]));
+        network.set_links(walkers.links(|node| network.machines[node].is_some()));
         ages.look(&network.links, network.now);
         let until = network.now + STEP;
         network.run(until, |_| false);
@@ -106,6 +119,7 @@ fn check(plan: &Plan) -> Result<(), TestCaseError> {
             prop_assert!(usize::from(*slot) < plan.nodes, "slot {slot} of {} nodes", plan.nodes);
         }
     }
+    network.charge.fill(u64::MAX);
     // At rest, all decide and no conflict stays. The last time counts, since losses may hide neighbours for a while.
     let mut calm = Time::ZERO;
     for _ in 0..120 {
@@ -156,7 +170,7 @@ fn where_nodes_move_there_are_violations_and_they_are_mended() {
     let mut walkers = Walkers::new(40, 8.0, 150.0, 3);
     let params = Params::of_profile("rfc");
     let mut network = Network::new(walkers.links(|_| true), &params, 0.0, 3);
-    network.looks_at_tables = true;
+    network.look_at_tables();
     let settled = Time::ZERO + Span::from_secs(20);
     network.run(settled, |_| false);
     assert!(network.all_decided());

@@ -1,15 +1,22 @@
 //! A network of machines without the world: messages take a random time, are lost at random, and reach the nodes that
 //! are linked when they are sent. It looks at all slots at every instant, as no node can.
 
+// Another program has this file too.
+#[path = "reached.rs"]
+mod reached;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::Address;
+use hopyard_model::agent::drand::message::{Claim, Entry as Said};
 use hopyard_model::agent::drand::{Machine, Message, Output, Params};
 use hopyard_model::mac::tdma::colouring;
 use hopyard_model::packet::Message as _;
+
+use reached::Reached;
 
 /// Nodes in a square, and the range that gives them a mean degree.
 #[derive(Clone, Debug)]
@@ -114,7 +121,13 @@ pub struct Violation {
 
 #[derive(Clone, Debug)]
 enum Event {
-    Deliver { from: u32, to: u32, message: Rc<Message> },
+    /// A message comes; `must` is what its sender had to list ([`Reached::must_list`]).
+    Deliver {
+        from: u32,
+        to: u32,
+        message: Rc<Message>,
+        must: Rc<[Said]>,
+    },
     Timer(u32),
 }
 
@@ -128,8 +141,12 @@ pub struct Network {
     pub links: Vec<Vec<u32>>,
     params: Params,
     loss: f64,
-    /// Whether every event is followed by a look at the tables of its node.
-    pub looks_at_tables: bool,
+    /// With it, every event is followed by a look at the tables.
+    reached: Option<Reached>,
+    /// How many messages each node can send or hear before its battery is empty.
+    pub charge: Vec<u64>,
+    /// How often each node has begun.
+    begun: Vec<u32>,
     rng: Rng,
     queue: BinaryHeap<Reverse<Entry>>,
     events: Vec<Option<Event>>,
@@ -161,7 +178,9 @@ impl Network {
             links,
             params: params.clone(),
             loss,
-            looks_at_tables: false,
+            reached: None,
+            charge: vec![u64::MAX; count],
+            begun: vec![0; count],
             rng: Streams::new(seed, 1).stream("channel"),
             queue: BinaryHeap::new(),
             events: Vec::new(),
@@ -181,8 +200,18 @@ impl Network {
         it
     }
 
-    /// A node begins, and knows nothing.
+    /// From now on, each violation must be one that the tables cannot show, at every instant.
+    pub fn look_at_tables(&mut self) {
+        self.reached = Some(Reached::new(self.params.hold));
+    }
+
+    /// A node begins, and knows nothing. Its battery has no end.
     pub fn start(&mut self, node: u32, rng: Rng) {
+        self.begun[node as usize] += 1;
+        self.charge[node as usize] = u64::MAX;
+        if let Some(reached) = &mut self.reached {
+            reached.start(node);
+        }
         let mut machine = Machine::new(&self.params, Address(node), rng);
         machine.start(&self.params, self.now);
         self.machines[node as usize] = Some(machine);
@@ -194,6 +223,24 @@ impl Network {
         self.machines[node as usize] = None;
         self.scheduled[node as usize] = Time::NEVER;
         self.note_slot(node, None);
+    }
+
+    /// Takes what a message costs from the battery of a node that sends or hears it. Returns whether the node still has
+    /// all that the message needs; if not, it stops in the midst of it.
+    fn spend(&mut self, node: u32) -> bool {
+        let charge = &mut self.charge[node as usize];
+        if *charge != u64::MAX {
+            *charge = charge.saturating_sub(1);
+        }
+        if *charge > 0 {
+            return true;
+        }
+        self.stop(node);
+        let mut links = std::mem::take(&mut self.links);
+        links[node as usize].clear();
+        links.iter_mut().for_each(|near| near.retain(|&other| other != node));
+        self.set_links(links);
+        false
     }
 
     pub fn machines(&self) -> impl Iterator<Item = &Machine> {
@@ -240,6 +287,7 @@ impl Network {
 
     /// Runs up to a time, or until `stop` says so after an event, and says whether it did.
     pub fn run(&mut self, until: Time, stop: impl Fn(&Self) -> bool) -> bool {
+        self.look();
         while let Some(&Reverse((at, _, place))) = self.queue.peek() {
             if at > until {
                 break;
@@ -249,8 +297,14 @@ impl Network {
             let event = self.events[place].take();
             self.free.push(place);
             match event {
-                Some(Event::Deliver { from, to, message }) => {
+                Some(Event::Deliver { from, to, message, must }) => {
+                    if self.machines[to as usize].is_none() || !self.spend(to) {
+                        continue;
+                    }
                     let Some(machine) = &mut self.machines[to as usize] else { continue };
+                    if let Some(reached) = &mut self.reached {
+                        reached.deliver((from, to), &message, &must, at);
+                    }
                     machine.on_message(Address(from), &message, &self.params, at);
                     self.after(to);
                 }
@@ -264,12 +318,39 @@ impl Network {
                 }
                 _ => continue,
             }
+            self.look();
             if stop(self) {
                 return true;
             }
         }
         self.now = until;
         false
+    }
+
+    /// Looks at each pair that has the same slot: the node with the larger address, which has to give it up, cannot
+    /// know of the other one. Its tables do not show the slot, and no message has told it that it had to believe.
+    fn look(&self) {
+        let Some(reached) = &self.reached else { return };
+        for &(one, other) in self.open.keys() {
+            let machine = |node: u32| self.machines[node as usize].as_ref().expect("nodes with slots live");
+            let slot = machine(one).slot();
+            let shown = machine(other).tables().claim(Address(one));
+            assert_ne!(
+                shown.and_then(Claim::slot),
+                slot,
+                "node {other} shows that node {one} has its slot at {:?}",
+                self.now
+            );
+            // A node that has begun anew is not believed until it has heard of its old rounds, and goes on after them.
+            let claim = Claim::new(slot, machine(one).round());
+            let is_older = shown.is_some_and(|shown| shown.is_newer(claim));
+            assert!(
+                !is_older || self.begun[one as usize] > 1,
+                "node {other} is ahead of node {one}: {shown:?}, {claim:?}"
+            );
+            let teller = reached.teller(other, one, claim, self.now).filter(|_| !is_older);
+            assert_eq!(teller, None, "node {other} has been told of {claim:?} of node {one} at {:?}", self.now);
+        }
     }
 
     fn push(&mut self, at: Time, event: Event) {
@@ -282,10 +363,10 @@ impl Network {
         self.queue.push(Reverse((at, self.number, place)));
     }
 
-    fn transmit(&mut self, from: u32, to: u32, message: &Rc<Message>) {
+    fn transmit(&mut self, from: u32, to: u32, message: &Rc<Message>, must: &Rc<[Said]>) {
         if self.loss == 0.0 || self.rng.uniform() >= self.loss {
             let at = self.now + delay(&mut self.rng);
-            self.push(at, Event::Deliver { from, to, message: message.clone() });
+            self.push(at, Event::Deliver { from, to, message: message.clone(), must: must.clone() });
         }
     }
 
@@ -294,18 +375,25 @@ impl Network {
         let n = node as usize;
         let mut assigned = None;
         while let Some(output) = self.machines[n].as_mut().and_then(Machine::next_output) {
+            if !matches!(output, Output::Assigned(_)) && !self.spend(node) {
+                return;
+            }
+            let must = match (&self.reached, &output) {
+                (Some(reached), Output::Broadcast(Message::Hello(_))) => reached.must_list(node, self.now),
+                _ => Rc::default(),
+            };
             match output {
                 Output::Broadcast(message) => {
                     *self.sent.entry(message.kind()).or_default() += 1;
                     let message = Rc::new(message);
                     for place in 0..self.links[n].len() {
-                        self.transmit(node, self.links[n][place], &message);
+                        self.transmit(node, self.links[n][place], &message, &must);
                     }
                 }
                 Output::Unicast(to, message) => {
                     *self.sent.entry(message.kind()).or_default() += 1;
                     if self.links[n].binary_search(&to.0).is_ok() {
-                        self.transmit(node, to.0, &Rc::new(message));
+                        self.transmit(node, to.0, &Rc::new(message), &must);
                     }
                 }
                 Output::Assigned(told) => assigned = Some(told),
@@ -316,17 +404,6 @@ impl Network {
         // What the MAC was told last is what is the case.
         assert_eq!(assigned.unwrap_or(machine.assigned()), machine.assigned());
         assert_eq!(machine.assigned().slot, slot);
-        if self.looks_at_tables
-            && let Some(slot) = slot
-        {
-            let known = machine.tables().known();
-            let shown = known.iter().find(|it| it.claim.slot() == Some(slot) && it.node < Address(node));
-            assert_eq!(
-                shown, None,
-                "node {node} has slot {slot} although its tables show a conflict at {:?}",
-                self.now
-            );
-        }
         if deadline < self.scheduled[n] {
             self.scheduled[n] = deadline;
             self.push(deadline, Event::Timer(node));

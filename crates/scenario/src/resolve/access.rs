@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use hopyard_engine::Streams;
 use hopyard_model::address::NodeId;
 use hopyard_model::packet::{IP_HEADER, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
@@ -29,6 +30,13 @@ fn macs(resolved: &Resolved) -> Vec<(String, mac::Config)> {
     let further = resolved.channels.iter().enumerate().map(|(number, it)| (format!("channel.{number}"), &it.mac));
     let all = std::iter::once(("mac".to_owned(), &resolved.mac)).chain(further);
     all.filter_map(|(section, mac)| Some((section, config(mac)?))).collect()
+}
+
+/// The agents as they are at a node, with their names.
+fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
+    let read = |it: &Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
+    let built = |it: &Chosen| Some((it.model.name, read(it)?.build(NodeId(0), Streams::new(0, 0).stream("check"))));
+    resolved.agents.iter().filter_map(built).collect()
 }
 
 /// The size of the largest packets of a flow, headers included, and what they are.
@@ -126,6 +134,65 @@ impl Resolver<'_> {
                 );
                 let problem = self.warning(&format!("{section}.{}.propagation", mac.name()), message);
                 problem.expected = Some(format!("at least {least} us"));
+            }
+        }
+    }
+
+    /// Warns of agents whose slots come after the end of the run.
+    pub(super) fn check_first_slots(&mut self, resolved: &Resolved) {
+        if !macs(resolved).iter().any(|(_, mac)| mac.needs_agent()) {
+            return;
+        }
+        let end = resolved.head.duration;
+        for (name, agent) in agents(resolved) {
+            let Some((key, from)) = agent.first_slot().into_iter().find(|(_, from)| *from >= end) else { continue };
+            let message = format!("a node finds a slot after about {from}, and the run ends at {end}");
+            self.warning(&format!("agents.{name}.{key}"), message).expected =
+                Some("slots before the end of the run".to_owned());
+        }
+    }
+
+    /// Warns of schedules by who hears whom that leave nodes without a slot at the start, and of messages of agents
+    /// that are too long there.
+    pub(super) fn check_neighbours(&mut self, resolved: &Resolved) {
+        let places = &resolved.positions;
+        let Some(channels) = Reach::of(resolved) else { return };
+        if places.len() != resolved.nodes.count as usize {
+            return;
+        }
+        let mut budget = MOST_PAIRS;
+        for (number, ((section, mac), channel)) in macs(resolved).into_iter().zip(&channels).enumerate() {
+            let Some(near) = channel.neighbours(places, &mut budget) else { return };
+            let title = format!("{section}.{}", mac.name());
+            let slotless = mac.slotless(&near);
+            if let Some(first) = slotless.first() {
+                let message = match slotless.len() {
+                    1 => format!(
+                        "the frame has too few slots at the start: node {} has none",
+                        channel.nodes[*first as usize]
+                    ),
+                    count => format!(
+                        "the frame has too few slots at the start: {count} nodes have none, node {} among them",
+                        channel.nodes[*first as usize]
+                    ),
+                };
+                self.warning(&format!("{title}.frame_slots"), message).expected =
+                    Some("as many slots as the schedule needs, or another `frame`".to_owned());
+            }
+            let most = near.iter().map(Vec::len).zip(&channel.nodes).max_by_key(|it| it.0);
+            // Agents use the first radio.
+            let Some(((neighbours, node), (limit, key))) = most.zip(mac.largest_message()).filter(|_| number == 0)
+            else {
+                continue;
+            };
+            let longest = agents(resolved).into_iter().map(|(name, it)| (it.longest_message(neighbours), name)).max();
+            if let Some((size, name)) = longest.filter(|(size, _)| *size > limit) {
+                let message = format!(
+                    "messages of `{name}` are dropped: that of node {node}, which has {neighbours} neighbours at the \
+                     start, is {size} B with its headers, and at most {limit} B fit"
+                );
+                self.warning(&format!("{title}.{key}"), message).expected =
+                    Some(format!("time for {size} B, or another way to send them"));
             }
         }
     }

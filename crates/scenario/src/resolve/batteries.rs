@@ -1,7 +1,5 @@
 //! Checks of batteries and of sleep: which nodes have them, and whether the energy is counted that they are about.
 
-use std::collections::BTreeMap;
-
 use hopyard_model::channel::energy::{self, Battery, Prices};
 use serde_json::Value;
 
@@ -38,32 +36,6 @@ impl Resolver<'_> {
             Some(_) => return,
         };
         self.warning(&path, format!("{why}, so that no battery runs dry")).expected = Some(expected);
-    }
-
-    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes.
-    fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
-        let mut seen = BTreeMap::new();
-        for (i, nodes) in
-            tables.iter().enumerate().filter(|(i, _)| !self.is_faulty(&format!("{list}.{i}"))).collect::<Vec<_>>()
-        {
-            let path = format!("{list}.{i}.nodes");
-            if nodes.is_empty() && self.has(&path) {
-                self.problem(&path, format!("`nodes` is an empty list: {nobody}")).expected =
-                    Some("at least one node".to_owned());
-            }
-            for &node in *nodes {
-                if node >= count {
-                    self.no_node(&path, node, count, "nodes with a radio");
-                } else if let Some(other) = seen.insert(node, i) {
-                    let message = if other == i {
-                        format!("node {node} is in the list twice")
-                    } else {
-                        format!("node {node} is in two [[{list}]] tables: number {other} has it too")
-                    };
-                    self.problem(&path, message);
-                }
-            }
-        }
     }
 
     /// Reports sleep under a model that does not say what it takes.

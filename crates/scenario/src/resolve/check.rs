@@ -72,6 +72,7 @@ impl Resolver<'_> {
                 self.check_energy(&resolved);
             }
         }
+        self.check_emptiness(&resolved);
         self.check_flows(&resolved);
         self.check_reception(&resolved);
         self.check_feedback(&resolved);
@@ -93,10 +94,20 @@ impl Resolver<'_> {
         if self.problems.is_empty() {
             self.check_reach(&resolved);
             self.check_shared_slots(&resolved);
+            self.check_neighbours(&resolved);
+            self.check_first_slots(&resolved);
             self.check_answers(&resolved);
             self.report_flow_faults();
         }
         resolved
+    }
+
+    /// Warns of a network without nodes.
+    fn check_emptiness(&mut self, resolved: &Resolved) {
+        if resolved.all_nodes() == 0 && self.problems.is_empty() {
+            self.warning("nodes.count", "there are no nodes: nothing happens in this scenario").expected =
+                Some("at least one node".to_owned());
+        }
     }
 
     /// Whether a section, or one table of a list of sections, has problems of its own.
@@ -410,6 +421,33 @@ impl Resolver<'_> {
         self.problem(path, message).expected = Some(expected);
     }
 
+    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes. `nobody` says what an
+    /// empty list means.
+    pub(super) fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
+        let mut seen = BTreeMap::new();
+        for (i, nodes) in
+            tables.iter().enumerate().filter(|(i, _)| !self.is_faulty(&format!("{list}.{i}"))).collect::<Vec<_>>()
+        {
+            let path = format!("{list}.{i}.nodes");
+            if nodes.is_empty() && self.has(&path) {
+                self.problem(&path, format!("`nodes` is an empty list: {nobody}")).expected =
+                    Some("at least one node".to_owned());
+            }
+            for &node in *nodes {
+                if node >= count {
+                    self.no_node(&path, node, count, "nodes with a radio");
+                } else if let Some(other) = seen.insert(node, i) {
+                    let message = if other == i {
+                        format!("node {node} is in the list twice")
+                    } else {
+                        format!("node {node} is in two [[{list}]] tables: number {other} has it too")
+                    };
+                    self.problem(&path, message);
+                }
+            }
+        }
+    }
+
     /// Reports nodes of one list that are missing.
     pub(super) fn no_nodes(&mut self, path: &str, missing: &[u32], count: u32, kind: &str) {
         match missing {
@@ -487,7 +525,10 @@ impl Resolver<'_> {
             self.check_notices(at, resolved, kind);
         }
         let draws_none = |set: &RandomFlows| set.flows.random == 0 && set.flows.share == 0.0;
-        if resolved.flows.is_empty() && resolved.random_flows.iter().all(draws_none) {
+        let sets = &resolved.random_flows;
+        // What is the reason has a warning of its own.
+        let is_said = resolved.all_nodes() == 0 || sets.iter().any(|set| self.has(&format!("{}.random", set.path())));
+        if resolved.flows.is_empty() && sets.iter().all(draws_none) && !is_said {
             self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
         }
     }

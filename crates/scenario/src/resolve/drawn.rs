@@ -28,6 +28,8 @@ impl Resolver<'_> {
                 let message =
                     format!("`random` is {random}, and {count} nodes with a radio make only {pairs} ordered pairs");
                 self.problem(&path, message).expected = Some(format!("at most {pairs}"));
+            } else if self.has(&format!("{}.random", set.path())) && random == 0 && share == 0.0 {
+                self.warning(&path, "`random` is 0: this set has no flows").expected = Some("at least 1".to_owned());
             } else if self.has(&format!("{}.share", set.path())) && set.flows.number(resolved.nodes.count) == 0 {
                 let part = share * f64::from(resolved.nodes.count);
                 let message = format!("nobody sends: {share} of {count} nodes is {part:.3}, rounded down to none");

@@ -48,6 +48,25 @@ impl Reach {
 }
 
 impl Reach {
+    /// The nodes within the usual range of each node of the channel, as places in `nodes`, sorted. Returns nothing if
+    /// that takes more steps than the budget has left.
+    pub(super) fn neighbours(&self, places: &[Position], budget: &mut u64) -> Option<Vec<Vec<u32>>> {
+        let mut near = vec![Vec::new(); self.nodes.len()];
+        let place = |node: u32| self.nodes.binary_search(&node).ok();
+        near_pairs(places, &self.nodes, self.usual, |a, b| {
+            *budget = budget.saturating_sub(1);
+            if places[a as usize].distance(places[b as usize]) <= self.usual
+                && let (Some(a), Some(b)) = (place(a), place(b))
+            {
+                near[a].push(b as u32);
+                near[b].push(a as u32);
+            }
+            *budget > 0
+        });
+        near.iter_mut().for_each(|list: &mut Vec<u32>| list.sort_unstable());
+        (*budget > 0).then_some(near)
+    }
+
     /// Calls `each` for every two nodes that are in range of each other. Returns nothing if that takes more steps than
     /// the budget has left.
     pub(super) fn each_link(

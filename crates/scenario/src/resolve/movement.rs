@@ -1,6 +1,6 @@
 //! Checks of `[[movement]]` tables: which nodes they name, and whom the members of groups follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::mobility::{Configured as _, Membership};
 use serde_json::Value;
@@ -20,37 +20,23 @@ struct Members<'a> {
 
 impl Resolver<'_> {
     pub(super) fn check_movements(&mut self, resolved: &Resolved) {
-        let mut seen = BTreeMap::new();
+        let count = resolved.nodes.count;
+        let lists: Vec<&[u32]> = resolved.movements.iter().map(|it| it.0.nodes.as_slice()).collect();
+        self.check_nodes_of_tables("movement", "no node moves so", &lists, count);
         for (i, (movement, chosen)) in resolved.movements.iter().enumerate() {
-            let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
-            let first = chosen.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
-            let path = format!("movement.{i}.nodes");
+            let Some(file) = file_key(chosen).and_then(|key| resolved.files.get(&key)) else { continue };
             if self.is_faulty(&format!("movement.{i}")) {
                 continue;
             }
-            if movement.nodes.is_empty() && self.has(&path) {
-                self.problem(&path, "`nodes` is an empty list: no node moves so").expected =
-                    Some("at least one node".to_owned());
-            }
-            for node in &movement.nodes {
-                if *node >= resolved.nodes.count {
-                    self.no_node(&path, *node, resolved.nodes.count, "nodes with a radio");
-                } else if let Some(other) = seen.insert(*node, i) {
-                    let message = if other == i {
-                        format!("node {node} is in the list twice")
-                    } else {
-                        format!("node {node} is in two [[movement]] tables: number {other} has it too")
-                    };
-                    self.problem(&path, message);
-                } else if let Some(file) = file {
-                    let number = u32::try_from(first + u64::from(*node)).ok();
-                    if number.and_then(|number| file.movements.track(number)).is_none() {
-                        let number = first + u64::from(*node);
-                        let message = format!("node {node} has no movement: the movement file has no node {number}");
-                        let name = chosen.model.name;
-                        self.problem(&path, message).hint =
-                            Some(format!("`first_node` in [movement.{name}] says which node of the file is node 0"));
-                    }
+            let first = chosen.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
+            let nodes: BTreeSet<u32> = movement.nodes.iter().copied().filter(|node| *node < count).collect();
+            for node in nodes {
+                let number = first + u64::from(node);
+                if u32::try_from(number).ok().and_then(|number| file.movements.track(number)).is_none() {
+                    let message = format!("node {node} has no movement: the movement file has no node {number}");
+                    let name = chosen.model.name;
+                    self.problem(&format!("movement.{i}.nodes"), message).hint =
+                        Some(format!("`first_node` in [movement.{name}] says which node of the file is node 0"));
                 }
             }
         }

@@ -52,7 +52,8 @@ struct Request {
     sent: Vec<Time>,
     /// The neighbours that have granted it, sorted.
     granted: Vec<Address>,
-    /// What the grants have told. The tables may forget it before the last grant comes.
+    /// What the grants have told, and what was heard of those nodes since. The tables may forget it before the last
+    /// grant comes.
     told: Vec<Entry>,
     deadline: Time,
 }
@@ -130,6 +131,12 @@ impl Machine {
     #[must_use]
     pub const fn slot(&self) -> Option<u16> {
         self.slot
+    }
+
+    /// The round in which the node took its slot, gave one up, or last asked for one.
+    #[must_use]
+    pub const fn round(&self) -> u16 {
+        self.round
     }
 
     /// The slots as the MAC was last told.
@@ -244,7 +251,7 @@ impl Machine {
 
     /// The time between requests (T_A).
     fn request_period(&self, params: &Params) -> Span {
-        self.delay.mul_f64(params.factor)
+        params.request_period(self.delay)
     }
 
     fn between_tries(&mut self, params: &Params) -> Span {
@@ -468,6 +475,14 @@ impl Machine {
         }
         if !self.tables.take_changed() {
             return self.tell(now);
+        }
+        // What grants have told outlives the tables, and must not become older than what they showed.
+        if let State::Requesting(request) = &mut self.state {
+            for told in &mut request.told {
+                if let Some(claim) = self.tables.claim(told.node).filter(|claim| claim.is_newer(told.claim)) {
+                    told.claim = claim;
+                }
+            }
         }
         // A conflict: the larger address gives up its slot.
         if let Some(slot) = self.slot

@@ -93,6 +93,12 @@ impl Entry {
     }
 }
 
+/// Bytes of a HELLO without entries.
+pub const HELLO: u32 = 16;
+
+/// Bytes of an entry.
+pub const ENTRY: u32 = 8;
+
 /// A HELLO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
@@ -166,9 +172,9 @@ impl Message {
     #[must_use]
     pub fn bytes(&self) -> u32 {
         match self {
-            Self::Hello(hello) => 16 + 8 * hello.neighbours.len() as u32,
+            Self::Hello(hello) => HELLO + ENTRY * hello.neighbours.len() as u32,
             Self::Request { .. } | Self::Reject { .. } | Self::Fail { .. } => 4,
-            Self::Grant { decided, .. } => 8 + 8 * decided.len() as u32,
+            Self::Grant { decided, .. } => 8 + ENTRY * decided.len() as u32,
             Self::Release { .. } => 8,
             Self::TwoHopRelease { .. } => 12,
         }

@@ -104,6 +104,14 @@ pub struct Params {
     pub largest_hold: Span,
 }
 
+impl Params {
+    /// The time between requests (T_A) where neighbours answer within a time (d_A).
+    #[must_use]
+    pub fn request_period(&self, delay: Span) -> Span {
+        delay.mul_f64(self.factor)
+    }
+}
+
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
         Self {

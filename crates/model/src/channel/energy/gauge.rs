@@ -293,7 +293,10 @@ impl Gauge {
         self.plain
     }
 
-    fn is_uniform(&self) -> bool {
+    /// Whether nothing depends on the state of single radios.
+    #[inline]
+    #[must_use]
+    pub fn is_uniform(&self) -> bool {
         self.flagged == 0 && self.cut.is_empty()
     }
 
@@ -301,10 +304,10 @@ impl Gauge {
         self.plain = self.is_uniform() && self.prices.packets.is_none();
     }
 
-    /// The account of the packets that radios decode, if it can be kept without regard to single radios. What radios
-    /// hear is entered with [`Gauge::on_signals`] then.
-    pub fn priced(&mut self) -> Option<Priced<'_>> {
-        self.is_uniform().then_some(Priced { decoded: &mut self.decoded })
+    /// The account of the packets that radios decode, kept without regard to single radios ([`Gauge::is_uniform`]).
+    /// What radios hear is entered with [`Gauge::on_signals`] then.
+    pub fn priced(&mut self) -> Priced<'_> {
+        Priced { decoded: &mut self.decoded }
     }
 
     /// A signal that is sent from `begin` on has begun at these hearers, and no other one since at any of them. No

@@ -413,6 +413,16 @@ impl params::Params for Params {
     }
 }
 
+/// The largest size that fits.
+fn largest(fits: impl Fn(u32) -> bool) -> u32 {
+    let (mut fit, mut not) = (0_u32, 1 << 26);
+    while not - fit > 1 {
+        let middle = fit.midpoint(not);
+        if fits(middle) { fit = middle } else { not = middle }
+    }
+    fit
+}
+
 impl Params {
     /// Whether slots come from an agent.
     #[must_use]
@@ -487,13 +497,16 @@ impl Params {
     /// The size of the largest packet that fits into a slot.
     #[must_use]
     pub fn largest_packet(&self) -> u32 {
-        let fits = |size: u32| self.exchange(size) + self.guard <= self.slot;
-        let (mut fit, mut not) = (0_u32, 1 << 26);
-        while not - fit > 1 {
-            let middle = fit.midpoint(not);
-            if fits(middle) { fit = middle } else { not = middle }
-        }
-        fit
+        largest(|size| self.exchange(size) + self.guard <= self.slot)
+    }
+
+    /// The size of the largest message of an agent that fits into a slot of the contention part, where agents send in
+    /// such slots.
+    #[must_use]
+    pub fn largest_message(&self) -> Option<u32> {
+        let is_apart = self.control != ControlPlace::OutOfBand && self.contention_share() > 0.0;
+        (is_apart && self.contention_access == Access::RandomSlot)
+            .then(|| largest(|size| self.airtime(size) + self.guard <= self.contention_slot))
     }
 
     /// The shortest contention part that is of use.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::colouring;
-use super::params::{Params, Rule, Schedule, Share};
+use super::params::{FrameRule, Params, Rule, Schedule, Share};
+use super::timeline::Own;
 use crate::address::NodeId;
 use crate::context::Slots;
 use crate::params::Fault;
@@ -31,6 +32,15 @@ pub fn greedy(neighbours: &[Vec<u32>]) -> Vec<Slots> {
     // A station that hears nobody knows of its own slot alone.
     let all = neighbours.iter().zip(&slots);
     all.map(|(hears, &own)| Slots { own: Some(own), near: near(hears).max(own), known }).collect()
+}
+
+/// The stations that a greedy schedule leaves without a slot, because the frame has too few.
+pub fn slotless(params: &Params, neighbours: &[Vec<u32>]) -> Vec<u32> {
+    if !matches!(params.schedule, Schedule::Rule(Rule::Greedy | Rule::Frozen)) || params.frame != FrameRule::Fixed {
+        return Vec::new();
+    }
+    let without = |slots: &Slots| Own::found(slots, params) == Own::Nothing;
+    (0..).zip(greedy(neighbours)).filter(|it| without(&it.1)).map(|it| it.0).collect()
 }
 
 /// How many nodes a message names.

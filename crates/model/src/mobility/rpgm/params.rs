@@ -103,12 +103,23 @@ impl params::Params for Params {
         if !(0.0..=1.0).contains(&self.change) {
             return Err(Fault::new("change", format!("expected a probability from 0 to 1, found {}", self.change)));
         }
+        let most = self.longest_leg() / 2.0 / self.speed_max.metres_per_second() * MOST_LEGS;
+        if self.warm_up.seconds() > most {
+            let problem = format!(
+                "expected at most {most:.0} s, in which a centre makes about {MOST_LEGS} legs, found {}",
+                self.warm_up
+            );
+            return Err(Fault::new("warm_up", problem));
+        }
         if self.draws == 0 {
             return Err(Fault::new("draws", "expected at least 1, found 0"));
         }
         Ok(())
     }
 }
+
+/// So many legs of a centre may be cut off. They are made when the run is built.
+const MOST_LEGS: f64 = 1e5;
 
 /// A leg that takes less time cannot have a speed that is drawn: its end is rounded to the nanosecond.
 const SHORTEST_LEG: f64 = 1e-6;

@@ -292,10 +292,16 @@ fn impossible_parameters_are_named() {
     let (problem, parameter) = fault(&|it| it.radius = Distance::new(500.0));
     assert!(parameter == "radius" && problem.contains("no leg can keep a speed"), "{problem}");
     assert_eq!(fault(&|it| (it.height, it.radius) = (Distance::new(2000.0), Distance::new(500.0))).1, "");
-    for (low, high, named) in [(0.0, 5.0, "speed_min"), (6.0, 5.0, "speed_max"), (2e8, 3e8, "")] {
+    for (low, high, named) in
+        [(0.0, 5.0, "speed_min"), (6.0, 5.0, "speed_max"), (2e5, 3e5, "warm_up"), (20.0, 30.0, "")]
+    {
         let (problem, parameter) = fault(&|it| (it.speed_min, it.speed_max) = (Speed::new(low), Speed::new(high)));
         assert_eq!(parameter, named, "{problem}");
     }
+    // The paper's centres go 707 m at most, on the mean 354 m: 70.7 s at the highest speed.
+    let (problem, parameter) = fault(&|it| it.warm_up = Span::from_secs(7_072_000));
+    assert!(parameter == "warm_up" && problem.contains("at most 7071068 s, in which a centre makes"), "{problem}");
+    assert_eq!(fault(&|it| it.warm_up = Span::from_secs(7_071_000)).1, "");
     let (problem, parameter) = fault(&|it| {
         (it.width, it.height, it.radius) = (Distance::new(0.02), Distance::new(0.02), Distance::new(0.0));
         (it.speed_min, it.speed_max) = (Speed::new(1e6), Speed::new(2e6));

@@ -83,6 +83,29 @@ fn a_neighbour_that_appears_while_the_request_waits_must_grant_it_too() {
 }
 
 #[test]
+fn what_grants_have_told_is_followed_until_the_request_ends() {
+    // Two neighbours; one of them grants, speaks of node 9 again, and then both are silent until they are forgotten.
+    let taken = |later: Message| {
+        let mut node = asking(&[1, 2], |it| {
+            (it.interval, it.hold) = (Span::from_secs(1), Span::from_secs(12));
+            (it.settle, it.first_delay, it.try_jitter) = (Span::ZERO, Span::from_secs(3), 0.0);
+        });
+        assert_eq!(node.hears(1, grant(1, &[entry(9, Some(0), 4)])), []);
+        assert_eq!(node.hears(2, Message::Reject { round: 0 }), []);
+        assert_eq!(node.hears(1, later), []);
+        assert_eq!(node.says_next(), [(Some(2), request_again(1, 1))]);
+        let said = node.says_next();
+        assert_eq!(node.machine.tables().neighbours().len(), 0, "they are forgotten");
+        said.into_iter().find(|it| !matches!(it.1, Message::Hello(_)))
+    };
+    let moved = |slot, round| hello(None, 0, &[entry(5, None, 1), entry(9, slot, round)]);
+    assert_eq!(taken(moved(Some(0), 4)), Some((None, release(1, 1))), "node 9 has what the grant has told");
+    assert_eq!(taken(moved(Some(1), 6)), Some((None, release(1, 0))), "node 9 has moved to slot 1");
+    assert_eq!(taken(moved(None, 5)), Some((None, release(1, 0))), "node 9 has given its slot up");
+    assert_eq!(taken(hello(None, 0, &[entry(5, None, 1)])), Some((None, release(1, 1))), "nothing newer is known");
+}
+
+#[test]
 fn a_response_time_counts_from_the_request_that_is_answered() {
     let mut node = asking(&[1, 2, 3], |_| {});
     node.now += Span::from_millis(69);
