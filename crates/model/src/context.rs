@@ -5,6 +5,7 @@
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
 mod drop_reason;
+mod mobile;
 mod outside;
 mod overhead;
 mod price;
@@ -18,12 +19,14 @@ use std::sync::Arc;
 use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
+pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token};
 pub use self::overhead::{Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
 pub use self::spending::{Shares, Spending};
-use crate::address::{Address, InterfaceId, NodeId};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
+use crate::ip::WayChange;
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
@@ -112,6 +115,39 @@ pub enum Action {
         node: NodeId,
         /// Which.
         slots: Slots,
+    },
+    /// An agent changes which way packets for a prefix go from its node.
+    SetWay {
+        /// Where.
+        node: NodeId,
+        /// The prefix; that of a host has 32 bits, that of the default route none.
+        prefix: Prefix,
+        /// How.
+        change: WayChange,
+    },
+    /// An interface answers for an address that another node has, and tells its neighbours so; or it no longer does
+    /// (proxy ARP, RFC 1027).
+    Proxy {
+        /// The interface.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+        /// Whether it answers from now on.
+        answers: bool,
+    },
+    /// A node tells its neighbours the link address of its own address (gratuitous ARP, RFC 5227 §3).
+    Announce {
+        /// By which interface.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+    },
+    /// An agent tells what it does for a host that moves, or what it has found out.
+    Mobile {
+        /// Where.
+        node: NodeId,
+        /// What.
+        event: MobileEvent,
     },
     /// A packet goes up to the link from the MAC.
     Arrived {

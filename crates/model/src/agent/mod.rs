@@ -3,18 +3,20 @@
 //! A node may have several agents. A message finds its agent by port. An agent sends messages by the actions of its
 //! context: `Action::Send` to a neighbour or to all of them, `Action::Route` to a node farther away.
 //!
-//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
+//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, &Site,
 //! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
 
 pub mod drand;
 pub mod neighbours;
 mod protocol;
+mod site;
 
 use hopyard_engine::{Rng, Time};
 
-pub use protocol::Agent;
+pub use protocol::{Agent, ICMP};
+pub use site::{Port, Role, Site};
 
-use crate::address::{Address, NodeId};
+use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
 
@@ -30,16 +32,16 @@ macro_rules! agents {
         }
 
         impl Config {
-            /// The agent at `node`; `rng` is its own stream.
+            /// The agent at a place; `rng` is its own stream.
             #[must_use]
-            pub fn build(&self, node: NodeId, rng: Rng) -> Model {
-                match self { $(Self::$variant(params) => Model::$variant($module::$variant::new(params, node, rng)),)+ }
+            pub fn build(&self, site: &Site, rng: Rng) -> Model {
+                match self { $(Self::$variant(params) => Model::$variant($module::$variant::new(params, site, rng)),)+ }
             }
 
-            /// The UDP port at which the agent is reached.
+            /// The UDP ports at which the agent is reached.
             #[must_use]
-            pub const fn port(&self) -> u16 {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            pub const fn ports(&self) -> &'static [u16] {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
             }
 
             /// Whether the agent finds slots for the MACs of its node.
@@ -50,10 +52,10 @@ macro_rules! agents {
         }
 
         impl Model {
-            /// The UDP port at which the agent is reached.
+            /// The UDP ports at which the agent is reached.
             #[must_use]
-            pub const fn port(&self) -> u16 {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            pub const fn ports(&self) -> &'static [u16] {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
             }
 
             pub(crate) fn start(&mut self, cx: &mut Context) {
@@ -90,11 +92,13 @@ macro_rules! agents {
 /// Checks that the agents of a node are reached at different ports.
 ///
 /// # Errors
-/// The first two with the same port.
-pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config)> {
+/// The first two with the same port, and the port.
+pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config, u16)> {
     for (place, other) in agents.iter().enumerate() {
-        if let Some(one) = agents[..place].iter().find(|one| one.port() == other.port()) {
-            return Err((one, other));
+        for one in &agents[..place] {
+            if let Some(&port) = one.ports().iter().find(|port| other.ports().contains(port)) {
+                return Err((one, other, port));
+            }
         }
     }
     Ok(())

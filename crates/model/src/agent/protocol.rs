@@ -6,10 +6,14 @@ use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
 
+/// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
+pub const ICMP: u16 = 0;
+
 /// An agent at one node.
 pub trait Agent {
-    /// The UDP port at which it is reached.
-    const PORT: u16;
+    /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one
+    /// does not come to it.
+    const PORTS: &'static [u16];
 
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;

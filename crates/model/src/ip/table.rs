@@ -17,6 +17,38 @@ pub enum Way {
     Via(Address),
     /// Through a tunnel, which is this interface of the node.
     Tunnel(InterfaceId),
+    /// To the next hop that the routing protocol has towards this address; without one, the packet is dropped.
+    Towards(Address),
+    /// Into a tunnel that an agent has set up.
+    Into {
+        /// The other end.
+        to: Address,
+        /// The form of the outer header.
+        form: Form,
+    },
+}
+
+/// How a packet is put into another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// IP in IP (RFC 2003).
+    #[default]
+    IpInIp,
+    /// Minimal encapsulation (RFC 2004).
+    Minimal,
+}
+
+/// How an agent changes the way of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayChange {
+    /// Packets go this way, and no other.
+    Only(Way),
+    /// A copy of each packet goes this way too.
+    Also(Way),
+    /// No packet goes this way any more.
+    Not(Way),
+    /// No way that an agent has set is left. What the table had before counts again.
+    Clear,
 }
 
 /// Prefixes, each with the way of its packets. A host route has a prefix of 32 bits, the default route one of 0 bits.

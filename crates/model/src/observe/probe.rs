@@ -10,7 +10,7 @@ use super::network::NetworkView;
 use super::results::Outcome;
 use super::route_log::RouteChangeView;
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::DropReason;
+use crate::context::{DropReason, MobileEvent};
 use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
@@ -90,6 +90,9 @@ pub trait Probe: std::fmt::Debug + Sized {
 
     /// A packet leaves a tunnel at an interface: its outer header is gone.
     fn on_tunnel_left(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
+    /// An agent tells what happened to a host that moves between networks, or what it found out.
+    fn on_mobile(&mut self, _now: Time, _node: NodeId, _event: &MobileEvent) {}
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
     fn on_segment(&mut self, _now: Time, _flow: FlowId, _header: &TcpHeader, _state: &SenderState) {}
@@ -171,6 +174,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
         self.0.on_tunnel_left(now, interface, packet);
         self.1.on_tunnel_left(now, interface, packet);
+    }
+
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        self.0.on_mobile(now, node, event);
+        self.1.on_mobile(now, node, event);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {

@@ -13,7 +13,7 @@ use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::wired_routes;
 use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId, Prefix};
-use crate::agent;
+use crate::agent::{self, Site};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners, Spending};
 use crate::ip::{Table, Way};
@@ -138,7 +138,9 @@ impl<P: Probe> World<P> {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 mobility,
                 agents: (node.agents.iter())
-                    .map(|agent| agent.build(id, streams.stream(&format!("node/{number}/agent/{}", agent.name()))))
+                    .map(|agent| {
+                        agent.build(&Site::of(id), streams.stream(&format!("node/{number}/agent/{}", agent.name())))
+                    })
                     .collect(),
                 further: Vec::new(),
                 table: None,
@@ -332,7 +334,7 @@ fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addre
         let is_network = |prefix: Prefix| networks.contains(&prefix);
         let wired = node.table.iter().flat_map(|table| table.iter()).filter_map(|(prefix, way)| match way {
             Way::Direct | Way::Via(_) => Some(prefix).filter(|prefix| is_network(*prefix)),
-            Way::Protocol | Way::Tunnel(_) => None,
+            Way::Protocol | Way::Tunnel(_) | Way::Towards(_) | Way::Into { .. } => None,
         });
         let own = Networks { radios: radios.collect(), ad_hoc: Arc::clone(&ad_hoc), wired: wired.collect() };
         node.routing.on_networks(&own);
@@ -380,8 +382,8 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
 
 fn check_agents(spec: &Spec) -> Result<(), BuildError> {
     for (number, node) in spec.nodes.iter().enumerate() {
-        if let Err((one, other)) = agent::check(&node.agents) {
-            let (one, other, port) = (one.name(), other.name(), one.port());
+        if let Err((one, other, port)) = agent::check(&node.agents) {
+            let (one, other) = (one.name(), other.name());
             return Err(BuildError::SamePort { node: NodeId(number as u32), one, other, port });
         }
     }

@@ -160,6 +160,7 @@ impl<P: Probe> World<P> {
                     self.cx.link_failure = reason;
                     self.on_link_failed(interface, packet, to.into());
                 }
+                Action::SetWay { .. } | Action::Proxy { .. } | Action::Announce { .. } | Action::Mobile { .. } => {}
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
@@ -178,6 +179,7 @@ impl<P: Probe> World<P> {
             Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
             Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
+            Some(Way::Towards(_) | Way::Into { .. }) => self.cx.drop_packet(node, packet, DropReason::NoRoute),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
     }
@@ -468,7 +470,7 @@ impl<P: Probe> World<P> {
                 self.cx.answering = None;
             }
             Arrival::Options => self.on_options(node, packet, from),
-            Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
+            Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.ports().contains(&port)) {
                 Some(agent) => {
                     self.cx.answering = self.cx.overhead.message_kind(&self.cx.packets[packet]);
                     agent.on_message(packet, from, &mut self.cx);

@@ -38,8 +38,8 @@ pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, SleepSpec, Spec, Transport,
-    TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
+    Spec, Transport, TunnelSpec, WireSpec,
 };
 pub use wired_routes::tables;
 

@@ -36,6 +36,7 @@ impl Ways<'_> {
             }
             Way::Direct => destination,
             Way::Via(next_hop) => next_hop,
+            Way::Towards(_) | Way::Into { .. } => return None,
             Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
                 Attachment::Tunnel { to } => to,
                 _ => return None,

@@ -363,9 +363,8 @@ impl<'a> Resolver<'a> {
         let configs: Vec<agent::Config> = (agents.iter().flatten())
             .filter_map(|it| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok())
             .collect();
-        if let Err((one, other)) = agent::check(&configs) {
-            let message =
-                format!("`{}` and `{}` are both reached at UDP port {}", one.name(), other.name(), one.port());
+        if let Err((one, other, port)) = agent::check(&configs) {
+            let message = format!("`{}` and `{}` are both reached at UDP port {port}", one.name(), other.name());
             self.problem("agents.run", message).expected = Some("agents with different ports".to_owned());
         }
         agents
