@@ -50,11 +50,13 @@ pub enum DropReason {
     /// The radio that the frame with the packet was for slept, and nobody acknowledges the frame; or the radio slept
     /// that was to send it.
     Asleep,
+    /// The packet came out of a tunnel for a host that the agent at its end does not serve any more.
+    VisitorGone,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -76,6 +78,7 @@ impl DropReason {
         Self::BatteryEmpty,
         Self::WireDown,
         Self::Asleep,
+        Self::VisitorGone,
     ];
 
     /// The reason's name in tables.
@@ -103,6 +106,7 @@ impl DropReason {
             Self::BatteryEmpty => "battery_empty",
             Self::WireDown => "wire_down",
             Self::Asleep => "asleep",
+            Self::VisitorGone => "visitor_gone",
         }
     }
 }

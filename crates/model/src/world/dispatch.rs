@@ -160,7 +160,10 @@ impl<P: Probe> World<P> {
                     self.cx.link_failure = reason;
                     self.on_link_failed(interface, packet, to.into());
                 }
-                Action::SetWay { .. } | Action::Proxy { .. } | Action::Announce { .. } | Action::Mobile { .. } => {}
+                Action::SetWay { node, prefix, change } => self.set_way(node, prefix, change),
+                Action::SetSourceWay { node, source, way } => self.set_source_way(node, source, way),
+                Action::Proxy { .. } | Action::Announce { .. } => {}
+                Action::Mobile { node, event } => self.on_mobile(node, event),
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
@@ -173,13 +176,18 @@ impl<P: Probe> World<P> {
         if self.nodes[node.index()].table.is_none() {
             return self.nodes[node.index()].routing.route(packet, &mut self.cx);
         }
-        let destination = self.cx.packets[packet].destination;
-        match self.way(node, destination) {
+        self.route_by_table(node, packet);
+    }
+
+    /// Sends a packet one way.
+    pub(super) fn send_by_way(&mut self, node: NodeId, packet: PacketId, destination: Address, way: Option<Way>) {
+        match way {
             Some(Way::Protocol) => self.nodes[node.index()].routing.route(packet, &mut self.cx),
             Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
             Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
-            Some(Way::Towards(_) | Way::Into { .. }) => self.cx.drop_packet(node, packet, DropReason::NoRoute),
+            Some(Way::Towards(router)) => self.send_towards(node, packet, router),
+            Some(Way::Into { to, form }) => self.enters_agent_tunnel(node, packet, to, form),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
     }
@@ -462,6 +470,7 @@ impl<P: Probe> World<P> {
             Arrival::Local => match self.leaves_tunnel(node, packet) {
                 Some(tunnel) => self.pass_out_of(tunnel, node, packet, from),
                 None if self.takes_out(node, packet) => self.pass_inner(node, packet, from),
+                None if self.takes_out_for_agent(node, packet, from) => {}
                 None => self.deliver(node, packet),
             },
             Arrival::Routing => {

@@ -15,6 +15,7 @@ mod dispatch;
 mod error;
 mod flow;
 mod knowledge;
+mod moving;
 mod outside;
 mod report;
 mod sleep;
@@ -127,6 +128,8 @@ struct Node {
     table: Option<Box<Table>>,
     /// The flows that start here.
     flows: Vec<usize>,
+    /// Its part among networks whose hosts move, if it has one.
+    part: Option<Box<moving::Part>>,
     routing_protocol: &'static str,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     routes_wires: bool,

@@ -99,7 +99,7 @@ fn kind(it: &Packet) -> &'static str {
         Body::Routing(message) | Body::Control { message, .. } => message.kind(),
         Body::Icmp(_) => "error",
         Body::External(_) => "external",
-        Body::Tunnelled(_) => "tunnel",
+        Body::Tunnelled(..) => "tunnel",
         Body::Extended(_) | Body::Empty => "options",
     }
 }

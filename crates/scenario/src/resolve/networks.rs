@@ -32,6 +32,7 @@ fn network_path(network: Network) -> String {
         Network::Channel(number) => format!("channel.{}.network", number - 1),
         Network::Wire(number) => format!("wire.{number}.network"),
         Network::Tunnel(number) => format!("tunnel.{number}"),
+        Network::Served(number) => format!("served.{number}"),
     }
 }
 
@@ -85,6 +86,7 @@ pub(super) fn network_layout<'a>(
         radios: radios.iter().map(|channels| &**channels).collect(),
         channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
         wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(there), wire.network.prefix())).collect(),
+        served: Vec::new(),
         tunnels: resolved.tunnels.iter().map(|it| it.between.map(there)).collect(),
         addresses,
     }
