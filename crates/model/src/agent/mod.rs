@@ -7,6 +7,7 @@
 //! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
 
 pub mod drand;
+pub mod mobile_ip;
 pub mod neighbours;
 mod protocol;
 mod site;
@@ -48,6 +49,11 @@ macro_rules! agents {
             #[must_use]
             pub const fn finds_slots(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
+            }
+            /// Whether the agent serves hosts that move between networks.
+            #[must_use]
+            pub const fn serves_moving_hosts(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::SERVES_MOVING_HOSTS,)+ }
             }
         }
 
@@ -107,6 +113,8 @@ pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config, u16)> {
 agents! {
     "drand" => drand::Drand,
         "DRAND: nodes agree among themselves on slots for TDMA (Rhee, Warrier, Min and Xu, MobiHoc 2006)";
+    "mobile_ip" => mobile_ip::MobileIp,
+        "Mobile IP: home agents, foreign agents, and hosts that move between networks (RFC 5944)";
     "neighbours" => neighbours::Neighbours,
         "Neighbour discovery: HELLO messages with the list of neighbours (as in RFC 6130 and RFC 3626)";
 }

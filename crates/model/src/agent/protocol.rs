@@ -18,6 +18,9 @@ pub trait Agent {
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
 
+    /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
+    const SERVES_MOVING_HOSTS: bool = false;
+
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
