@@ -134,6 +134,13 @@ pub enum Action {
         /// The way; without one, the destination decides again.
         way: Option<Way>,
     },
+    /// The packets that are queued for a neighbour go another way, as the table of the node says now.
+    Reroute {
+        /// Where.
+        node: NodeId,
+        /// The neighbour.
+        next_hop: Address,
+    },
     /// An interface answers for an address that another node has, and tells its neighbours so; or it no longer does
     /// (proxy ARP, RFC 1027).
     Proxy {

@@ -52,11 +52,13 @@ pub enum DropReason {
     Asleep,
     /// The packet came out of a tunnel for a host that the agent at its end does not serve any more.
     VisitorGone,
+    /// The host that sent the packet was away from home, and registered with no agent.
+    NotRegistered,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -79,6 +81,7 @@ impl DropReason {
         Self::WireDown,
         Self::Asleep,
         Self::VisitorGone,
+        Self::NotRegistered,
     ];
 
     /// The reason's name in tables.
@@ -107,6 +110,7 @@ impl DropReason {
             Self::WireDown => "wire_down",
             Self::Asleep => "asleep",
             Self::VisitorGone => "visitor_gone",
+            Self::NotRegistered => "not_registered",
         }
     }
 }

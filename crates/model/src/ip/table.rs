@@ -20,6 +20,8 @@ pub enum Way {
     Tunnel(InterfaceId),
     /// To the next hop that the routing protocol has towards this address; without one, the packet is dropped.
     Towards(Address),
+    /// Nowhere: the host is away from home, and registered with no agent.
+    Nowhere,
     /// Into a tunnel that an agent has set up.
     Into {
         /// The other end.

@@ -374,7 +374,7 @@ fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addre
         let is_network = |prefix: Prefix| networks.contains(&prefix);
         let wired = node.table.iter().flat_map(|table| table.iter()).filter_map(|(prefix, way)| match way {
             Way::Direct | Way::Via(_) => Some(prefix).filter(|prefix| is_network(*prefix)),
-            Way::Protocol | Way::Tunnel(_) | Way::Towards(_) | Way::Into { .. } => None,
+            Way::Protocol | Way::Tunnel(_) | Way::Towards(_) | Way::Into { .. } | Way::Nowhere => None,
         });
         let own = Networks { radios: radios.collect(), ad_hoc: Arc::clone(&ad_hoc), wired: wired.collect() };
         node.routing.on_networks(&own);

@@ -162,6 +162,7 @@ impl<P: Probe> World<P> {
                 }
                 Action::SetWay { node, prefix, change } => self.set_way(node, prefix, change),
                 Action::SetSourceWay { node, source, way } => self.set_source_way(node, source, way),
+                Action::Reroute { node, next_hop } => self.reroute(node, next_hop),
                 Action::Proxy { .. } | Action::Announce { .. } => {}
                 Action::Mobile { node, event } => self.on_mobile(node, event),
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
@@ -186,6 +187,7 @@ impl<P: Probe> World<P> {
             Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
             Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
+            Some(Way::Nowhere) => self.cx.drop_packet(node, packet, DropReason::NotRegistered),
             Some(Way::Towards(router)) => self.send_towards(node, packet, router),
             Some(Way::Into { to, form }) => self.enters_agent_tunnel(node, packet, to, form),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
@@ -273,7 +275,7 @@ impl<P: Probe> World<P> {
 
     /// The interface of a node that leads to a neighbour, and the neighbour's address there.
     #[inline]
-    fn towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
+    pub(super) fn towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
         let first = InterfaceId::from(node);
         if self.nodes[node.index()].further.is_empty()
             && let Attachment::Radio { channel, .. } = &self.interfaces[first.index()].attachment

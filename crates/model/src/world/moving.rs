@@ -1,6 +1,6 @@
 //! What agents do for hosts that move between networks: the ways that they set, and what they tell.
 
-use super::{RoleSpec, Spec, World};
+use super::{Attachment, RoleSpec, Spec, World};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Port, Role, Site};
 use crate::context::{DropReason, MobileChange, MobileEvent};
@@ -71,6 +71,19 @@ impl<P: Probe> World<P> {
             self.send_by_way(node, copy, destination, Some(way));
         }
         self.send_by_way(node, packet, destination, way);
+    }
+
+    /// Packets that are queued for a neighbour go as the table says now.
+    pub(super) fn reroute(&mut self, node: NodeId, next_hop: Address) {
+        let mut packets = Vec::new();
+        if let Some((interface, next_hop)) = self.towards(node, next_hop)
+            && let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment
+        {
+            packets.extend(link.take_back(next_hop, &self.cx));
+        }
+        for packet in packets {
+            self.route(node, packet);
+        }
     }
 
     /// To the next hop that the routing protocol has towards a router.

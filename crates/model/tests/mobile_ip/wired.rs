@@ -11,7 +11,7 @@ use hopyard_model::link::wired::{self, Down};
 use hopyard_model::observe::{AttachmentView, NetworkView, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, Spec, Transport, Watch, WireSpec, World};
+use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport, Watch, WireSpec, World};
 use hopyard_model::{agent, traffic};
 
 use crate::common::network;

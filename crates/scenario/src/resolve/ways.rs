@@ -218,7 +218,7 @@ impl Ways {
                 Some(Way::Direct) => to,
                 Some(Way::Via(next_hop)) => self.owners[next_hop.index()],
                 // Only agents set such ways, and none does before the run.
-                Some(Way::Towards(_) | Way::Into { .. }) => return Err(How::NoWay),
+                Some(Way::Towards(_) | Way::Into { .. } | Way::Nowhere) => return Err(How::NoWay),
                 Some(Way::Tunnel(interface)) => {
                     let Some(&end) = self.tunnels.get(&interface.into()) else { return Err(How::InTunnel) };
                     // The outer packet must not enter a tunnel of this node again.

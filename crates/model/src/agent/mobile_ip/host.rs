@@ -7,7 +7,7 @@ use super::message::{Advertisement, Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, Prefix};
-use crate::context::{Context, MobileChange};
+use crate::context::{Action, Context, MobileChange};
 use crate::ip::{Way, WayChange};
 use crate::packet::Form;
 
@@ -67,6 +67,8 @@ pub(super) struct State {
     ahead: i64,
     /// The last identification.
     last: u64,
+    /// The agent through which packets leave.
+    pub router: Option<Address>,
     /// Whether a home agent may have a binding of the host.
     pub was_away: bool,
     /// When it looks next which agents it has not heard, in ns-2's procedure.
@@ -102,6 +104,7 @@ impl State {
             ahead: 0,
             last: 0,
             was_away: false,
+            router: None,
             check: Time::NEVER,
             retry: Time::NEVER,
             solicit: Time::NEVER,
@@ -235,9 +238,10 @@ impl State {
         Some(reply.code)
     }
 
-    /// The agent through which packets leave.
-    pub fn leave_by(&self, agent: Option<Address>, params: &Params, cx: &mut Context) {
+    /// The agent through which packets leave; without one, they do not.
+    pub fn leave_by(&mut self, agent: Option<Address>, params: &Params, cx: &mut Context) {
         let change = match agent {
+            None if params.procedure == Procedure::Rfc => WayChange::Only(Way::Nowhere),
             None => WayChange::Clear,
             Some(agent) if params.procedure == Procedure::Ns2 && !self.sending.is_by_wire(agent, cx) => {
                 WayChange::Only(Way::Towards(agent))
@@ -245,6 +249,12 @@ impl State {
             Some(agent) => WayChange::Only(Way::Via(agent)),
         };
         self.sending.default_way(change, cx);
+        if let Some(before) = std::mem::replace(&mut self.router, agent)
+            && agent.is_some_and(|agent| agent != before)
+            && params.procedure == Procedure::Rfc
+        {
+            cx.act(Action::Reroute { node: self.sending.node, next_hop: before });
+        }
     }
 
     /// Asks all agents in reach to advertise themselves (RFC 1256 §5).

@@ -18,7 +18,9 @@ fn has_restarted(before: u16, now: u16) -> bool {
 }
 
 /// The host starts: it looks for agents.
-pub(super) fn start(host: &mut State, params: &Params, cx: &Context, phase: f64) {
+pub(super) fn start(host: &mut State, params: &Params, cx: &mut Context, phase: f64) {
+    // At home, a host knows its router without asking.
+    host.leave_by(Some(host.home_agent), params, cx);
     host.solicit_wait = params.solicit_retry;
     // RFC 1256 §5.3.2: a random delay of up to a second.
     host.solicit = cx.now + params.solicit_retry.mul_f64(phase);
