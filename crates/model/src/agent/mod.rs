@@ -14,7 +14,7 @@ mod site;
 
 use hopyard_engine::{Rng, Time};
 
-pub use protocol::{Agent, ICMP};
+pub use protocol::{Agent, Facts, ICMP};
 pub use site::{Port, Role, Site};
 
 use crate::address::Address;
@@ -50,6 +50,12 @@ macro_rules! agents {
             pub const fn finds_slots(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
             }
+            /// Whether the agent needs a routing protocol that keeps routes between neighbours.
+            #[must_use]
+            pub fn needs_kept_routes(&self) -> bool {
+                match self { $(Self::$variant(params) => Facts::needs_kept_routes(&**params),)+ }
+            }
+
             /// Whether the agent serves hosts that move between networks.
             #[must_use]
             pub const fn serves_moving_hosts(&self) -> bool {

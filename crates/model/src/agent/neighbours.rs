@@ -23,7 +23,7 @@ use hopyard_wire::WireError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::Agent;
+use super::protocol::{Agent, Facts};
 use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
@@ -110,6 +110,8 @@ impl Message for Hello {
 
 /// The UDP port: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
 const PORT: u16 = 49_269;
+
+impl Facts for Params {}
 
 /// What is known of a neighbour.
 #[derive(Clone, Debug)]

@@ -9,6 +9,14 @@ use crate::packet::PacketId;
 /// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
 pub const ICMP: u16 = 0;
 
+/// What the checks of a scenario ask about an agent with these parameters.
+pub trait Facts {
+    /// Whether it needs a routing protocol that keeps routes between neighbours.
+    fn needs_kept_routes(&self) -> bool {
+        false
+    }
+}
+
 /// An agent at one node.
 pub trait Agent {
     /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one

@@ -346,9 +346,17 @@ impl<'a> Resolver<'a> {
         movements
     }
 
-    /// The agents of every node.
-    pub(super) fn agents(&mut self) -> Option<Vec<Chosen>> {
-        let Agents { run } = typed(&self.plain("agents"));
+    /// The agents of every node. Where hosts move between networks (`moves`), those that serve such hosts run without
+    /// being asked for, at the nodes that have a part in it.
+    pub(super) fn agents(&mut self, moves: bool) -> Option<Vec<Chosen>> {
+        let Agents { mut run } = typed(&self.plain("agents"));
+        let serves = |model: &&ModelInfo| {
+            agent::Config::of_profile(model.name, &self.profile).is_ok_and(|it| it.serves_moving_hosts())
+        };
+        let serving: Vec<_> = agent::MODELS.iter().filter(serves).map(|model| model.name.to_owned()).collect();
+        if moves && !run.iter().any(|name| serving.contains(name)) {
+            run.extend(serving.into_iter().take(1));
+        }
         let mut agents: Vec<Option<Chosen>> = Vec::new();
         for (index, name) in run.iter().enumerate() {
             if run[..index].contains(name) {

@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::agent::protocol::Facts;
 use crate::params::{self, Fault};
 
 /// Among how many nodes the lottery is held, one of which should win.
@@ -103,6 +104,8 @@ pub struct Params {
     /// it.
     pub largest_hold: Span,
 }
+
+impl Facts for Params {}
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {

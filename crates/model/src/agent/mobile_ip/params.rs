@@ -5,6 +5,7 @@ use hopyard_wire::mobile_ip::FOREVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::protocol::Facts;
 use crate::packet::Form;
 use crate::params::{self, Fault, NS2, RFC};
 
@@ -157,6 +158,13 @@ impl params::Params for Params {
             }
         }
         Ok(())
+    }
+}
+
+impl Facts for Params {
+    /// In ns-2, hosts and base stations find each other by DSDV.
+    fn needs_kept_routes(&self) -> bool {
+        self.procedure == Procedure::Ns2
     }
 }
 
