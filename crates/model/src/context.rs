@@ -390,8 +390,8 @@ impl Context {
         })
     }
 
-    /// Puts a packet into another one, which goes to the other end of a tunnel. The handle stays. `ttl` is the outer time
-    /// to live of IP in IP (RFC 2003 §3.1); minimal encapsulation keeps the packet's own (RFC 2004 §3.1).
+    /// Puts a packet into another one, which goes to the other end of a tunnel. The handle stays. `ttl` is the outer
+    /// time to live of IP in IP (RFC 2003 §3.1); minimal encapsulation keeps the packet's own (RFC 2004 §3.1).
     pub fn encapsulate(&mut self, id: PacketId, source: Address, destination: Address, ttl: u8, form: Form) {
         let packet = &mut self.packets[id];
         let outer = Packet {

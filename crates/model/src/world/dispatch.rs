@@ -163,7 +163,8 @@ impl<P: Probe> World<P> {
                 Action::SetWay { node, prefix, change } => self.set_way(node, prefix, change),
                 Action::SetSourceWay { node, source, way } => self.set_source_way(node, source, way),
                 Action::Reroute { node, next_hop } => self.reroute(node, next_hop),
-                Action::Proxy { .. } | Action::Announce { .. } => {}
+                Action::Proxy { interface, address, answers } => self.announce(interface, address, Some(answers)),
+                Action::Announce { interface, address } => self.announce(interface, address, None),
                 Action::Mobile { node, event } => self.on_mobile(node, event),
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
@@ -653,7 +654,7 @@ impl<P: Probe> World<P> {
         self.queue.set(self.timers.agents + node as u32, deadline.max(self.cx.now));
     }
 
-    fn arm_link(&mut self, interface: usize) {
+    pub(super) fn arm_link(&mut self, interface: usize) {
         if let Attachment::Radio { link, .. } = &self.interfaces[interface].attachment {
             self.queue.set(self.timers.links + interface as u32, link.deadline().max(self.cx.now));
         }

@@ -73,6 +73,18 @@ impl<P: Probe> World<P> {
         self.send_by_way(node, packet, destination, way);
     }
 
+    /// An interface tells its neighbours that it has an address; for that of another node, it answers from now on, or
+    /// no longer.
+    pub(super) fn announce(&mut self, interface: InterfaceId, address: Address, answers: Option<bool>) {
+        let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment else { return };
+        match answers {
+            Some(answers) => link.set_proxy(address, answers, &mut self.cx),
+            None => link.announce(address, &mut self.cx),
+        }
+        self.serve_mac(interface.index());
+        self.arm_link(interface.index());
+    }
+
     /// Packets that are queued for a neighbour go as the table says now.
     pub(super) fn reroute(&mut self, node: NodeId, next_hop: Address) {
         let mut packets = Vec::new();
@@ -94,8 +106,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Takes a packet out of a tunnel of agents that ends at a node, and passes it on. A foreign agent passes on what is
-    /// for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns whether there was one.
+    /// Takes a packet out of a tunnel of agents that ends at a node, and passes it on. A foreign agent passes on what
+    /// is for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns whether there was one.
     pub(super) fn takes_out_for_agent(&mut self, node: NodeId, packet: PacketId, from: Address) -> bool {
         let serves = self.nodes[node.index()].part.as_ref().is_some_and(|part| part.serves);
         if !serves || !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) || !self.cx.decapsulate(packet) {
@@ -109,7 +121,7 @@ impl<P: Probe> World<P> {
         let its = |node: NodeId| self.nodes.get(node.index()).and_then(|it| it.part.as_deref());
         let is_away = to != node
             && its(to).is_some_and(|part| part.moves)
-            && !its(node).is_some_and(|part| part.home_of.binary_search(&to).is_ok())
+            && its(node).is_none_or(|part| part.home_of.binary_search(&to).is_err())
             && !self.nodes[node.index()].table.as_ref().is_some_and(|table| table.has_host(name));
         if is_away {
             self.cx.drop_packet(node, packet, DropReason::VisitorGone);

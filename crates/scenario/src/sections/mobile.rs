@@ -82,8 +82,8 @@ pub struct HomeAgent {
 
 section!(HomeAgent);
 
-/// `[[foreign_agent]]`: a node that serves hosts of other networks (RFC 5944 §3.7). A node may be a home agent too; then
-/// the other keys of both tables are the same.
+/// `[[foreign_agent]]`: a node that serves hosts of other networks (RFC 5944 §3.7). A node may be a home agent too;
+/// then the other keys of both tables are the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForeignAgent {

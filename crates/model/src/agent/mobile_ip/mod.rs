@@ -1,13 +1,13 @@
 //! Mobile IP: agents of networks, and hosts that move between these and keep their addresses.
 //!
-//! Read: RFC 5944 (all of it; §2 discovery of agents, §3 registration, §4 routing), RFC 1256 (router discovery), RFC 3024
-//! (reverse tunnels). Tunnels are the world's: this file sets the ways into them. Left out: co-located care-of
-//! addresses, broadcasts to hosts that are away (B), GRE, dynamic discovery of the home agent (§3.6.1.2), nonces (§5.7.2),
-//! keys between foreign agents and others (§3.5.3, §3.5.4), notices that a home network is unreachable (codes 80 to 88).
-//! ns-2's procedure is a type of its own beside the RFC's, over the same state (`ns2`); it is chosen by the profile.
+//! Read: RFC 5944 (§2 discovery of agents, §3 registration, §4 routing), RFC 1256 (router discovery), RFC 3024 (reverse
+//! tunnels). Tunnels are the world's: this agent sets the ways into them. Left out: co-located care-of addresses,
+//! broadcasts to hosts that are away (B), GRE, dynamic discovery of the home agent, nonces (§5.7.2), keys between
+//! foreign agents and others (§3.5.3, §3.5.4), notices that a home network is unreachable (codes 80 to 88). ns-2's
+//! procedure is a type of its own beside the RFC's, over the same state (`ns2`); the profile chooses it.
 //!
-//! Validated: the RFC section by section in networks of a few agents; messages and losses beside ns-2.35's own network;
-//! the time without service after a crossing against its arithmetic (`docs/models/mobile_ip.md`).
+//! Validated: each message and the losses of ns-2.35's own wired network; crossings of cells by radio
+//! (`docs/models/mobile_ip.md`).
 
 mod foreign;
 mod home;
@@ -17,8 +17,6 @@ mod ns2;
 mod params;
 mod rfc;
 mod sending;
-#[cfg(test)]
-mod tests;
 
 use hopyard_engine::{Rng, Time};
 use hopyard_wire::mobile_ip::AgentFlags;
