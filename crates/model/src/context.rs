@@ -5,6 +5,7 @@
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
 mod drop_reason;
+mod mobile;
 mod outside;
 mod overhead;
 mod price;
@@ -18,13 +19,15 @@ use std::sync::Arc;
 use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
+pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token};
 pub use self::overhead::{Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
 pub use self::spending::{Shares, Spending};
-use crate::address::{Address, InterfaceId, NodeId};
-use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
+use crate::ip::{Way, WayChange};
+use crate::packet::{Body, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +115,55 @@ pub enum Action {
         node: NodeId,
         /// Which.
         slots: Slots,
+    },
+    /// An agent changes which way packets for a prefix go from its node.
+    SetWay {
+        /// Where.
+        node: NodeId,
+        /// The prefix; that of a host has 32 bits, that of the default route none.
+        prefix: Prefix,
+        /// How.
+        change: WayChange,
+    },
+    /// An agent changes which way packets go that its node passes on for a source, whatever their destination.
+    SetSourceWay {
+        /// Where.
+        node: NodeId,
+        /// The source.
+        source: Address,
+        /// The way; without one, the destination decides again.
+        way: Option<Way>,
+    },
+    /// The packets that are queued for a neighbour go another way, as the table of the node says now.
+    Reroute {
+        /// Where.
+        node: NodeId,
+        /// The neighbour.
+        next_hop: Address,
+    },
+    /// An interface answers for an address that another node has, and tells its neighbours so; or it no longer does
+    /// (proxy ARP, RFC 1027).
+    Proxy {
+        /// The interface.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+        /// Whether it answers from now on.
+        answers: bool,
+    },
+    /// A node tells its neighbours the link address of its own address (gratuitous ARP, RFC 5227 §3).
+    Announce {
+        /// By which interface.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+    },
+    /// An agent tells what it does for a host that moves, or what it has found out.
+    Mobile {
+        /// Where.
+        node: NodeId,
+        /// What.
+        event: MobileEvent,
     },
     /// A packet goes up to the link from the MAC.
     Arrived {
@@ -338,33 +390,37 @@ impl Context {
         })
     }
 
-    /// Puts a packet into another one, which goes to the other end of a tunnel (RFC 2003 §3.1). The handle stays.
-    pub fn encapsulate(&mut self, id: PacketId, source: Address, destination: Address, ttl: u8) {
+    /// Puts a packet into another one, which goes to the other end of a tunnel. The handle stays. `ttl` is the outer
+    /// time to live of IP in IP (RFC 2003 §3.1); minimal encapsulation keeps the packet's own (RFC 2004 §3.1).
+    pub fn encapsulate(&mut self, id: PacketId, source: Address, destination: Address, ttl: u8, form: Form) {
         let packet = &mut self.packets[id];
         let outer = Packet {
             created: packet.created,
             source,
             destination,
             flow: packet.flow,
-            size: packet.size + IP_HEADER,
-            ttl,
+            size: packet.size + form.bytes(packet.source == source),
+            ttl: if form == Form::Minimal { packet.ttl } else { ttl },
             hops: 0,
             salvaged: 0,
             body: Body::Empty,
         };
         let inner = std::mem::replace(packet, outer);
-        packet.body = Body::Tunnelled(Box::new(inner));
+        packet.body = Body::Tunnelled(form, Box::new(inner));
     }
 
     /// Takes the inner packet out of one that has come through a tunnel, and returns whether there was one. It counts
     /// the hops of the tunnel.
     pub fn decapsulate(&mut self, id: PacketId) -> bool {
         let packet = &mut self.packets[id];
-        let hops = packet.hops;
+        let (hops, ttl) = (packet.hops, packet.ttl);
         match std::mem::replace(&mut packet.body, Body::Empty) {
-            Body::Tunnelled(inner) => {
+            Body::Tunnelled(form, inner) => {
                 *packet = *inner;
                 packet.hops = packet.hops.saturating_add(hops);
+                if form == Form::Minimal {
+                    packet.ttl = ttl;
+                }
                 true
             }
             body => {

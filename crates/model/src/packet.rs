@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::WireError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
@@ -92,8 +94,8 @@ pub enum Body {
         /// The message.
         message: RoutingMessage,
     },
-    /// A packet in a tunnel (IP in IP, RFC 2003). Counters see the inner packet.
-    Tunnelled(Box<Packet>),
+    /// A packet in a tunnel. Counters see the inner packet.
+    Tunnelled(Form, Box<Packet>),
     /// Host unreachable: ICMP type 3, code 1 (RFC 792). It goes to the source of the segment that it quotes.
     Icmp(Quote),
     /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
@@ -102,6 +104,31 @@ pub enum Body {
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
     Empty,
+}
+
+/// How a packet is put into another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// IP in IP (RFC 2003): a whole header more.
+    #[default]
+    IpInIp,
+    /// Minimal encapsulation (RFC 2004): what the outer header replaces of the inner one.
+    Minimal,
+}
+
+impl Form {
+    /// The bytes that it adds to a packet. `is_source` says whether the packet's source puts it into the tunnel, so
+    /// that both headers have the same source.
+    #[must_use]
+    pub const fn bytes(self, is_source: bool) -> u32 {
+        match (self, is_source) {
+            (Self::IpInIp, _) => IP_HEADER,
+            // RFC 2004 §3.1.
+            (Self::Minimal, false) => 12,
+            (Self::Minimal, true) => 8,
+        }
+    }
 }
 
 /// Options of DSR, and what IP carries behind their header. It is behind a shared pointer: packets without options do
@@ -293,9 +320,9 @@ impl Packet {
     #[must_use]
     pub fn carried(&self) -> &Body {
         match &self.body {
-            Body::Tunnelled(inner) => inner.carried(),
+            Body::Tunnelled(_, inner) => inner.carried(),
             Body::Extended(it) => match it.body() {
-                Body::Tunnelled(inner) => inner.carried(),
+                Body::Tunnelled(_, inner) => inner.carried(),
                 body => body,
             },
             body => body,
@@ -352,7 +379,7 @@ impl Packet {
         };
         match body {
             Body::Tcp(header) if header.len > 0 => Some(quote(self, header)),
-            Body::Tunnelled(inner) => inner.quote(),
+            Body::Tunnelled(_, inner) => inner.quote(),
             _ => None,
         }
     }
@@ -366,7 +393,7 @@ impl Packet {
         };
         match body {
             Body::Tcp(header) => header.retransmission,
-            Body::Tunnelled(inner) => inner.is_retransmission(),
+            Body::Tunnelled(_, inner) => inner.is_retransmission(),
             _ => false,
         }
     }
@@ -394,10 +421,10 @@ impl Packet {
     pub fn option_bytes(&self) -> Option<u32> {
         match &self.body {
             Body::Extended(it) => match it.body() {
-                Body::Tunnelled(inner) => Some(it.header_bytes() + inner.option_bytes().unwrap_or(0)),
+                Body::Tunnelled(_, inner) => Some(it.header_bytes() + inner.option_bytes().unwrap_or(0)),
                 _ => Some(it.header_bytes()),
             },
-            Body::Tunnelled(inner) => inner.option_bytes(),
+            Body::Tunnelled(_, inner) => inner.option_bytes(),
             _ => None,
         }
     }
@@ -440,7 +467,7 @@ impl Body {
             Self::Arp(_) => PacketKind::Arp,
             Self::Routing(_) | Self::Empty => PacketKind::Routing,
             Self::Control { .. } => PacketKind::Control,
-            Self::Tunnelled(inner) => inner.kind(),
+            Self::Tunnelled(_, inner) => inner.kind(),
             Self::Icmp(_) => PacketKind::Icmp,
             Self::External(_) => PacketKind::External,
             Self::Extended(it) => it.body().kind(),

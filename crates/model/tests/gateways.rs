@@ -345,7 +345,7 @@ fn a_tunnel_carries_the_packets_of_a_prefix() {
     impl Probe for Sizes {
         fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
             if packet.kind() == PacketKind::Data && packet.size > 100 {
-                let tunnelled = matches!(packet.body, Body::Tunnelled(_));
+                let tunnelled = matches!(packet.body, Body::Tunnelled(..));
                 self.0.insert((interface.0, packet.size, u32::from(tunnelled)));
             }
         }

@@ -36,7 +36,7 @@ impl Probe for Seen {
     fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
         let Some(packet) = frame.packet else { return };
         if packet.kind() == PacketKind::Data && packet.size > 100 {
-            let tunnelled = matches!(packet.body, Body::Tunnelled(_));
+            let tunnelled = matches!(packet.body, Body::Tunnelled(..));
             self.frames.insert((interface.0, packet.size, tunnelled, packet.destination.0));
         }
         let Body::Routing(message) = &packet.body else { return };
@@ -51,7 +51,7 @@ impl Probe for Seen {
 
     fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
         if packet.kind() == PacketKind::Data && packet.size > 100 {
-            self.wires.insert((interface.0, packet.size, matches!(packet.body, Body::Tunnelled(_))));
+            self.wires.insert((interface.0, packet.size, matches!(packet.body, Body::Tunnelled(..))));
         }
     }
 

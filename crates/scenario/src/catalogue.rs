@@ -88,6 +88,15 @@ static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
     "Flows between pairs of nodes that are drawn; several sets of them are a list, `[[flows]]`.",
 );
 static WIRE: ModelInfo = ModelInfo::of::<sections::Wire>("scenario", "wire", "A wired link between two nodes.");
+static HOME_AGENT: ModelInfo =
+    ModelInfo::of::<sections::HomeAgent>("scenario", "home_agent", "A node that is the home agent of mobile hosts.");
+static FOREIGN_AGENT: ModelInfo =
+    ModelInfo::of::<sections::ForeignAgent>("scenario", "foreign_agent", "A node that serves hosts of other networks.");
+static MOBILE_HOST: ModelInfo = ModelInfo::of::<sections::MobileHost>(
+    "scenario",
+    "mobile_host",
+    "Nodes that move between networks and keep their addresses.",
+);
 static MEASURE: ModelInfo =
     ModelInfo::of::<sections::Measure>("scenario", "measure", "What is measured besides what always is.");
 static SIMULATOR: ModelInfo = ModelInfo::of::<sections::Simulator>(
@@ -189,6 +198,9 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout { one_or_list: true, rooms: FLOW_ROOMS, selectors: FLOW_SELECTORS, ..Layout::of("flows", &[&FLOWS, &TCP]) },
     Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
     Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
+    Layout { list: true, required: &["node"], ..Layout::of("home_agent", &[&HOME_AGENT]) },
+    Layout { list: true, required: &["node"], ..Layout::of("foreign_agent", &[&FOREIGN_AGENT]) },
+    Layout { list: true, required: &["nodes", "home"], ..Layout::of("mobile_host", &[&MOBILE_HOST]) },
     Layout::of("measure", &[&MEASURE]),
     Layout::of("simulator", &[&SIMULATOR]),
 ];

@@ -14,7 +14,8 @@ use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Pairs, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Movement,
+    Pairs, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -45,6 +46,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         random_flows,
         wires,
         tunnels,
+        home_agents,
+        foreign_agents,
+        mobile_hosts,
         measure,
         simulator: _,
         complete: _,
@@ -138,6 +142,24 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         && !further.is_empty()
     {
         identity.insert("further_random_flows".to_owned(), further.iter().map(random).collect());
+    }
+    // Scenarios without hosts that move between networks keep the hash that they had before there were any.
+    if !(home_agents.is_empty() && foreign_agents.is_empty() && mobile_hosts.is_empty()) {
+        let home = |it: &HomeAgent| {
+            let HomeAgent { node, network, wires, first } = it;
+            json!([node, network, wires, first])
+        };
+        let foreign = |it: &ForeignAgent| {
+            let ForeignAgent { node, network, wires, first } = it;
+            json!([node, network, wires, first])
+        };
+        let host = |it: &MobileHost| {
+            let MobileHost { nodes, home, forged } = it;
+            json!([nodes, home, forged])
+        };
+        identity["home_agents"] = home_agents.iter().map(home).collect();
+        identity["foreign_agents"] = foreign_agents.iter().map(foreign).collect();
+        identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {

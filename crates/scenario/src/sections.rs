@@ -3,17 +3,14 @@
 //!
 //! They are parameters like those of models. Documentation, defaults, units and schema are in these structs only.
 
-use std::fmt;
-
 use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
-use hopyard_model::address::Prefix;
 use hopyard_model::observe::{RouteChanges, SegmentFlows};
 use hopyard_model::params::{Fault, NS2, Params, RFC};
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::world::Quantity;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use crate::flow_keys::{Flow, Flows, Pairs, Until};
 use crate::place::Place;
@@ -35,7 +32,11 @@ macro_rules! section {
 }
 
 mod energy;
+mod mobile;
+mod network;
 pub use energy::{Battery, Energy, Interval, Sleep};
+pub use mobile::{First, ForeignAgent, HomeAgent, MobileHost};
+pub use network::Network;
 
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -189,65 +190,6 @@ impl Default for Mobility {
 }
 
 section!(Mobility);
-
-/// The prefix of a channel or a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// The next free one.
-    Auto,
-    /// This one.
-    Prefix(Prefix),
-}
-
-impl Network {
-    /// The prefix, if it is given.
-    #[must_use]
-    pub const fn prefix(self) -> Option<Prefix> {
-        match self {
-            Self::Auto => None,
-            Self::Prefix(prefix) => Some(prefix),
-        }
-    }
-}
-
-const NETWORK: &str = "a prefix such as \"172.29.0.0/16\", or \"auto\"";
-
-impl Serialize for Network {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => serializer.serialize_str("auto"),
-            Self::Prefix(prefix) => serializer.collect_str(prefix),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Network {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Network;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(NETWORK)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Network, E> {
-                if text == "auto" {
-                    return Ok(Network::Auto);
-                }
-                text.parse().map(Network::Prefix).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Network {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Network".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": NETWORK, "examples": ["172.29.0.0/16", "auto"] })
-    }
-}
 
 /// `[[movement]]`: nodes with a different movement model; its parameters are in `[movement.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,15 +10,15 @@ use hopyard_model::observe::Recorded;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
-    WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, RoleSpec, SleepSpec, Spec, Transport,
+    TunnelSpec, WireSpec,
 };
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
 
 use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
-use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key};
+use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key, roles, served};
 use crate::scenario::Scenario;
 use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
 use crate::value::Values;
@@ -81,6 +81,7 @@ impl Scenario {
             carries: [prefixes(&it.carries), prefixes(&it.carries_back)],
         };
         spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
+        spec.served = served(resolved);
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;
         let (routes, paths, segments) = (measure.routes, measure.paths, measure.segments.clone());
@@ -147,8 +148,12 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     nodes.extend((0..resolved.nodes.wired).map(wired));
     let agents: Vec<agent::Config> =
         (resolved.agents.iter()).map(|chosen| config(agent::Config::read, chosen)).collect();
-    for node in &mut nodes {
-        node.agents.clone_from(&agents);
+    let roles = roles(resolved);
+    for (number, node) in (0..).zip(&mut nodes) {
+        node.role = roles.get(&number).cloned().unwrap_or_default();
+        // Agents that serve hosts which move have nothing to do elsewhere.
+        let runs = |agent: &&agent::Config| node.role != RoleSpec::Fixed || !agent.serves_moving_hosts();
+        node.agents = agents.iter().filter(runs).cloned().collect();
     }
     for (number, further) in (1..).zip(&resolved.channels) {
         for node in &further.channel.nodes {

@@ -3,18 +3,21 @@
 //! A node may have several agents. A message finds its agent by port. An agent sends messages by the actions of its
 //! context: `Action::Send` to a neighbour or to all of them, `Action::Route` to a node farther away.
 //!
-//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
+//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, &Site,
 //! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
 
 pub mod drand;
+pub mod mobile_ip;
 pub mod neighbours;
 mod protocol;
+mod site;
 
 use hopyard_engine::{Rng, Span, Time};
 
-pub use protocol::Agent;
+pub use protocol::{Agent, Facts, ICMP};
+pub use site::{Port, Role, Site};
 
-use crate::address::{Address, NodeId};
+use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
 
@@ -30,16 +33,16 @@ macro_rules! agents {
         }
 
         impl Config {
-            /// The agent at `node`; `rng` is its own stream.
+            /// The agent at a place; `rng` is its own stream.
             #[must_use]
-            pub fn build(&self, node: NodeId, rng: Rng) -> Model {
-                match self { $(Self::$variant(params) => Model::$variant($module::$variant::new(params, node, rng)),)+ }
+            pub fn build(&self, site: &Site, rng: Rng) -> Model {
+                match self { $(Self::$variant(params) => Model::$variant($module::$variant::new(params, site, rng)),)+ }
             }
 
-            /// The UDP port at which the agent is reached.
+            /// The UDP ports at which the agent is reached.
             #[must_use]
-            pub const fn port(&self) -> u16 {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            pub const fn ports(&self) -> &'static [u16] {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
             }
 
             /// Whether the agent finds slots for the MACs of its node.
@@ -47,13 +50,24 @@ macro_rules! agents {
             pub const fn finds_slots(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
             }
+            /// Whether the agent needs a routing protocol that keeps routes between neighbours.
+            #[must_use]
+            pub fn needs_kept_routes(&self) -> bool {
+                match self { $(Self::$variant(params) => Facts::needs_kept_routes(&**params),)+ }
+            }
+
+            /// Whether the agent serves hosts that move between networks.
+            #[must_use]
+            pub const fn serves_moving_hosts(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::SERVES_MOVING_HOSTS,)+ }
+            }
         }
 
         impl Model {
-            /// The UDP port at which the agent is reached.
+            /// The UDP ports at which the agent is reached.
             #[must_use]
-            pub const fn port(&self) -> u16 {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORT,)+ }
+            pub const fn ports(&self) -> &'static [u16] {
+                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
             }
 
             /// See [`Agent::first_slot`].
@@ -102,11 +116,13 @@ macro_rules! agents {
 /// Checks that the agents of a node are reached at different ports.
 ///
 /// # Errors
-/// The first two with the same port.
-pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config)> {
+/// The first two with the same port, and the port.
+pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config, u16)> {
     for (place, other) in agents.iter().enumerate() {
-        if let Some(one) = agents[..place].iter().find(|one| one.port() == other.port()) {
-            return Err((one, other));
+        for one in &agents[..place] {
+            if let Some(&port) = one.ports().iter().find(|port| other.ports().contains(port)) {
+                return Err((one, other, port));
+            }
         }
     }
     Ok(())
@@ -115,6 +131,8 @@ pub fn check(agents: &[Config]) -> Result<(), (&Config, &Config)> {
 agents! {
     "drand" => drand::Drand,
         "DRAND: nodes agree among themselves on slots for TDMA (Rhee, Warrier, Min and Xu, MobiHoc 2006)";
+    "mobile_ip" => mobile_ip::MobileIp,
+        "Mobile IP: home agents, foreign agents, and hosts that move between networks (RFC 5944)";
     "neighbours" => neighbours::Neighbours,
         "Neighbour discovery: HELLO messages with the list of neighbours (as in RFC 6130 and RFC 3626)";
 }

@@ -23,7 +23,8 @@ use hopyard_wire::WireError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::Agent;
+use super::protocol::{Agent, Facts};
+use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Carrier, FlowId, IP_HEADER, Message, Packet, PacketId, Place, RoutingMessage, UDP_HEADER};
@@ -103,9 +104,14 @@ impl Message for Hello {
             out.extend((place.address)(heard.address).octets());
             out.extend(u32::from(heard.symmetric).to_be_bytes());
         }
-        Ok(Carrier::Udp(Neighbours::PORT))
+        Ok(Carrier::Udp(PORT))
     }
 }
+
+/// The UDP port: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
+const PORT: u16 = 49_269;
+
+impl Facts for Params {}
 
 /// What is known of a neighbour.
 #[derive(Clone, Debug)]
@@ -130,12 +136,12 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Neighbour discovery at `node`.
+    /// Neighbour discovery at a place.
     #[must_use]
-    pub const fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub const fn new(params: &Params, site: &Site, rng: Rng) -> Self {
         let Params { interval, jitter, hold, overhear } = *params;
         let params = Params { interval, jitter, hold, overhear };
-        Self { node, params, rng, neighbours: Vec::new(), next: Time::NEVER }
+        Self { node: site.node, params, rng, neighbours: Vec::new(), next: Time::NEVER }
     }
 
     /// The neighbours that are heard at a time, whether or not they hear this node; sorted.
@@ -175,7 +181,7 @@ impl Neighbours {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            body: Body::Control { port: Self::PORT, message: RoutingMessage::new(hello) },
+            body: Body::Control { port: PORT, message: RoutingMessage::new(hello) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop: Address::BROADCAST });
         self.next = cx.now + self.params.interval - self.params.jitter.mul_f64(self.rng.uniform());
@@ -183,8 +189,7 @@ impl Neighbours {
 }
 
 impl Agent for Neighbours {
-    /// One of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
-    const PORT: u16 = 49_269;
+    const PORTS: &'static [u16] = &[PORT];
 
     fn start(&mut self, cx: &mut Context) {
         // Nodes do not all begin at once.
@@ -242,7 +247,11 @@ mod tests {
     use hopyard_engine::Streams;
 
     fn agent(node: u32) -> Neighbours {
-        Neighbours::new(&Params::of_profile("rfc"), NodeId(node), Streams::new(1, 0).node(node as usize, "agent"))
+        Neighbours::new(
+            &Params::of_profile("rfc"),
+            &Site::of(NodeId(node)),
+            Streams::new(1, 0).node(node as usize, "agent"),
+        )
     }
 
     fn hear(agent: &mut Neighbours, cx: &mut Context, from: u32, heard: &[(u32, bool)]) {
@@ -256,7 +265,7 @@ mod tests {
             ttl: 1,
             hops: 1,
             salvaged: 0,
-            body: Body::Control { port: Neighbours::PORT, message: RoutingMessage::new(Hello { heard }) },
+            body: Body::Control { port: PORT, message: RoutingMessage::new(Hello { heard }) },
         });
         agent.on_message(packet, Address(from), cx);
     }
@@ -287,7 +296,7 @@ mod tests {
         assert_eq!(message.get(), Some(&Hello { heard: Vec::new() }));
         let mut bytes = Vec::new();
         let place = Place { source: Address(0), address: &|_| std::net::Ipv4Addr::LOCALHOST };
-        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(Neighbours::PORT)));
+        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(PORT)));
         assert_eq!(packet.size, 28 + bytes.len() as u32);
         let next = agent.deadline().since(cx.now);
         assert!(next > Span::from_millis(1500) && next <= Span::from_secs(2), "{next}");

@@ -6,10 +6,22 @@ use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
 
+/// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
+pub const ICMP: u16 = 0;
+
+/// What the checks of a scenario ask about an agent with these parameters.
+pub trait Facts {
+    /// Whether it needs a routing protocol that keeps routes between neighbours.
+    fn needs_kept_routes(&self) -> bool {
+        false
+    }
+}
+
 /// An agent at one node.
 pub trait Agent {
-    /// The UDP port at which it is reached.
-    const PORT: u16;
+    /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one
+    /// does not come to it.
+    const PORTS: &'static [u16];
 
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
@@ -25,6 +37,9 @@ pub trait Agent {
     fn longest_message(&self, _neighbours: usize) -> u32 {
         0
     }
+
+    /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
+    const SERVES_MOVING_HOSTS: bool = false;
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);

@@ -50,11 +50,15 @@ pub enum DropReason {
     /// The radio that the frame with the packet was for slept, and nobody acknowledges the frame; or the radio slept
     /// that was to send it.
     Asleep,
+    /// The packet came out of a tunnel for a host that the agent at its end does not serve any more.
+    VisitorGone,
+    /// The host that sent the packet was away from home, and registered with no agent.
+    NotRegistered,
 }
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::QueueFull,
         Self::RetryLimit,
         Self::BrokenLink,
@@ -76,6 +80,8 @@ impl DropReason {
         Self::BatteryEmpty,
         Self::WireDown,
         Self::Asleep,
+        Self::VisitorGone,
+        Self::NotRegistered,
     ];
 
     /// The reason's name in tables.
@@ -103,6 +109,8 @@ impl DropReason {
             Self::BatteryEmpty => "battery_empty",
             Self::WireDown => "wire_down",
             Self::Asleep => "asleep",
+            Self::VisitorGone => "visitor_gone",
+            Self::NotRegistered => "not_registered",
         }
     }
 }

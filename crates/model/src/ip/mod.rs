@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::packet::{Body, Packet};
 use crate::params::{self, Fault};
 
-pub use table::{Table, Way};
+pub use table::{Table, Way, WayChange};
 
 /// Parameters of the network layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,6 +5,7 @@
 use std::net::Ipv4Addr;
 
 use crate::address::{Address, InterfaceId, Prefix};
+use crate::packet::Form;
 
 /// The way of packets whose destination is in a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,30 @@ pub enum Way {
     Via(Address),
     /// Through a tunnel, which is this interface of the node.
     Tunnel(InterfaceId),
+    /// To the next hop that the routing protocol has towards this address; without one, the packet is dropped.
+    Towards(Address),
+    /// Nowhere: the host is away from home, and registered with no agent.
+    Nowhere,
+    /// Into a tunnel that an agent has set up.
+    Into {
+        /// The other end.
+        to: Address,
+        /// The form of the outer header.
+        form: Form,
+    },
+}
+
+/// How an agent changes the way of a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayChange {
+    /// Packets go this way, and no other.
+    Only(Way),
+    /// A copy of each packet goes this way too.
+    Also(Way),
+    /// No packet goes this way any more.
+    Not(Way),
+    /// No way that an agent has set is left. What the table had before counts again.
+    Clear,
 }
 
 /// Prefixes, each with the way of its packets. A host route has a prefix of 32 bits, the default route one of 0 bits.
@@ -24,18 +49,22 @@ pub enum Way {
 pub struct Table {
     /// The longest prefix first.
     entries: Vec<(Prefix, Way)>,
+    /// The ways that agents have set, the longest prefix first, and those of one prefix in the order in which they were
+    /// set. Of equal prefixes, theirs counts.
+    set: Vec<(Prefix, Way)>,
+    /// The ways of packets that come from these sources, wherever they go, sorted.
+    of_sources: Vec<(Address, Way)>,
 }
 
 impl Table {
     /// A table with which the routing protocol decides for every destination.
     #[must_use]
     pub fn of_protocol() -> Self {
-        Self { entries: vec![(Prefix::DEFAULT, Way::Protocol)] }
+        Self { entries: vec![(Prefix::DEFAULT, Way::Protocol)], ..Self::default() }
     }
 
     /// Adds an entry, or replaces the one of the same prefix.
     pub fn insert(&mut self, prefix: Prefix, way: Way) {
-        let key = |prefix: &Prefix| (u8::MAX - prefix.length(), prefix.first());
         match self.entries.binary_search_by_key(&key(&prefix), |(it, _)| key(it)) {
             Ok(place) => self.entries[place].1 = way,
             Err(place) => self.entries.insert(place, (prefix, way)),
@@ -45,13 +74,74 @@ impl Table {
     /// The way of packets to a destination: that of the longest prefix which contains it.
     #[must_use]
     pub fn lookup(&self, destination: Ipv4Addr) -> Option<Way> {
-        self.entries.iter().find(|(prefix, _)| prefix.contains(destination)).map(|&(_, way)| way)
+        let contains = |(prefix, _): &&(Prefix, Way)| prefix.contains(destination);
+        let own = self.entries.iter().find(contains);
+        let found = match self.set.iter().find(contains) {
+            Some(set) if own.is_none_or(|own| own.0.length() <= set.0.length()) => Some(set),
+            _ => own,
+        };
+        found.map(|&(_, way)| way)
     }
 
-    /// Every entry, the longest prefix first.
+    /// The ways that copies of a packet to a destination go, besides that which [`Self::lookup`] finds.
+    pub fn further(&self, destination: Ipv4Addr) -> impl Iterator<Item = Way> + '_ {
+        let first = self.set.iter().position(|(prefix, _)| prefix.contains(destination)).unwrap_or(self.set.len());
+        let prefix = self.set.get(first).map(|&(prefix, _)| prefix);
+        let is_hidden = self
+            .entries
+            .iter()
+            .any(|(own, _)| own.contains(destination) && prefix.is_some_and(|prefix| own.length() > prefix.length()));
+        let others = self.set[first..].iter().skip(1).take_while(move |(other, _)| Some(*other) == prefix);
+        others.filter(move |_| !is_hidden).map(|&(_, way)| way)
+    }
+
+    /// Whether an agent has set a way to this host alone.
+    #[must_use]
+    pub fn has_host(&self, name: Ipv4Addr) -> bool {
+        self.set.iter().any(|(prefix, _)| *prefix == Prefix::of(name, 32))
+    }
+
+    /// The way of packets that a node passes on for this source, whatever their destination, if an agent has set one.
+    #[must_use]
+    pub fn of_source(&self, source: Address) -> Option<Way> {
+        let place = self.of_sources.binary_search_by_key(&source, |&(it, _)| it).ok()?;
+        Some(self.of_sources[place].1)
+    }
+
+    /// An agent changes the ways of a prefix.
+    pub fn change(&mut self, prefix: Prefix, change: WayChange) {
+        let start = self.set.partition_point(|(it, _)| key(it) < key(&prefix));
+        let count = self.set[start..].iter().take_while(|(it, _)| *it == prefix).count();
+        let own = start..start + count;
+        match change {
+            WayChange::Only(way) => drop(self.set.splice(own, [(prefix, way)])),
+            WayChange::Also(way) if self.set[own.clone()].contains(&(prefix, way)) => {}
+            WayChange::Also(way) => self.set.insert(own.end, (prefix, way)),
+            WayChange::Not(way) => self.set.retain(|it| *it != (prefix, way)),
+            WayChange::Clear => drop(self.set.drain(own)),
+        }
+    }
+
+    /// An agent sets or withdraws the way of packets from a source.
+    pub fn change_source(&mut self, source: Address, way: Option<Way>) {
+        let place = self.of_sources.partition_point(|&(it, _)| it < source);
+        if self.of_sources.get(place).is_some_and(|&(it, _)| it == source) {
+            self.of_sources.remove(place);
+        }
+        if let Some(way) = way {
+            self.of_sources.insert(place, (source, way));
+        }
+    }
+
+    /// Every entry that no agent has set, the longest prefix first.
     pub fn iter(&self) -> impl Iterator<Item = (Prefix, Way)> + '_ {
         self.entries.iter().copied()
     }
+}
+
+/// The order of entries: the longest prefix first.
+fn key(prefix: &Prefix) -> (u8, Ipv4Addr) {
+    (u8::MAX - prefix.length(), prefix.first())
 }
 
 #[cfg(test)]
@@ -87,5 +177,32 @@ mod tests {
         assert_eq!(table.lookup(ip("10.1.0.1")), Some(Way::Via(Address(3))), "a prefix has one way");
         assert_eq!(table.iter().count(), 5);
         assert_eq!(Table::default().lookup(ip("10.0.0.1")), None);
+    }
+
+    #[test]
+    fn what_agents_set_stands_above_the_same_prefix_and_goes_again() {
+        let (host, other) = (prefix("10.0.0.7/32"), ip("10.0.0.8"));
+        let into = |to| Way::Into { to: Address(to), form: Form::IpInIp };
+        let mut table = Table::of_protocol();
+        table.insert(prefix("10.0.0.8/32"), Way::Direct);
+        table.change(prefix("0.0.0.0/0"), WayChange::Only(Way::Via(Address(1))));
+        table.change(host, WayChange::Only(into(2)));
+        table.change(host, WayChange::Also(into(3)));
+        table.change(host, WayChange::Also(into(3)));
+        let further = |table: &Table, name| table.further(name).collect::<Vec<_>>();
+        assert_eq!((table.lookup(ip("10.0.0.7")), further(&table, ip("10.0.0.7"))), (Some(into(2)), vec![into(3)]));
+        assert_eq!((table.lookup(other), further(&table, other)), (Some(Way::Direct), vec![]), "a longer prefix");
+        assert_eq!(table.lookup(ip("10.0.0.9")), Some(Way::Via(Address(1))));
+        assert!(table.has_host(ip("10.0.0.7")) && !table.has_host(other));
+        table.change(host, WayChange::Not(into(2)));
+        assert_eq!((table.lookup(ip("10.0.0.7")), further(&table, ip("10.0.0.7"))), (Some(into(3)), vec![]));
+        table.change(host, WayChange::Clear);
+        table.change(prefix("0.0.0.0/0"), WayChange::Clear);
+        assert_eq!(table.lookup(ip("10.0.0.7")), Some(Way::Protocol));
+        table.change_source(Address(7), Some(into(4)));
+        table.change_source(Address(7), Some(into(5)));
+        assert_eq!((table.of_source(Address(7)), table.of_source(Address(6))), (Some(into(5)), None));
+        table.change_source(Address(7), None);
+        assert_eq!(table.of_source(Address(7)), None);
     }
 }

@@ -3,9 +3,10 @@
 //! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held).
 //! One implementation covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`)
 //! holds one packet for each neighbour, drops it when another comes, sends one request for each packet and none on a
-//! timer, gives up at the fourth packet, learns from every message heard, and never forgets. Left out: separate link
-//! addresses (a node has one number on every layer), gratuitous messages, unicast polls. Validated by tests of message
-//! exchanges in each profile.
+//! timer, gives up at the fourth packet, learns from every message heard, and never forgets. An agent may let an interface
+//! answer for an address that another node has (proxy ARP, RFC 1027), and announce addresses (RFC 5227 §3), which
+//! neighbours that know them take over. An interface has one number as its address and as its link address. Left out:
+//! unicast polls, probes for duplicate addresses. Validated by tests of message exchanges in each profile.
 
 use std::collections::VecDeque;
 
@@ -126,8 +127,8 @@ impl params::Params for Params {
 /// What is known of a neighbour.
 #[derive(Clone, Debug)]
 enum State {
-    /// Its address, which is valid until a time.
-    Known { until: Time },
+    /// Its link address is that of the interface with this address, which is valid until a time.
+    Known { until: Time, at: Address },
     /// Its address has been requested, and packets wait for it.
     Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },
 }
@@ -139,6 +140,8 @@ pub struct Arp {
     /// The address of the interface.
     address: Address,
     params: Params,
+    /// Addresses of other nodes for which the interface answers.
+    proxied: Vec<Address>,
     /// Sorted by neighbour; there are few neighbours.
     neighbours: Vec<(Address, State)>,
     /// Frames for the link to send, each with its receiver.
@@ -151,14 +154,15 @@ impl Arp {
     /// Address resolution that knows no address yet.
     #[must_use]
     pub fn new(node: NodeId, address: Address, params: Params, rng: Rng) -> Self {
-        Self { node, address, params, neighbours: Vec::new(), ready: Vec::new(), deadline: Time::NEVER, rng }
+        let (proxied, neighbours, ready) = (Vec::new(), Vec::new(), Vec::new());
+        Self { node, address, params, proxied, neighbours, ready, deadline: Time::NEVER, rng }
     }
 
-    /// Resolves the address for a packet to a neighbour. If the result is false, address resolution keeps the packet.
-    /// Later the packet comes back through [`Arp::take_ready`] or as `Action::LinkFailed`, or it is dropped.
-    pub fn resolve(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) -> bool {
+    /// Resolves the address for a packet to a neighbour. Without a result, address resolution keeps the packet. Later
+    /// the packet comes back through [`Arp::take_ready`] or as `Action::LinkFailed`, or it is dropped.
+    pub fn resolve(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) -> Option<Address> {
         if self.params.resolution == Resolution::Off {
-            return true;
+            return Some(next_hop);
         }
         let index = match self.find(next_hop) {
             Ok(index) => index,
@@ -168,9 +172,9 @@ impl Arp {
             }
         };
         let state = &mut self.neighbours[index].1;
-        if let State::Known { until } = *state {
+        if let State::Known { until, at } = *state {
             if until > cx.now {
-                return true;
+                return Some(at);
             }
             *state = State::unasked();
         }
@@ -183,7 +187,7 @@ impl Arp {
                 let (interface, to) = (self.address.into(), next_hop.into());
                 cx.act(Action::LinkFailed { interface, packet, to, reason: DropReason::ArpFailed });
             }
-            return false;
+            return None;
         }
         if held.len() >= self.params.hold as usize
             && let Some(oldest) = held.pop_front()
@@ -199,24 +203,42 @@ impl Arp {
             }
             self.request(next_hop, cx);
         }
-        false
+        None
     }
 
-    /// Receives a message from the neighbour `from`, and removes its packet.
+    /// Answers for an address of another node from now on, and tells the neighbours so; or no longer.
+    pub fn set_proxy(&mut self, address: Address, answers: bool, cx: &mut Context) {
+        self.proxied.retain(|&it| it != address);
+        if answers {
+            self.proxied.push(address);
+            self.announce(address, cx);
+        }
+    }
+
+    /// Tells the neighbours that this interface has an address (RFC 5227 §3).
+    pub fn announce(&mut self, address: Address, cx: &mut Context) {
+        if self.params.resolution == Resolution::Arp {
+            self.message(ArpMessage::Request { target: address }, address, Address::BROADCAST, cx);
+        }
+    }
+
+    /// Receives a message that the interface `from` has sent, and removes its packet.
     pub fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let Packet { destination, body, .. } = cx.deliver(packet);
+        let Packet { source, destination, body, .. } = cx.deliver(packet);
         let Body::Arp(message) = body else { unreachable!("the link hands over messages of address resolution only") };
         if self.params.resolution == Resolution::Off {
             return;
         }
+        let answers = |target: Address| target == self.address || self.proxied.contains(&target);
         let for_me = match message {
-            ArpMessage::Request { target } => target == self.address,
+            // Who announces its own address asks nobody.
+            ArpMessage::Request { target } => target != source && answers(target),
             ArpMessage::Reply => destination == self.address,
         };
         // RFC 826: update the entry of a known sender; add the sender of a message for this node.
-        let found = self.find(from);
+        let found = self.find(source);
         if found.is_ok() || for_me || self.params.learning == Learning::Overheard {
-            let known = State::Known { until: self.believed_until(cx.now) };
+            let known = State::Known { until: self.believed_until(cx.now), at: from };
             match found {
                 Ok(index) => {
                     if let State::Asked { held, .. } = std::mem::replace(&mut self.neighbours[index].1, known) {
@@ -224,11 +246,13 @@ impl Arp {
                         self.set_deadline();
                     }
                 }
-                Err(index) => self.neighbours.insert(index, (from, known)),
+                Err(index) => self.neighbours.insert(index, (source, known)),
             }
         }
-        if for_me && matches!(message, ArpMessage::Request { .. }) {
-            self.message(ArpMessage::Reply, from, cx);
+        if let ArpMessage::Request { target } = message
+            && for_me
+        {
+            self.message(ArpMessage::Reply, target, source, cx);
         }
     }
 
@@ -306,13 +330,13 @@ impl Arp {
     }
 
     fn request(&mut self, target: Address, cx: &mut Context) {
-        self.message(ArpMessage::Request { target }, Address::BROADCAST, cx);
+        self.message(ArpMessage::Request { target }, self.address, Address::BROADCAST, cx);
     }
 
-    fn message(&mut self, message: ArpMessage, destination: Address, cx: &mut Context) {
+    fn message(&mut self, message: ArpMessage, source: Address, destination: Address, cx: &mut Context) {
         let packet = cx.originate(Packet {
             created: cx.now,
-            source: self.address,
+            source,
             destination,
             flow: FlowId::NONE,
             size: MESSAGE_SIZE,

@@ -101,15 +101,24 @@ impl Link {
 
     /// A packet for a neighbour, or to be broadcast.
     pub fn send(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-        if next_hop.is_broadcast() || self.arp.resolve(packet, next_hop, cx) {
-            if self.processing_delay.is_zero() {
-                self.queue.push(packet, next_hop, cx);
-            } else {
-                self.down.push(cx.now + self.processing_delay, packet, next_hop);
-            }
-        } else {
-            self.send_resolved(cx);
+        let resolved = if next_hop.is_broadcast() { Some(next_hop) } else { self.arp.resolve(packet, next_hop, cx) };
+        match resolved {
+            Some(to) if self.processing_delay.is_zero() => self.queue.push(packet, to, cx),
+            Some(to) => self.down.push(cx.now + self.processing_delay, packet, to),
+            None => self.send_resolved(cx),
         }
+    }
+
+    /// Answers for an address of another node from now on, or no longer.
+    pub fn set_proxy(&mut self, address: Address, answers: bool, cx: &mut Context) {
+        self.arp.set_proxy(address, answers, cx);
+        self.send_resolved(cx);
+    }
+
+    /// Tells the neighbours that this interface has an address.
+    pub fn announce(&mut self, address: Address, cx: &mut Context) {
+        self.arp.announce(address, cx);
+        self.send_resolved(cx);
     }
 
     /// A message of address resolution that the MAC received from a neighbour.

@@ -10,7 +10,7 @@ use super::network::NetworkView;
 use super::results::Outcome;
 use super::route_log::RouteChangeView;
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::DropReason;
+use crate::context::{DropReason, MobileEvent};
 use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
@@ -90,6 +90,15 @@ pub trait Probe: std::fmt::Debug + Sized {
 
     /// A packet leaves a tunnel at an interface: its outer header is gone.
     fn on_tunnel_left(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+
+    /// A packet enters a tunnel that an agent has set up, at a node: it has no outer header yet.
+    fn on_agent_tunnel_entered(&mut self, _now: Time, _node: NodeId, _to: Address, _packet: &Packet) {}
+
+    /// A packet leaves such a tunnel at a node: its outer header is gone.
+    fn on_agent_tunnel_left(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+
+    /// An agent tells what happened to a host that moves between networks, or what it found out.
+    fn on_mobile(&mut self, _now: Time, _node: NodeId, _event: &MobileEvent) {}
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
     fn on_segment(&mut self, _now: Time, _flow: FlowId, _header: &TcpHeader, _state: &SenderState) {}
@@ -171,6 +180,21 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
         self.0.on_tunnel_left(now, interface, packet);
         self.1.on_tunnel_left(now, interface, packet);
+    }
+
+    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, to: Address, packet: &Packet) {
+        self.0.on_agent_tunnel_entered(now, node, to, packet);
+        self.1.on_agent_tunnel_entered(now, node, to, packet);
+    }
+
+    fn on_agent_tunnel_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.on_agent_tunnel_left(now, node, packet);
+        self.1.on_agent_tunnel_left(now, node, packet);
+    }
+
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        self.0.on_mobile(now, node, event);
+        self.1.on_mobile(now, node, event);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {

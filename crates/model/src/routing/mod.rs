@@ -86,6 +86,12 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.doubts(),)+ }
             }
 
+            /// Whether nodes keep routes to all nodes in reach ([`Facts::keeps_routes`]).
+            #[must_use]
+            pub fn keeps_routes(&self) -> bool {
+                match self { $(Self::$variant(params) => params.keeps_routes(),)+ }
+            }
+
             /// Which parameter makes broken links known from the MAC alone ([`Facts::needs_link_failures`]).
             #[must_use]
             pub fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {

@@ -42,6 +42,11 @@ pub trait Facts: Params {
         Vec::new()
     }
 
+    /// Whether nodes keep routes to all nodes in reach, as far as they know, without a packet that asks for one.
+    fn keeps_routes(&self) -> bool {
+        false
+    }
+
     /// Which parameter makes broken links known from the MAC alone, and which other values it can have; nothing if the
     /// protocol has other means, or needs none.
     fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {

@@ -9,6 +9,8 @@ pub enum NetworkEvent {
     RouteRestored,
     /// The route to the receiver now has this many hops.
     HopCount(u8),
+    /// The node of the sender is registered with another agent, so that its packets go and come another way (RFC 5944).
+    CareOfChanged,
     /// A node could not pass on the segment that begins with this number, or the source has no route for it. Comes only
     /// to variants that ask for it.
     Unreachable {

@@ -7,7 +7,7 @@
 //!
 //! Read: RFC 6890 (blocks for special purposes), RFC 1918 (private addresses).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -21,6 +21,8 @@ pub enum Network {
     Wire(usize),
     /// The tunnel with this number.
     Tunnel(usize),
+    /// The network on a channel with this number that has a prefix of its own.
+    Served(usize),
 }
 
 impl std::fmt::Display for Network {
@@ -29,6 +31,7 @@ impl std::fmt::Display for Network {
             Self::Channel(number) => write!(f, "channel {number}"),
             Self::Wire(number) => write!(f, "wire {number}"),
             Self::Tunnel(number) => write!(f, "tunnel {number}"),
+            Self::Served(number) => write!(f, "served network {number}"),
         }
     }
 }
@@ -140,6 +143,22 @@ pub struct Plan {
     pub members: BTreeMap<Network, Vec<(NodeId, Address)>>,
 }
 
+impl Plan {
+    /// The prefix in which each interface has its address.
+    #[must_use]
+    pub fn of_interfaces(&self) -> BTreeMap<InterfaceId, Prefix> {
+        let all = self.members.iter().filter_map(|(network, members)| Some((*self.prefixes.get(network)?, members)));
+        all.flat_map(|(prefix, members)| members.iter().map(move |&(_, at)| (at.into(), prefix))).collect()
+    }
+
+    /// The interfaces in networks that have prefixes of their own on a channel, each with its network.
+    #[must_use]
+    pub fn served(&self) -> BTreeMap<InterfaceId, Network> {
+        let all = self.members.iter().filter(|(network, _)| matches!(network, Network::Served(_)));
+        all.flat_map(|(network, members)| members.iter().map(|&(_, at)| (at.into(), *network))).collect()
+    }
+}
+
 const fn block(a: u8, b: u8, length: u8) -> Prefix {
     Prefix::of(Ipv4Addr::new(a, b, 0, 0), length)
 }
@@ -163,11 +182,13 @@ const fn blocks(network: Network) -> &'static [(Prefix, u8)] {
     const FURTHER: &[(Prefix, u8)] = &[(block(172, 16, 12), 16), (block(100, 64, 10), 16), (TEN, 16)];
     const WIRES: &[(Prefix, u8)] = &[(block(192, 168, 16), 30), (block(100, 64, 10), 30)];
     const TUNNELS: &[(Prefix, u8)] = &[(block(198, 18, 15), 30)];
+    const SERVED: &[(Prefix, u8)] = &[(block(172, 16, 12), 24), (block(100, 64, 10), 24), (TEN, 24)];
     match network {
         Network::Channel(0) => FIRST,
         Network::Channel(_) => FURTHER,
         Network::Wire(_) => WIRES,
         Network::Tunnel(_) => TUNNELS,
+        Network::Served(_) => SERVED,
     }
 }
 
@@ -220,7 +241,7 @@ fn prefixes(members: &[Member]) -> Vec<Option<Prefix>> {
     for (member, chosen) in members.iter().zip(&mut chosen) {
         let number = match member.network {
             Network::Channel(number) => number.saturating_sub(1),
-            Network::Wire(number) | Network::Tunnel(number) => number,
+            Network::Wire(number) | Network::Tunnel(number) | Network::Served(number) => number,
         };
         let own = || numbered(blocks(member.network), u32::try_from(number).ok()?);
         if chosen.is_none()
@@ -257,6 +278,8 @@ pub struct Layout<'a> {
     pub channels: Vec<Option<Prefix>>,
     /// The nodes at the ends of each wire, and its prefix, if it is given.
     pub wires: Vec<([NodeId; 2], Option<Prefix>)>,
+    /// The networks on channels with prefixes of their own: the router, the prefix if it is given, the other members.
+    pub served: Vec<(NodeId, Option<Prefix>, &'a [NodeId])>,
     /// The nodes at the ends of each tunnel.
     pub tunnels: Vec<[NodeId; 2]>,
     /// The addresses that are given.
@@ -276,10 +299,25 @@ impl Layout<'_> {
         let mut members: Vec<Member> = (self.channels.iter().enumerate())
             .map(|(number, &prefix)| Member { network: Network::Channel(number), prefix, interfaces: Vec::new() })
             .collect();
+        let served: BTreeSet<NodeId> = self
+            .served
+            .iter()
+            .flat_map(|(router, _, members)| std::iter::once(router).chain(*members))
+            .copied()
+            .collect();
         for (number, channels) in self.radios.iter().enumerate() {
-            if let Some(&channel) = channels.first() {
+            if let Some(&channel) = channels.first()
+                && !served.contains(&NodeId(number as u32))
+            {
                 members[usize::from(channel)].interfaces.push((number as u32, None));
             }
+        }
+        for (number, &(router, prefix, others)) in self.served.iter().enumerate() {
+            // A node without a radio is no member; the checks of a scenario name it.
+            let all = std::iter::once(&router).chain(others);
+            let own = all.filter(|node| self.radios.get(node.index()).is_some_and(|radios| !radios.is_empty()));
+            let interfaces = own.map(|node| (node.0, None)).collect();
+            members.push(Member { network: Network::Served(number), prefix, interfaces });
         }
         for (number, channels) in self.radios.iter().enumerate() {
             for &channel in channels.get(1..).unwrap_or_default() {

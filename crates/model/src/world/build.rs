@@ -10,10 +10,11 @@ use super::addressing::{self, AddressError, Layout, Network};
 use super::batteries::Batteries;
 use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
+use super::moving::{self, Part};
 use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
+use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, RoleSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId, Prefix};
-use crate::agent;
+use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::context::{Context, Owners, Spending};
 use crate::ip::{Table, Way};
@@ -137,9 +138,8 @@ impl<P: Probe> World<P> {
             nodes.push(Node {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 mobility,
-                agents: (node.agents.iter())
-                    .map(|agent| agent.build(id, streams.stream(&format!("node/{number}/agent/{}", agent.name()))))
-                    .collect(),
+                agents: Vec::new(),
+                part: Part::of(&node.role),
                 further: Vec::new(),
                 table: None,
                 flows: Vec::new(),
@@ -214,6 +214,7 @@ impl<P: Probe> World<P> {
                 table.insert(prefix, Way::Tunnel(interface));
             }
         }
+        build_agents(spec, &mut nodes, &interfaces, &addresses, &streams);
         let owners = Owners::new(count as u32, further, addresses.names);
         let prices = spec.energy.model.prices();
         let spending = prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), interfaces.len())));
@@ -298,6 +299,7 @@ fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
         radios: spec.nodes.iter().map(|node| &*node.radios).collect(),
         channels: spec.channels.iter().map(|channel| channel.network).collect(),
         wires: spec.wires.iter().map(|wire| ([wire.ends.0, wire.ends.1], wire.network)).collect(),
+        served: spec.served.iter().map(|it| (it.router, it.prefix, &*it.members)).collect(),
         tunnels: spec.tunnels.iter().map(|tunnel| [tunnel.ends.0, tunnel.ends.1]).collect(),
         addresses: spec.addresses.clone(),
     };
@@ -314,17 +316,57 @@ fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
     }
 }
 
+/// Builds the agents of each node, which learn its interfaces and its part.
+fn build_agents(
+    spec: &Spec,
+    nodes: &mut [Node],
+    interfaces: &[Interface],
+    addresses: &addressing::Plan,
+    streams: &Streams,
+) {
+    let mut ports: Vec<Vec<Port>> = vec![Vec::new(); nodes.len()];
+    let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
+    if spec.nodes.iter().any(|node| node.role != RoleSpec::Fixed) {
+        let networks = addresses.of_interfaces();
+        for (number, it) in interfaces.iter().enumerate() {
+            let interface = InterfaceId(number as u32);
+            let is_radio = match it.attachment {
+                Attachment::Radio { .. } => true,
+                Attachment::Wire { wire, direction } => {
+                    wire_ends[wire][usize::from(direction == Direction::Backward)] = interface;
+                    false
+                }
+                Attachment::Tunnel { .. } | Attachment::Nothing => continue,
+            };
+            if let Some(&prefix) = networks.get(&interface) {
+                ports[it.node.index()].push(Port { interface, name: addresses.names[number], prefix, is_radio });
+            }
+        }
+    }
+    for (number, node) in spec.nodes.iter().enumerate().filter(|(_, node)| !node.agents.is_empty()) {
+        let site = moving::site(spec, NodeId(number as u32), &ports, &wire_ends);
+        let agents = node
+            .agents
+            .iter()
+            .map(|agent| agent.build(&site, streams.stream(&format!("node/{number}/agent/{}", agent.name()))));
+        nodes[number].agents = agents.collect();
+    }
+}
+
 /// Tells each routing protocol what its node is attached to.
 fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addressing::Plan) {
     let of = |network: Network| addresses.prefixes.get(&network).copied();
-    let channels = addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
+    let channels =
+        addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_) | Network::Served(_)));
+    let served = addresses.served();
     let networks: BTreeSet<Prefix> = addresses.prefixes.values().copied().collect();
     let ad_hoc: Arc<[Prefix]> = channels.map(|(_, &prefix)| prefix).collect();
     for (number, node) in nodes.iter_mut().enumerate() {
         let all = std::iter::once(InterfaceId(number as u32)).chain(node.further.iter().copied());
         let radios = all.filter_map(|interface| match interfaces[interface.index()].attachment {
             Attachment::Radio { channel, .. } => {
-                Some((interface.into(), of(Network::Channel(channel.index())).unwrap_or(Prefix::DEFAULT)))
+                let network = served.get(&interface).copied().unwrap_or(Network::Channel(channel.index()));
+                Some((interface.into(), of(network).unwrap_or(Prefix::DEFAULT)))
             }
             _ => None,
         });
@@ -332,7 +374,7 @@ fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addre
         let is_network = |prefix: Prefix| networks.contains(&prefix);
         let wired = node.table.iter().flat_map(|table| table.iter()).filter_map(|(prefix, way)| match way {
             Way::Direct | Way::Via(_) => Some(prefix).filter(|prefix| is_network(*prefix)),
-            Way::Protocol | Way::Tunnel(_) => None,
+            Way::Protocol | Way::Tunnel(_) | Way::Towards(_) | Way::Into { .. } | Way::Nowhere => None,
         });
         let own = Networks { radios: radios.collect(), ad_hoc: Arc::clone(&ad_hoc), wired: wired.collect() };
         node.routing.on_networks(&own);
@@ -380,8 +422,8 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
 
 fn check_agents(spec: &Spec) -> Result<(), BuildError> {
     for (number, node) in spec.nodes.iter().enumerate() {
-        if let Err((one, other)) = agent::check(&node.agents) {
-            let (one, other, port) = (one.name(), other.name(), one.port());
+        if let Err((one, other, port)) = agent::check(&node.agents) {
+            let (one, other) = (one.name(), other.name());
             return Err(BuildError::SamePort { node: NodeId(number as u32), one, other, port });
         }
     }

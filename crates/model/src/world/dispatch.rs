@@ -160,6 +160,12 @@ impl<P: Probe> World<P> {
                     self.cx.link_failure = reason;
                     self.on_link_failed(interface, packet, to.into());
                 }
+                Action::SetWay { node, prefix, change } => self.set_way(node, prefix, change),
+                Action::SetSourceWay { node, source, way } => self.set_source_way(node, source, way),
+                Action::Reroute { node, next_hop } => self.reroute(node, next_hop),
+                Action::Proxy { interface, address, answers } => self.announce(interface, address, Some(answers)),
+                Action::Announce { interface, address } => self.announce(interface, address, None),
+                Action::Mobile { node, event } => self.on_mobile(node, event),
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }
         }
@@ -172,12 +178,19 @@ impl<P: Probe> World<P> {
         if self.nodes[node.index()].table.is_none() {
             return self.nodes[node.index()].routing.route(packet, &mut self.cx);
         }
-        let destination = self.cx.packets[packet].destination;
-        match self.way(node, destination) {
+        self.route_by_table(node, packet);
+    }
+
+    /// Sends a packet one way.
+    pub(super) fn send_by_way(&mut self, node: NodeId, packet: PacketId, destination: Address, way: Option<Way>) {
+        match way {
             Some(Way::Protocol) => self.nodes[node.index()].routing.route(packet, &mut self.cx),
             Some(Way::Direct) => self.cx.act(Action::Send { node, packet, next_hop: destination }),
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
             Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
+            Some(Way::Nowhere) => self.cx.drop_packet(node, packet, DropReason::NotRegistered),
+            Some(Way::Towards(router)) => self.send_towards(node, packet, router),
+            Some(Way::Into { to, form }) => self.enters_agent_tunnel(node, packet, to, form),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
     }
@@ -263,7 +276,7 @@ impl<P: Probe> World<P> {
 
     /// The interface of a node that leads to a neighbour, and the neighbour's address there.
     #[inline]
-    fn towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
+    pub(super) fn towards(&self, node: NodeId, next_hop: Address) -> Option<(InterfaceId, Address)> {
         let first = InterfaceId::from(node);
         if self.nodes[node.index()].further.is_empty()
             && let Attachment::Radio { channel, .. } = &self.interfaces[first.index()].attachment
@@ -460,6 +473,7 @@ impl<P: Probe> World<P> {
             Arrival::Local => match self.leaves_tunnel(node, packet) {
                 Some(tunnel) => self.pass_out_of(tunnel, node, packet, from),
                 None if self.takes_out(node, packet) => self.pass_inner(node, packet, from),
+                None if self.takes_out_for_agent(node, packet, from) => {}
                 None => self.deliver(node, packet),
             },
             Arrival::Routing => {
@@ -468,7 +482,7 @@ impl<P: Probe> World<P> {
                 self.cx.answering = None;
             }
             Arrival::Options => self.on_options(node, packet, from),
-            Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.port() == port) {
+            Arrival::Agent(port) => match self.nodes[n].agents.iter_mut().find(|agent| agent.ports().contains(&port)) {
                 Some(agent) => {
                     self.cx.answering = self.cx.overhead.message_kind(&self.cx.packets[packet]);
                     agent.on_message(packet, from, &mut self.cx);
@@ -640,7 +654,7 @@ impl<P: Probe> World<P> {
         self.queue.set(self.timers.agents + node as u32, deadline.max(self.cx.now));
     }
 
-    fn arm_link(&mut self, interface: usize) {
+    pub(super) fn arm_link(&mut self, interface: usize) {
         if let Attachment::Radio { link, .. } = &self.interfaces[interface].attachment {
             self.queue.set(self.timers.links + interface as u32, link.deadline().max(self.cx.now));
         }

@@ -15,6 +15,7 @@ mod dispatch;
 mod error;
 mod flow;
 mod knowledge;
+mod moving;
 mod outside;
 mod report;
 mod sleep;
@@ -38,8 +39,8 @@ pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use spec::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, SleepSpec, Spec, Transport,
-    TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
+    Spec, Transport, TunnelSpec, WireSpec,
 };
 pub use wired_routes::tables;
 
@@ -127,6 +128,8 @@ struct Node {
     table: Option<Box<Table>>,
     /// The flows that start here.
     flows: Vec<usize>,
+    /// Its part among networks whose hosts move, if it has one.
+    part: Option<Box<moving::Part>>,
     routing_protocol: &'static str,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     routes_wires: bool,

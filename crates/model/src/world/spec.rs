@@ -40,6 +40,8 @@ pub struct Spec {
     pub ip: ip::Params,
     /// Wired links.
     pub wires: Vec<WireSpec>,
+    /// Networks on channels that have prefixes of their own.
+    pub served: Vec<ServedSpec>,
     /// Tunnels.
     pub tunnels: Vec<TunnelSpec>,
     /// Flows, in order of their numbers.
@@ -68,6 +70,7 @@ impl Spec {
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
+            served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
             energy: EnergySpec::default(),
@@ -150,6 +153,8 @@ pub struct NodeSpec {
     pub routing: routing::Config,
     /// Its agents.
     pub agents: Vec<agent::Config>,
+    /// Its part among networks whose hosts move.
+    pub role: RoleSpec,
 }
 
 impl NodeSpec {
@@ -157,7 +162,16 @@ impl NodeSpec {
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
         let mobility = mobility::Config::first(RFC);
-        Self { mobility, start: place, movements: None, table: 0, radios: vec![0], routing, agents: Vec::new() }
+        Self {
+            mobility,
+            start: place,
+            movements: None,
+            table: 0,
+            radios: vec![0],
+            routing,
+            agents: Vec::new(),
+            role: RoleSpec::Fixed,
+        }
     }
 
     /// What its movement is built from.
@@ -177,6 +191,44 @@ pub struct WireSpec {
     pub params: link::wired::Params,
     /// Its prefix, if it is given.
     pub network: Option<Prefix>,
+}
+
+/// A network on a channel with a prefix of its own: a router, and the nodes whose first radio has its address in the
+/// prefix. Wires lead to the prefix by way of the router alone. Nodes of several such networks may share a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedSpec {
+    /// The node whose first radio serves the network.
+    pub router: NodeId,
+    /// The prefix, if it is given.
+    pub prefix: Option<Prefix>,
+    /// The other nodes that have an address there.
+    pub members: Vec<NodeId>,
+}
+
+/// The part of a node among networks whose hosts move and keep their addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RoleSpec {
+    /// It neither moves between networks nor serves such hosts.
+    #[default]
+    Fixed,
+    /// It serves such hosts: its own ones as their home agent, others as a foreign agent.
+    Router {
+        /// Whether it serves hosts of other networks.
+        is_foreign: bool,
+        /// The wires on which it serves, by number, besides its radio.
+        wires: Vec<usize>,
+        /// The hosts whose home agent it is.
+        hosts: Vec<NodeId>,
+        /// When it first advertises, if that is given.
+        first: Option<Time>,
+    },
+    /// It moves between networks. Its home address is that of its first interface.
+    Host {
+        /// Its home agent.
+        agent: NodeId,
+        /// From when to when its messages are not authentic.
+        forged: Vec<(Time, Time)>,
+    },
 }
 
 /// A tunnel between two nodes (IP in IP, RFC 2003).

@@ -167,7 +167,7 @@ impl<P: Probe> World<P> {
         let it = self
             .flows
             .get(flow)
-            .filter(|_| !matches!(self.cx.packets[packet].body, Body::Tunnelled(_) | Body::Extended(_) | Body::Empty));
+            .filter(|_| !matches!(self.cx.packets[packet].body, Body::Tunnelled(..) | Body::Extended(_) | Body::Empty));
         let Some(it) = it else {
             self.cx.drop_packet(node, packet, DropReason::NoListener);
             return;
@@ -185,7 +185,7 @@ impl<P: Probe> World<P> {
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
             Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::External(_) => {}
             // These end before.
-            Body::Tunnelled(_) | Body::Extended(_) | Body::Empty => {}
+            Body::Tunnelled(..) | Body::Extended(_) | Body::Empty => {}
         }
     }
 
@@ -310,6 +310,15 @@ impl<P: Probe> World<P> {
             {
                 sender.on_network(NetworkEvent::HopCount(hops), now);
             }
+            self.pump_sender(flow);
+        }
+    }
+
+    /// The sender of a flow learns something of the network.
+    pub(super) fn on_network_event(&mut self, flow: usize, event: NetworkEvent) {
+        let now = self.cx.now;
+        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+            sender.on_network(event, now);
             self.pump_sender(flow);
         }
     }

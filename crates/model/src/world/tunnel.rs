@@ -13,7 +13,7 @@ use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::ip::Way;
 use crate::observe::Probe;
-use crate::packet::{Body, Packet, PacketId};
+use crate::packet::{Body, Form, Packet, PacketId};
 use crate::routing::Routing as _;
 
 /// How many tunnels a packet may be in at once: the default of RFC 2473 §6.6. RFC 2003 names no number.
@@ -23,26 +23,54 @@ impl<P: Probe> World<P> {
     /// Puts a packet into a tunnel, and passes the outer packet to IP.
     pub(super) fn enters_tunnel(&mut self, interface: InterfaceId, packet: PacketId, to: Address) {
         let node = self.interfaces[interface.index()].node;
-        let it = &self.cx.packets[packet];
-        // §3.2 speaks of packets that a router forwards: a host may send its own through a tunnel.
-        let source = self.cx.owners.of(it.source);
-        let comes_back = it.hops > 0 && (source == node || source == self.cx.owners.of(to));
-        // The end of the tunnel must not be sought within the tunnel.
-        let is_its_own_way = self.way(node, to) == Some(Way::Tunnel(interface));
-        if comes_back || is_its_own_way || nested(it) >= MOST_NESTED {
+        if self.would_go_round(node, packet, to, Way::Tunnel(interface)) {
             return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
         }
         if P::WATCHES {
             self.probe.on_tunnel_entered(self.cx.now, interface, &self.cx.packets[packet]);
         }
-        self.cx.encapsulate(packet, node.into(), to, self.ttl);
+        self.enter(node, packet, to, Form::IpInIp);
+    }
+
+    /// The same for a tunnel that an agent has set up, which has no interface.
+    pub(super) fn enters_agent_tunnel(&mut self, node: NodeId, packet: PacketId, to: Address, form: Form) {
+        if self.would_go_round(node, packet, to, Way::Into { to, form }) {
+            return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
+        }
+        if P::WATCHES {
+            self.probe.on_agent_tunnel_entered(self.cx.now, node, to, &self.cx.packets[packet]);
+        }
+        let before = self.cx.packets[packet].size;
+        self.cx.encapsulate(packet, node.into(), to, self.ttl, form);
+        let after = self.cx.packets[packet].size;
+        if let Some(part) = &mut self.nodes[node.index()].part {
+            part.tunnelled += 1;
+            part.tunnel_bytes += u64::from(after - before);
+        }
+        self.route(node, packet);
+        self.arm_routing(node.index());
+    }
+
+    /// Whether a packet would go round in circles in a tunnel.
+    fn would_go_round(&self, node: NodeId, packet: PacketId, to: Address, by: Way) -> bool {
+        let it = &self.cx.packets[packet];
+        // §3.2 speaks of packets that a router forwards: a host may send its own through a tunnel.
+        let source = self.cx.owners.of(it.source);
+        let comes_back = it.hops > 0 && (source == node || source == self.cx.owners.of(to));
+        // The end of the tunnel must not be sought within the tunnel.
+        let is_its_own_way = self.way(node, to) == Some(by);
+        comes_back || is_its_own_way || nested(it) >= MOST_NESTED
+    }
+
+    fn enter(&mut self, node: NodeId, packet: PacketId, to: Address, form: Form) {
+        self.cx.encapsulate(packet, node.into(), to, self.ttl, form);
         self.route(node, packet);
         self.arm_routing(node.index());
     }
 
     /// Takes a packet out of a tunnel that ends at a node. Returns the tunnel's interface, if it came through one.
     pub(super) fn leaves_tunnel(&mut self, node: NodeId, packet: PacketId) -> Option<InterfaceId> {
-        if !matches!(self.cx.packets[packet].body, Body::Tunnelled(_)) {
+        if !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) {
             return None;
         }
         let source = self.cx.packets[packet].source;
@@ -59,7 +87,7 @@ impl<P: Probe> World<P> {
     /// Takes out of its outer packet what was tunnelled to a node whose routing protocol ends tunnels, such as a
     /// gateway. Returns whether there was something.
     pub(super) fn takes_out(&mut self, node: NodeId, packet: PacketId) -> bool {
-        matches!(self.cx.packets[packet].body, Body::Tunnelled(_))
+        matches!(self.cx.packets[packet].body, Body::Tunnelled(..))
             && self.nodes[node.index()].routing.accepts_tunnels()
             && self.cx.decapsulate(packet)
     }
@@ -77,9 +105,9 @@ impl<P: Probe> World<P> {
 /// In how many tunnels a packet is.
 fn nested(packet: &Packet) -> usize {
     match &packet.body {
-        Body::Tunnelled(inner) => 1 + nested(inner),
+        Body::Tunnelled(_, inner) => 1 + nested(inner),
         Body::Extended(it) => match it.body() {
-            Body::Tunnelled(inner) => 1 + nested(inner),
+            Body::Tunnelled(_, inner) => 1 + nested(inner),
             _ => 0,
         },
         _ => 0,

@@ -60,7 +60,7 @@ pub fn tables(
     let wired: BTreeSet<NodeId> = edges.iter().map(|edge| edge.from).filter(|&node| asks(node)).collect();
     let wires = Wires::new(edges, nodes);
     let channels = plan.members.iter().filter_map(|(network, members)| match network {
-        Network::Channel(_) => Some((*network, members.as_slice())),
+        Network::Channel(_) | Network::Served(_) => Some((*network, members.as_slice())),
         Network::Wire(_) | Network::Tunnel(_) => None,
     });
     let channels: Vec<_> = channels.collect();
@@ -112,8 +112,14 @@ impl Wires {
         let paths = self.paths(node);
         let wires = self.edges.iter().map(|edge| (Network::Wire(edge.wire), edge.to, edge.address));
         let has_radio = channels.iter().any(|(_, members)| members.iter().any(|&(member, _)| member == node));
-        let channels =
-            (channels.iter()).flat_map(|&(channel, nodes)| nodes.iter().map(move |&(node, at)| (channel, node, at)));
+        // A network with a prefix of its own on a channel is reached by way of its router, which is its first member.
+        let ends = |channel: Network, nodes: &[(NodeId, Address)]| match channel {
+            Network::Served(_) => nodes.len().min(1),
+            _ => nodes.len(),
+        };
+        let channels = (channels.iter()).flat_map(|&(channel, nodes)| {
+            nodes[..ends(channel, nodes)].iter().map(move |&(node, at)| (channel, node, at))
+        });
         let hosts: Vec<_> = wires.chain(channels).collect();
         // The nearest node at each network.
         let mut nearest: BTreeMap<Network, Path> = BTreeMap::new();
@@ -135,7 +141,7 @@ impl Wires {
                     (Some(first), _) => Way::Via(first),
                     // The node itself is at the network.
                     (None, Network::Wire(_)) => Way::Direct,
-                    (None, Network::Channel(_) | Network::Tunnel(_)) => Way::Protocol,
+                    (None, Network::Channel(_) | Network::Served(_) | Network::Tunnel(_)) => Way::Protocol,
                 },
             );
         }

@@ -539,8 +539,9 @@ impl Sent {
 pub struct Route {
     /// What happened to the route.
     ///
-    /// "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node could not pass on a
-    /// segment, of which only a class with `wants_notices` is told.
+    /// "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's node is registered with
+    /// another agent of Mobile IP, or "unreachable" when a node could not pass on a segment, of which only a class with
+    /// `wants_notices` is told.
     kind: &'static str,
     /// The number of hops, with the kind "hops"; None otherwise.
     hops: Option<u8>,
@@ -553,6 +554,7 @@ impl Route {
         match event {
             NetworkEvent::RouteLost => Self { kind: "lost", hops: None, seq: None },
             NetworkEvent::RouteRestored => Self { kind: "restored", hops: None, seq: None },
+            NetworkEvent::CareOfChanged => Self { kind: "care_of", hops: None, seq: None },
             NetworkEvent::HopCount(hops) => Self { kind: "hops", hops: Some(hops), seq: None },
             NetworkEvent::Unreachable { seq } => Self { kind: "unreachable", hops: None, seq: Some(seq) },
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::Streams;
 use hopyard_model::address::NodeId;
+use hopyard_model::agent::Site;
 use hopyard_model::packet::{IP_HEADER, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
@@ -35,7 +36,8 @@ fn macs(resolved: &Resolved) -> Vec<(String, mac::Config)> {
 /// The agents as they are at a node, with their names.
 fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
     let read = |it: &Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
-    let built = |it: &Chosen| Some((it.model.name, read(it)?.build(NodeId(0), Streams::new(0, 0).stream("check"))));
+    let built =
+        |it: &Chosen| Some((it.model.name, read(it)?.build(&Site::of(NodeId(0)), Streams::new(0, 0).stream("check"))));
     resolved.agents.iter().filter_map(built).collect()
 }
 

@@ -69,6 +69,7 @@ impl Resolver<'_> {
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);
                 self.check_networks(&resolved);
+                self.check_mobile(&resolved);
                 self.check_energy(&resolved);
             }
         }

@@ -8,6 +8,7 @@ mod external;
 mod flow_faults;
 mod flows;
 mod links;
+mod mobile;
 mod movement;
 mod networks;
 mod reach;
@@ -20,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+pub(crate) use self::mobile::{roles, served};
 pub(crate) use self::resolved::{
     Chosen, Congestion, FlowKind, FurtherChannel, Outcome, RandomFlows, Resolved, TcpKind, file_key, mobility,
 };
@@ -28,7 +30,9 @@ use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
-use crate::sections::{Address, Battery, Energy, Head, Measure, Nodes, Simulator, Sleep, Tunnel};
+use crate::sections::{
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Nodes, Simulator, Sleep, Tunnel,
+};
 use crate::tree::Table;
 use crate::value::Values;
 
@@ -91,7 +95,11 @@ impl Resolver<'_> {
         let ip = self.plain("ip");
         let routing = self.choice("routing", "routing");
         self.choose_queue(&mut link, routing.as_ref());
-        let agents = self.agents();
+        let home_agents = self.simple_list::<HomeAgent>("home_agent");
+        let foreign_agents = self.simple_list::<ForeignAgent>("foreign_agent");
+        let mobile_hosts = self.simple_list::<MobileHost>("mobile_host");
+        let moves = !(home_agents.is_empty() && foreign_agents.is_empty() && mobile_hosts.is_empty());
+        let agents = self.agents(moves);
         let tcp = self.plain("tcp");
         self.single("acking");
         self.single("traffic");
@@ -127,6 +135,9 @@ impl Resolver<'_> {
             random_flows,
             wires,
             tunnels,
+            home_agents,
+            foreign_agents,
+            mobile_hosts,
             measure,
             simulator,
             complete: Values::new(),

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::address::{NodeId, Prefix};
 use hopyard_model::mac;
-use hopyard_model::world::{AddressError, Layout, Network};
+use hopyard_model::world::{AddressError, Layout, Network, ServedSpec};
 use serde_json::Value;
 
+use super::mobile::{prefixes, served, served_path};
 use super::resolved::{Chosen, Resolved};
 use super::resolver::Resolver;
 use super::tunnels::Tunnels;
@@ -26,12 +27,13 @@ fn stations(nodes: &[NodeId]) -> String {
 }
 
 /// The key that gives the prefix of a network.
-fn network_path(network: Network) -> String {
+fn network_path(resolved: &Resolved, network: Network) -> String {
     match network {
         Network::Channel(0) => "nodes.network".to_owned(),
         Network::Channel(number) => format!("channel.{}.network", number - 1),
         Network::Wire(number) => format!("wire.{number}.network"),
         Network::Tunnel(number) => format!("tunnel.{number}"),
+        Network::Served(number) => served_path(resolved, number),
     }
 }
 
@@ -76,6 +78,7 @@ pub(super) fn radios(resolved: &Resolved) -> Vec<Vec<u16>> {
 pub(super) fn network_layout<'a>(
     resolved: &Resolved,
     radios: &'a [Vec<u16>],
+    served: &'a [ServedSpec],
     addresses: Vec<(NodeId, std::net::Ipv4Addr)>,
 ) -> Layout<'a> {
     let all = resolved.all_nodes();
@@ -85,6 +88,7 @@ pub(super) fn network_layout<'a>(
         radios: radios.iter().map(|channels| &**channels).collect(),
         channels: std::iter::once(resolved.nodes.network.prefix()).chain(further).collect(),
         wires: (resolved.wires.iter()).map(|(wire, _)| (wire.between.map(there), wire.network.prefix())).collect(),
+        served: served.iter().map(|it| (there(it.router.0), it.prefix, &*it.members)).collect(),
         tunnels: resolved.tunnels.iter().map(|it| it.between.map(there)).collect(),
         addresses,
     }
@@ -192,7 +196,8 @@ impl Resolver<'_> {
             return;
         }
         let radios = radios(resolved);
-        let layout = network_layout(resolved, &radios, addresses.clone());
+        let served = served(resolved);
+        let layout = network_layout(resolved, &radios, &served, addresses.clone());
         let plan = layout.plan();
         for error in plan.as_ref().err().into_iter().flatten() {
             // The last table that gives the address: an earlier one was there first.
@@ -204,12 +209,12 @@ impl Resolver<'_> {
             let path = match error {
                 AddressError::Overlap { one, other, .. } => {
                     // The prefix that the scenario gives is the one to change.
-                    let paths = [network_path(*other), network_path(*one)];
+                    let paths = [network_path(resolved, *other), network_path(resolved, *one)];
                     paths.iter().find(|path| self.has(path)).unwrap_or(&paths[0]).clone()
                 }
                 AddressError::Full { network, .. }
                 | AddressError::Reserved { network, .. }
-                | AddressError::NoPrefix { network } => network_path(*network),
+                | AddressError::NoPrefix { network } => network_path(resolved, *network),
                 AddressError::Outside { address, .. } | AddressError::Twice { address, .. } => given(*address, None),
                 AddressError::Nowhere { node, address } | AddressError::Again { node, address, .. } => {
                     given(*address, Some(*node))
@@ -219,7 +224,9 @@ impl Resolver<'_> {
         }
         if let Ok(plan) = &plan {
             let channels = plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
-            self.check_announced(resolved, &channels.map(|(_, &prefix)| prefix).collect::<Vec<_>>());
+            let of_agents = prefixes(plan);
+            let ad_hoc: Vec<_> = channels.map(|(_, &prefix)| prefix).chain(of_agents).collect();
+            self.check_announced(resolved, &ad_hoc);
             self.check_tunnel_ways(&Tunnels::new(resolved, plan));
         } else {
             // The prefixes that are given are known all the same.

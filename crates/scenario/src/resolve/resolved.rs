@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::files::MovementFile;
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, Head, Measure, Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Movement,
+    Nodes, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -107,6 +108,9 @@ pub(crate) struct Resolved {
     pub random_flows: Vec<RandomFlows>,
     pub wires: Vec<(Wire, Values)>,
     pub tunnels: Vec<Tunnel>,
+    pub home_agents: Vec<HomeAgent>,
+    pub foreign_agents: Vec<ForeignAgent>,
+    pub mobile_hosts: Vec<MobileHost>,
     pub measure: Measure,
     pub simulator: Simulator,
     /// The whole scenario with every default that applies.

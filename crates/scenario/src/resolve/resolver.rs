@@ -346,9 +346,17 @@ impl<'a> Resolver<'a> {
         movements
     }
 
-    /// The agents of every node.
-    pub(super) fn agents(&mut self) -> Option<Vec<Chosen>> {
-        let Agents { run } = typed(&self.plain("agents"));
+    /// The agents of every node. Where hosts move between networks (`moves`), those that serve such hosts run without
+    /// being asked for, at the nodes that have a part in it.
+    pub(super) fn agents(&mut self, moves: bool) -> Option<Vec<Chosen>> {
+        let Agents { mut run } = typed(&self.plain("agents"));
+        let serves = |model: &&ModelInfo| {
+            agent::Config::of_profile(model.name, &self.profile).is_ok_and(|it| it.serves_moving_hosts())
+        };
+        let serving: Vec<_> = agent::MODELS.iter().filter(serves).map(|model| model.name.to_owned()).collect();
+        if moves && !run.iter().any(|name| serving.contains(name)) {
+            run.extend(serving.into_iter().take(1));
+        }
         let mut agents: Vec<Option<Chosen>> = Vec::new();
         for (index, name) in run.iter().enumerate() {
             if run[..index].contains(name) {
@@ -363,9 +371,8 @@ impl<'a> Resolver<'a> {
         let configs: Vec<agent::Config> = (agents.iter().flatten())
             .filter_map(|it| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok())
             .collect();
-        if let Err((one, other)) = agent::check(&configs) {
-            let message =
-                format!("`{}` and `{}` are both reached at UDP port {}", one.name(), other.name(), one.port());
+        if let Err((one, other, port)) = agent::check(&configs) {
+            let message = format!("`{}` and `{}` are both reached at UDP port {port}", one.name(), other.name());
             self.problem("agents.run", message).expected = Some("agents with different ports".to_owned());
         }
         agents

@@ -20,6 +20,7 @@ use hopyard_model::world::{Network, Plan, tables};
 use serde_json::Value;
 
 use super::links::{Checks, Groups, Reach};
+use super::mobile::served;
 use super::networks::{network_layout, radios};
 use super::resolved::{Resolved, chosen_routing};
 
@@ -93,6 +94,8 @@ pub(super) struct Ways {
     gateways: BTreeMap<NodeId, Vec<Prefix>>,
     /// The paths of the protocol, where they are known and tunnels may take packets out of them.
     paths: Option<Paths>,
+    /// The hosts that move between networks. Agents set the ways to them and from them during the run.
+    mobile: BTreeSet<u32>,
 }
 
 /// The paths of a protocol that crosses wires, among nodes that stand still.
@@ -125,7 +128,8 @@ impl Ways {
         let routing = chosen_routing(resolved)?;
         let all = resolved.all_nodes();
         let radios = radios(resolved);
-        let plan = network_layout(resolved, &radios, Vec::new()).plan().ok()?;
+        let served = served(resolved);
+        let plan = network_layout(resolved, &radios, &served, Vec::new()).plan().ok()?;
         let mut owners = vec![NodeId(0); plan.names.len()];
         for &(node, address) in plan.members.values().flatten() {
             owners[address.index()] = node;
@@ -156,11 +160,15 @@ impl Ways {
         let links = follows.then(|| connectivity(checks, true)).flatten();
         let paths =
             links.map(|(connectivity, links)| Paths { routing, connectivity, links, steps: Cell::new(MOST_STEPS) });
-        Some(Self { plan, owners, tables, tunnels, crosses, reaches, gateways, paths })
+        let mobile = resolved.mobile_hosts.iter().flat_map(|host| host.nodes.iter().copied()).collect();
+        Some(Self { plan, owners, tables, tunnels, crosses, reaches, gateways, paths, mobile })
     }
 
     /// The packets of a flow that nothing carries: from where to where, which, and how they are lost.
     pub(super) fn lost(&self, links: &mut Links, from: u32, to: u32, tcp: bool) -> Option<Lost> {
+        if self.mobile.contains(&from) || self.mobile.contains(&to) {
+            return None;
+        }
         let ways = [((from, to), "data"), ((to, from), "acknowledgements")];
         let mut ways = ways.into_iter().take(if tcp { 2 } else { 1 });
         ways.find_map(|((from, to), what)| {
@@ -173,6 +181,9 @@ impl Ways {
     /// there: packets that take it are lost.
     pub(super) fn misleads(&self, links: &mut Links, from: u32, to: u32) -> Option<NodeId> {
         let name = self.plan.names[to as usize];
+        if self.mobile.contains(&from) || self.mobile.contains(&to) {
+            return None;
+        }
         let of_protocol = self.tables.get(&NodeId(from)).is_none_or(|it| it.lookup(name) == Some(Way::Protocol));
         if self.crosses || !of_protocol || self.joins_radios(links, from, to) {
             return None;
@@ -217,6 +228,8 @@ impl Ways {
                 None => return Err(How::NoWay),
                 Some(Way::Direct) => to,
                 Some(Way::Via(next_hop)) => self.owners[next_hop.index()],
+                // Only agents set such ways, and none does before the run.
+                Some(Way::Towards(_) | Way::Into { .. } | Way::Nowhere) => return Err(How::NoWay),
                 Some(Way::Tunnel(interface)) => {
                     let Some(&end) = self.tunnels.get(&interface.into()) else { return Err(How::InTunnel) };
                     // The outer packet must not enter a tunnel of this node again.

@@ -33,6 +33,7 @@ pub use self::machine::{Assignment, Machine, Output};
 pub use self::message::Message;
 pub use self::params::{Lottery, Params, Resends};
 use super::protocol::Agent;
+use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage, UDP_HEADER};
@@ -49,7 +50,8 @@ pub struct Drand {
 impl Drand {
     /// DRAND at `node`.
     #[must_use]
-    pub fn new(params: &Params, node: NodeId, rng: Rng) -> Self {
+    pub fn new(params: &Params, site: &Site, rng: Rng) -> Self {
+        let node = site.node;
         Self { node, params: params.clone(), machine: Box::new(Machine::new(params, node.into(), rng)) }
     }
 
@@ -79,7 +81,7 @@ impl Drand {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            body: Body::Control { port: Self::PORT, message: RoutingMessage::new(message) },
+            body: Body::Control { port: message::PORT, message: RoutingMessage::new(message) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop });
     }
@@ -94,7 +96,7 @@ fn tell_mac(node: NodeId, assignment: Assignment, cx: &mut Context) {
 }
 
 impl Agent for Drand {
-    const PORT: u16 = message::PORT;
+    const PORTS: &'static [u16] = &[message::PORT];
 
     const FINDS_SLOTS: bool = true;
 

@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::agent::protocol::Facts;
 use crate::params::{self, Fault};
 
 /// Among how many nodes the lottery is held, one of which should win.
@@ -111,6 +112,8 @@ impl Params {
         delay.mul_f64(self.factor)
     }
 }
+
+impl Facts for Params {}
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {

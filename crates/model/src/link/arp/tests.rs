@@ -65,13 +65,13 @@ fn packets_wait_for_the_reply_and_go_in_order() {
     let (mut arp, mut cx) = arp(RFC);
     let packets = [(); 3].map(|()| data(&mut cx));
     for packet in packets {
-        assert!(!arp.resolve(packet, NEXT, &mut cx));
+        assert_eq!(arp.resolve(packet, NEXT, &mut cx), None);
     }
     assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")], "one request a second at most");
     hear(&mut arp, &mut cx, NEXT, HERE, ArpMessage::Reply);
     assert_eq!(arp.take_ready().collect::<Vec<_>>(), packets.map(|packet| (packet, NEXT)));
     let next = data(&mut cx);
-    assert!(arp.resolve(next, NEXT, &mut cx));
+    assert_eq!(arp.resolve(next, NEXT, &mut cx), Some(NEXT));
     assert_eq!(arp.deadline(), Time::NEVER);
 }
 
@@ -131,9 +131,9 @@ fn an_address_grows_old() {
     assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "reply")]);
     let packet = data(&mut cx);
     cx.now = Time::ZERO + Span::from_secs(59);
-    assert!(arp.resolve(packet, NEXT, &mut cx), "who asks is known from then on");
+    assert_eq!(arp.resolve(packet, NEXT, &mut cx), Some(NEXT), "who asks is known from then on");
     cx.now = Time::ZERO + Span::from_secs(60);
-    assert!(!arp.resolve(packet, NEXT, &mut cx));
+    assert_eq!(arp.resolve(packet, NEXT, &mut cx), None);
     assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
 }
 
@@ -144,7 +144,7 @@ fn a_request_for_another_node_teaches_in_ns2_only() {
         hear(&mut arp, &mut cx, NEXT, Address::BROADCAST, ArpMessage::Request { target: THIRD });
         assert_eq!(sent(&mut arp, &mut cx), []);
         let packet = data(&mut cx);
-        assert_eq!(arp.resolve(packet, NEXT, &mut cx), learns, "{profile}");
+        assert_eq!(arp.resolve(packet, NEXT, &mut cx).is_some(), learns, "{profile}");
     }
 }
 
@@ -153,18 +153,18 @@ fn ns2_holds_one_packet_and_asks_with_each() {
     let (mut arp, mut cx) = arp(NS2);
     let packets = [(); 4].map(|()| data(&mut cx));
     for (count, packet) in packets[..3].iter().enumerate() {
-        assert!(!arp.resolve(*packet, NEXT, &mut cx));
+        assert_eq!(arp.resolve(*packet, NEXT, &mut cx), None);
         assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
         assert_eq!(replaced(&cx), count as u64);
         assert_eq!(arp.held().collect::<Vec<_>>(), [*packet]);
     }
     assert_eq!(arp.deadline(), Time::NEVER);
-    assert!(!arp.resolve(packets[3], NEXT, &mut cx));
+    assert_eq!(arp.resolve(packets[3], NEXT, &mut cx), None);
     assert_eq!(failed(&mut cx), packets[2..], "the fourth packet fails with the one that is held");
     assert_eq!(sent(&mut arp, &mut cx), []);
     // The count starts anew.
     let fifth = data(&mut cx);
-    assert!(!arp.resolve(fifth, NEXT, &mut cx));
+    assert_eq!(arp.resolve(fifth, NEXT, &mut cx), None);
     assert_eq!(sent(&mut arp, &mut cx), [(Address::BROADCAST, "request")]);
 }
 
@@ -178,7 +178,7 @@ fn in_ns2_the_held_packet_goes_before_the_reply() {
     assert_eq!(sent(&mut arp, &mut cx), [(NEXT, "packet"), (NEXT, "reply")]);
     cx.now = Time::ZERO + Span::from_secs(100_000);
     let later = data(&mut cx);
-    assert!(arp.resolve(later, NEXT, &mut cx), "it never forgets");
+    assert_eq!(arp.resolve(later, NEXT, &mut cx), Some(NEXT), "it never forgets");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn nobody_is_asked_when_addresses_are_known() {
     let mut cx = Context::default();
     let mut arp = Arp::new(NodeId(0), HERE, Params { resolution: Resolution::Off, ..Params::of_profile(RFC) }, rng());
     let packet = data(&mut cx);
-    assert!(arp.resolve(packet, NEXT, &mut cx));
+    assert_eq!(arp.resolve(packet, NEXT, &mut cx), Some(NEXT));
     assert_eq!(sent(&mut arp, &mut cx), []);
 }
 
@@ -196,4 +196,58 @@ fn impossible_values_are_named() {
     assert_eq!(params.check().map_err(|fault| fault.parameter), Err("hold"));
     let params = Params { retry: Span::ZERO, ..Params::of_profile(RFC) };
     assert_eq!(params.check().map_err(|fault| fault.parameter), Err("retry"));
+}
+
+#[test]
+fn an_interface_answers_for_another_node_and_the_node_takes_its_address_back() {
+    for profile in ["rfc", "ns2"] {
+        let mut cx = Context::default();
+        let params = Params::of_profile(profile);
+        let node = |number: u32| {
+            let rng = Streams::new(1, 0).node(number as usize, "arp");
+            Arp::new(NodeId(number), Address(number), params.clone(), rng)
+        };
+        let (mut asker, mut agent, mut host) = (node(0), node(1), node(2));
+        let absent = Address(2);
+        let pass = |from: u32, to: &mut [&mut Arp], message: PacketId, cx: &mut Context| {
+            for it in to.iter_mut() {
+                let copy = cx.copy(message);
+                it.on_message(copy, Address(from), cx);
+            }
+            cx.hand_over(message);
+        };
+        // The host was there.
+        let packet = data(&mut cx);
+        assert_eq!(asker.resolve(packet, absent, &mut cx), None);
+        let (request, _) = asker.take_ready().next().expect("a request");
+        pass(0, &mut [&mut agent, &mut host], request, &mut cx);
+        assert_eq!(agent.take_ready().count(), 0, "it does not answer for others");
+        let (reply, to) = host.take_ready().next().expect("a reply");
+        assert_eq!(to, Address(0));
+        pass(2, &mut [&mut asker], reply, &mut cx);
+        assert_eq!(asker.take_ready().collect::<Vec<_>>(), [(packet, absent)]);
+        // It leaves; the agent says so to all, and answers.
+        agent.set_proxy(absent, true, &mut cx);
+        let (announced, to) = agent.take_ready().next().expect("an announcement");
+        assert_eq!((to, cx.packets[announced].source), (Address::BROADCAST, absent));
+        pass(1, &mut [&mut asker], announced, &mut cx);
+        assert_eq!(asker.resolve(packet, absent, &mut cx), Some(Address(1)), "{profile}: the agent's link address");
+        assert_eq!(asker.take_ready().count(), 0, "an announcement wants no answer");
+        let mut newcomer = node(3);
+        assert_eq!(newcomer.resolve(packet, absent, &mut cx), None);
+        let (request, _) = newcomer.take_ready().next().expect("a request");
+        pass(3, &mut [&mut agent], request, &mut cx);
+        let (reply, to) = agent.take_ready().next().expect("the agent answers");
+        assert_eq!((to, cx.packets[reply].source), (Address(3), absent));
+        pass(1, &mut [&mut newcomer], reply, &mut cx);
+        assert_eq!(newcomer.resolve(packet, absent, &mut cx), Some(Address(1)));
+        // It comes back.
+        agent.set_proxy(absent, false, &mut cx);
+        host.announce(absent, &mut cx);
+        let (announced, _) = host.take_ready().next().expect("an announcement");
+        pass(2, &mut [&mut asker, &mut newcomer, &mut agent], announced, &mut cx);
+        assert_eq!(asker.resolve(packet, absent, &mut cx), Some(absent));
+        assert_eq!(newcomer.resolve(packet, absent, &mut cx), Some(absent));
+        assert_eq!(agent.take_ready().count(), 0);
+    }
 }

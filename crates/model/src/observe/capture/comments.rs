@@ -62,7 +62,7 @@ fn described(mut text: String, packet: &Packet, body: &Body) -> String {
             write!(text, ", flow {} seq {seq} len {len} ack {ack}", packet.flow.0)
         }
         Body::Routing(message) | Body::Control { message, .. } => write!(text, ", {}", message.kind()),
-        Body::Tunnelled(inner) => return described(text + ", in a tunnel", inner, &inner.body),
+        Body::Tunnelled(_, inner) => return described(text + ", in a tunnel", inner, &inner.body),
         Body::Extended(it) => return described(text + ", with options", packet, it.body()),
         _ if packet.flow != FlowId::NONE => write!(text, ", flow {}", packet.flow.0),
         _ => Ok(()),

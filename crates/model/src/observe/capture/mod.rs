@@ -28,7 +28,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::{self, Protocol};
-use hopyard_wire::{HardwareAddress, WireError, arp, dsr, icmp, tcp, udp};
+use hopyard_wire::{HardwareAddress, WireError, arp, dsr, icmp, minimal, tcp, udp};
 
 pub use frame::{Frame, FrameKind, radiotap};
 pub use hopyard_wire::pcapng::CaptureError;
@@ -37,7 +37,7 @@ pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
 use crate::packet::{
-    ArpMessage, Body, Carrier, DsrOption, FlowId, Packet, Place, Quote, RouteError, TcpHeader, UdpHeader,
+    ArpMessage, Body, Carrier, DsrOption, FlowId, Form, Packet, Place, Quote, RouteError, TcpHeader, UdpHeader,
 };
 use crate::transport::tcp as tcp_model;
 
@@ -155,9 +155,17 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
                 }
             }
         }
-        Body::Tunnelled(inner) => {
+        Body::Tunnelled(Form::IpInIp, inner) => {
             self::packet(inner, names, out)?;
             Ok(Protocol::IP_IN_IP)
+        }
+        Body::Tunnelled(Form::Minimal, inner) => {
+            let mut payload = Vec::new();
+            let protocol = carried(&inner.body, inner, names, &mut payload)?;
+            let from = (inner.source != packet.source).then(|| names.ip(inner.source));
+            minimal::Header { protocol, destination: names.ip(inner.destination), source: from }.emit(out);
+            out.extend_from_slice(&payload);
+            Ok(Protocol::MINIMAL_ENCAPSULATION)
         }
         Body::Icmp(quote) => {
             let message = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };

@@ -400,14 +400,20 @@ impl<W: io::Write> Probe for Capture<W> {
 
 /// The TCP header of a packet, also of one in a tunnel or behind options, and the bytes of the headers in front of it.
 fn segment(packet: &Packet) -> Option<(&TcpHeader, usize)> {
-    behind(&packet.body).map(|(header, bytes)| (header, bytes + IP_HEADER as usize))
+    behind(&packet.body, packet.source).map(|(header, bytes)| (header, bytes + IP_HEADER as usize))
 }
 
-fn behind(body: &Body) -> Option<(&TcpHeader, usize)> {
+/// The same for what the header of a packet from `source` carries, without that header.
+fn behind(body: &Body, source: Address) -> Option<(&TcpHeader, usize)> {
     match body {
         Body::Tcp(header) => Some((header, 0)),
-        Body::Tunnelled(inner) => segment(inner),
-        Body::Extended(it) => behind(it.body()).map(|(header, bytes)| (header, bytes + it.header_bytes() as usize)),
+        Body::Tunnelled(form, inner) => {
+            let bytes = form.bytes(inner.source == source) as usize;
+            behind(&inner.body, inner.source).map(|(header, behind)| (header, behind + bytes))
+        }
+        Body::Extended(it) => {
+            behind(it.body(), source).map(|(header, bytes)| (header, bytes + it.header_bytes() as usize))
+        }
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use super::params::{Params, ToGateway};
 use super::table::{Entry, RouteState};
 use crate::address::Address;
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::PacketId;
+use crate::packet::{Form, PacketId};
 use crate::routing::common::on_demand::Procedures;
 
 /// What AODV asks of a set of procedures besides.
@@ -59,7 +59,7 @@ pub trait Forwarding: Procedures<Params = Params> {
         };
         state.own.internet.use_host(destination, (next_hop, hops), state.node, cx);
         if !by_default {
-            cx.encapsulate(packet, source, gateway, ttl);
+            cx.encapsulate(packet, source, gateway, ttl, Form::IpInIp);
             return self.send_along(packet, delay, cx);
         }
         if ttl == 0 {

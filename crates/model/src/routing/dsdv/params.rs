@@ -175,6 +175,10 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    fn keeps_routes(&self) -> bool {
+        true
+    }
+
     fn reaches_wires(&self) -> bool {
         self.gateways != Gateways::Off
     }

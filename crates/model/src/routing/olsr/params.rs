@@ -231,6 +231,10 @@ impl Facts for Params {
     /// ns-2.35 has no OLSR. UM-OLSR gives its packets to the node as DSDV does.
     const NUMBERED_BY_NS2: bool = true;
 
+    fn keeps_routes(&self) -> bool {
+        true
+    }
+
     fn reaches_wires(&self) -> bool {
         self.hna != Announced::Off
     }

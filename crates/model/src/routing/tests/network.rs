@@ -472,8 +472,8 @@ impl Network {
                     self.call(node, |router, cx| router.route(packet, cx));
                 }
             }
-            Body::Tunnelled(_) if destination == node.into() => drop(self.cx.deliver(packet)),
-            Body::Tunnelled(_) => self.call(node, |router, cx| router.route(packet, cx)),
+            Body::Tunnelled(..) if destination == node.into() => drop(self.cx.deliver(packet)),
+            Body::Tunnelled(..) => self.call(node, |router, cx| router.route(packet, cx)),
             other => panic!("nobody sends {other:?} here"),
         }
     }

@@ -40,6 +40,7 @@ fn news() -> impl Strategy<Value = (u16, NetworkEvent)> {
     let event = prop_oneof![
         Just(NetworkEvent::RouteLost),
         Just(NetworkEvent::RouteRestored),
+        Just(NetworkEvent::CareOfChanged),
         any::<u8>().prop_map(NetworkEvent::HopCount),
         (0_u64..200_000).prop_map(|seq| NetworkEvent::Unreachable { seq }),
     ];

@@ -346,7 +346,7 @@ impl TcpSender {
                     return;
                 }
             }
-            NetworkEvent::RouteLost | NetworkEvent::RouteRestored => {}
+            NetworkEvent::RouteLost | NetworkEvent::RouteRestored | NetworkEvent::CareOfChanged => {}
         }
         let answer = self.control.on_network(event, &self.core.view());
         self.core.apply(answer);

@@ -429,7 +429,7 @@ impl CongestionControl for Scripted {
         match event {
             NetworkEvent::RouteLost => Answer::Freeze { probe: Span::from_secs(2), restore: Restore::AtFreeze },
             NetworkEvent::RouteRestored => Answer::Thaw,
-            NetworkEvent::HopCount(_) | NetworkEvent::Unreachable { .. } => Answer::Keep,
+            NetworkEvent::HopCount(_) | NetworkEvent::Unreachable { .. } | NetworkEvent::CareOfChanged => Answer::Keep,
         }
     }
     fn pacing_gap(&self) -> Span {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::{Drand, Lottery, Resends};
 use super::*;
 use crate::address::NodeId;
-use crate::agent::Agent as _;
+use crate::agent::{Agent as _, Site};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketKind, RoutingMessage};
 use crate::params::{ParamsError, read};
@@ -31,7 +31,7 @@ fn control(message: Message) -> Body {
 #[test]
 fn messages_come_and_go_as_packets_of_their_size() {
     let rng = Streams::new(7, 0).node(5, "agent");
-    let (mut agent, mut cx) = (Drand::new(&Params::of_profile("rfc"), NodeId(5), rng), Context::default());
+    let (mut agent, mut cx) = (Drand::new(&Params::of_profile("rfc"), &Site::of(NodeId(5)), rng), Context::default());
     agent.start(&mut cx);
     cx.now = agent.deadline();
     agent.on_timer(&mut cx);

@@ -73,7 +73,7 @@ impl Rfc3561 {
     /// may reach its destination.
     pub(super) fn take_out(&self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
-        if let Body::Tunnelled(inner) = &it.body
+        if let Body::Tunnelled(_, inner) = &it.body
             && self.state.is_own(it.source, cx)
             && self.state.own.internet.is_known(it.destination)
             && (inner.is_error() || self.state.own.internet.has(inner.destination))

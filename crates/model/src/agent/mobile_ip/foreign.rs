@@ -1,0 +1,188 @@
+//! A foreign agent: it passes registrations on, and serves the hosts that are registered by way of it (RFC 5944 §3.7).
+
+use hopyard_engine::Time;
+use hopyard_wire::mobile_ip::{Code, RequestFlags};
+
+use super::home::LOWER;
+use super::message::{Message, Proof, Reply, Request};
+use super::params::{Params, Procedure, lifetime};
+use super::sending::Sending;
+use crate::address::Address;
+use crate::context::{Context, MobileChange};
+use crate::ip::{Way, WayChange};
+use crate::packet::Form;
+
+/// A host that the agent serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visitor {
+    /// Its home address.
+    pub home: Address,
+    /// Its address as a neighbour.
+    pub at: Address,
+    /// When its registration ends.
+    pub until: Time,
+}
+
+/// A request that has no reply yet.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    request: Request,
+    at: Address,
+    until: Time,
+}
+
+/// The foreign agent's part of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Foreign {
+    visitors: Vec<Visitor>,
+    pending: Vec<Pending>,
+}
+
+impl Foreign {
+    pub fn visitors(&self) -> &[Visitor] {
+        &self.visitors
+    }
+
+    /// Whether it takes no further host (B, RFC 5944 §2.1.1).
+    pub fn is_busy(&self, params: &Params) -> bool {
+        self.visitors.len() >= params.most_visitors as usize
+    }
+
+    pub fn deadline(&self) -> Time {
+        let visitors = self.visitors.iter().map(|it| it.until);
+        visitors.chain(self.pending.iter().map(|it| it.until)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// The way to a host that is a neighbour.
+    fn way(at: Address, sending: &Sending, params: &Params, cx: &Context) -> Way {
+        // In ns-2, the routing protocol leads to hosts in reach of a base station.
+        let by_protocol = params.procedure == Procedure::Ns2 && !sending.is_by_wire(at, cx);
+        if by_protocol { Way::Protocol } else { Way::Via(at) }
+    }
+
+    /// Passes a request of a host on to its home agent, or denies it. `from` is the neighbour that sent it.
+    pub fn on_request(
+        &mut self,
+        request: &Request,
+        from: Address,
+        sending: &Sending,
+        params: &Params,
+        cx: &mut Context,
+    ) {
+        let is_visitor = self.visitors.iter().any(|it| it.home == request.home);
+        let longest = params.longest_registration;
+        let denied = if !cx.is_local(sending.node, request.care_of) {
+            Some((Code::FA_CARE_OF, request.lifetime))
+        } else if request.lifetime > longest {
+            Some((Code::FA_LIFETIME, longest))
+        } else if request.lifetime > 0 && !is_visitor && self.is_busy(params) {
+            Some((Code::FA_RESOURCES, request.lifetime))
+        } else if request.flags.contains(RequestFlags::REVERSE_TUNNEL) && !params.reverse_tunnel {
+            Some((Code::FA_REVERSE_TUNNEL, request.lifetime))
+        } else if request.flags.contains(RequestFlags::GRE) {
+            Some((Code::FA_ENCAPSULATION, request.lifetime))
+        } else if request.flags.0 & (RequestFlags::RESERVED_R.0 | RequestFlags::RESERVED_X.0) != 0 {
+            Some((Code::FA_POOR_REQUEST, request.lifetime))
+        } else if params.authentication && request.proof == Proof::None {
+            // A request must have the authenticator for the home agent (§3.7.2.1).
+            Some((Code::FA_POOR_REQUEST, request.lifetime))
+        } else {
+            None
+        };
+        if let Some((code, lifetime)) = denied {
+            return self.deny(request, from, code, lifetime, sending, params, cx);
+        }
+        // In ns-2, whatever is for the host goes by the routing protocol from now on.
+        if params.procedure == Procedure::Ns2 {
+            sending.host_way(request.home, WayChange::Only(Self::way(from, sending, params, cx)), cx);
+        }
+        self.pending.retain(|it| it.request.home != request.home);
+        let until = cx.now + params.pending_timeout;
+        self.pending.push(Pending { request: *request, at: from, until });
+        sending.by_ip(Message::Request(*request), sending.address(), request.home_agent, cx);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a reply has this many parts")]
+    fn deny(
+        &self,
+        request: &Request,
+        at: Address,
+        code: Code,
+        lifetime: u16,
+        sending: &Sending,
+        params: &Params,
+        cx: &mut Context,
+    ) {
+        let reply = Reply {
+            code,
+            lifetime,
+            home: request.home,
+            home_agent: request.home_agent,
+            identification: request.identification,
+            // Host and foreign agent share no key.
+            proof: Proof::None,
+            care_of: request.care_of,
+        };
+        self.to_host(&reply, at, sending, params, cx);
+    }
+
+    fn to_host(&self, reply: &Reply, at: Address, sending: &Sending, params: &Params, cx: &mut Context) {
+        let message = Message::Reply(*reply);
+        if params.procedure == Procedure::Ns2 && !sending.is_by_wire(at, cx) {
+            sending.by_ip(message, sending.address(), reply.home, cx);
+        } else {
+            sending.to_neighbour(message, sending.address(), reply.home, at, cx);
+        }
+    }
+
+    /// Passes the reply of a home agent on to the host.
+    pub fn on_reply(&mut self, reply: &Reply, sending: &Sending, params: &Params, cx: &mut Context) {
+        let matches = |it: &Pending| {
+            let same = it.request.identification & LOWER == reply.identification & LOWER;
+            it.request.home == reply.home && it.request.home_agent == reply.home_agent && same
+        };
+        // A reply that nobody waits for is ignored (§3.7.3.1).
+        let Some(place) = self.pending.iter().position(matches) else { return };
+        let Pending { request, at, .. } = self.pending.swap_remove(place);
+        if reply.code.is_accepted() {
+            self.leave(reply.home, sending, cx);
+            let granted = reply.lifetime.min(request.lifetime);
+            if granted > 0 {
+                let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
+                self.visitors.push(Visitor { home: reply.home, at, until });
+                sending.host_way(reply.home, WayChange::Only(Self::way(at, sending, params, cx)), cx);
+                if request.flags.contains(RequestFlags::REVERSE_TUNNEL) {
+                    let minimal = request.flags.contains(RequestFlags::MINIMAL_ENCAPSULATION);
+                    let form = if minimal { Form::Minimal } else { Form::IpInIp };
+                    sending.source_way(reply.home, Some(Way::Into { to: request.home_agent, form }), cx);
+                }
+            }
+        }
+        self.to_host(reply, at, sending, params, cx);
+    }
+
+    /// A host is no visitor any more.
+    fn leave(&mut self, home: Address, sending: &Sending, cx: &mut Context) {
+        let before = self.visitors.len();
+        self.visitors.retain(|it| it.home != home);
+        if self.visitors.len() < before {
+            sending.host_way(home, WayChange::Clear, cx);
+            sending.source_way(home, None, cx);
+        }
+    }
+
+    /// Forgets hosts whose registrations are over, and requests that nobody has answered.
+    pub fn on_timer(&mut self, sending: &Sending, params: &Params, cx: &mut Context) {
+        let now = cx.now;
+        let over: Vec<Address> = self.visitors.iter().filter(|it| it.until <= now).map(|it| it.home).collect();
+        for home in over {
+            self.leave(home, sending, cx);
+            sending.tell(home, MobileChange::Expired { care_of: sending.address() }, cx);
+        }
+        let (late, left): (Vec<Pending>, _) = self.pending.drain(..).partition(|it| it.until <= now);
+        self.pending = left;
+        for Pending { request, at, .. } in late {
+            self.deny(&request, at, Code::FA_TIMEOUT, request.lifetime, sending, params, cx);
+        }
+    }
+}

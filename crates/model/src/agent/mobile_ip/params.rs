@@ -1,0 +1,183 @@
+//! Mobile IP's parameters.
+
+use hopyard_engine::Span;
+use hopyard_wire::mobile_ip::FOREVER;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::protocol::Facts;
+use crate::packet::Form;
+use crate::params::{self, Fault, NS2, RFC};
+
+/// When a host decides that it has moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MoveDetection {
+    /// When the lifetime of its agent's last advertisement ends (RFC 5944 §2.4.2.1).
+    Lifetime,
+    /// When it hears a new agent whose network has another prefix (§2.4.2.2).
+    Prefix,
+    /// When it hears a new agent.
+    Eager,
+}
+
+/// Whose procedure the mobile hosts and the agents follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Procedure {
+    /// That of RFC 5944.
+    Rfc,
+    /// That of ns-2.35.
+    Ns2,
+}
+
+/// Parameters of Mobile IP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Whose procedure is followed: "rfc" (RFC 5944) or "ns2".
+    pub procedure: Procedure,
+    /// Time between the advertisements of an agent. The first one comes at a random time within it, unless the scenario
+    /// gives that time.
+    pub beacon: Span,
+    /// For how many seconds an advertisement is valid.
+    pub advertised_lifetime: u16,
+    /// For how many seconds a host asks to be registered; 65535 for ever.
+    pub registration_lifetime: u16,
+    /// The longest registration that an agent grants, in seconds; 65535 for any. Agents advertise it.
+    pub longest_registration: u16,
+    /// The part of its lifetime after which a registration is renewed.
+    pub renewal: f64,
+    /// When a host decides that it has moved: "lifetime", "prefix" or "eager". In procedure "ns2" it is always "eager".
+    pub move_detection: MoveDetection,
+    /// How long a host waits for the first reply to a request before it sends another one.
+    pub request_retry: Span,
+    /// The longest time between two requests; each is twice the one before, up to this one.
+    pub request_retry_most: Span,
+    /// Time between the first solicitations of a host without an agent.
+    pub solicit_retry: Span,
+    /// How many solicitations are sent at this interval. Then each interval is twice the one before.
+    pub solicitations: u32,
+    /// The longest time between two solicitations.
+    pub solicit_retry_most: Span,
+    /// How long a foreign agent remembers a request without a reply. Then it answers itself (code 78).
+    pub pending_timeout: Span,
+    /// How many hosts a foreign agent serves at once.
+    pub most_visitors: u32,
+    /// How many bindings a host may have at once.
+    pub most_bindings: u32,
+    /// Whether a host asks its home agent to keep its earlier bindings (S), so that packets go to all of them.
+    pub simultaneous: bool,
+    /// The form of the tunnels: "ip_in_ip" (RFC 2003) or "minimal" (RFC 2004).
+    pub tunnel: Form,
+    /// Whether the packets of hosts that are away go through a tunnel to their home agent (RFC 3024).
+    pub reverse_tunnel: bool,
+    /// Whether messages between hosts and home agents have an authenticator, which is checked, and an identification
+    /// that protects against replay.
+    pub authentication: bool,
+    /// By how much the clocks of host and home agent may differ (RFC 5944 §5.7.1).
+    pub clock_tolerance: Span,
+}
+
+impl params::Params for Params {
+    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+
+    fn of_profile(profile: &str) -> Self {
+        let ns2 = profile == NS2;
+        let seconds = |rfc: u64, other: u64| Span::from_millis(if ns2 { other } else { rfc });
+        Self {
+            procedure: if ns2 { Procedure::Ns2 } else { Procedure::Rfc },
+            beacon: Span::from_secs(1),
+            advertised_lifetime: if ns2 { 2 } else { 3 },
+            registration_lifetime: if ns2 { 2 } else { 300 },
+            longest_registration: if ns2 { 2 } else { 600 },
+            renewal: 0.9,
+            move_detection: if ns2 { MoveDetection::Eager } else { MoveDetection::Lifetime },
+            // RFC 5944 §3.6.3: not less than a second.
+            request_retry: seconds(1000, 500),
+            request_retry_most: seconds(64_000, 500),
+            solicit_retry: seconds(1000, 500),
+            // RFC 1256 §5.1: MAX_SOLICITATIONS.
+            solicitations: 3,
+            solicit_retry_most: seconds(60_000, 500),
+            // RFC 5944 §3.7.2.2.
+            pending_timeout: Span::from_secs(7),
+            most_visitors: 1000,
+            most_bindings: 3,
+            simultaneous: false,
+            tunnel: Form::IpInIp,
+            reverse_tunnel: false,
+            authentication: !ns2,
+            clock_tolerance: Span::from_secs(7),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (name, span) in [
+            ("beacon", self.beacon),
+            ("request_retry", self.request_retry),
+            ("solicit_retry", self.solicit_retry),
+            ("pending_timeout", self.pending_timeout),
+        ] {
+            if span.is_zero() {
+                return Err(Fault::new(name, "must be above zero"));
+            }
+        }
+        for (name, most, of, least) in [
+            ("request_retry_most", self.request_retry_most, "request_retry", self.request_retry),
+            ("solicit_retry_most", self.solicit_retry_most, "solicit_retry", self.solicit_retry),
+        ] {
+            if most < least {
+                return Err(Fault::new(name, format!("must not be less than `{of}`, which is {least}; found {most}")));
+            }
+        }
+        for (name, lifetime) in
+            [("registration_lifetime", self.registration_lifetime), ("longest_registration", self.longest_registration)]
+        {
+            if lifetime == 0 {
+                return Err(Fault::new(name, "must be at least 1 s: a lifetime of zero ends a registration"));
+            }
+        }
+        if Span::from_secs(u64::from(self.advertised_lifetime)) < self.beacon {
+            let found = self.advertised_lifetime;
+            return Err(Fault::new(
+                "advertised_lifetime",
+                format!(
+                    "must not be less than `beacon`, which is {}: an agent would be lost before it is heard again; \
+                         found {found} s",
+                    self.beacon
+                ),
+            ));
+        }
+        if !(self.renewal > 0.0 && self.renewal <= 1.0) {
+            return Err(Fault::new("renewal", format!("must lie above 0, and at most at 1; found {}", self.renewal)));
+        }
+        for (name, count) in [("most_visitors", self.most_visitors), ("most_bindings", self.most_bindings)] {
+            if count == 0 {
+                return Err(Fault::new(name, "must be at least 1, found 0"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Facts for Params {
+    /// In ns-2, hosts and base stations find each other by DSDV.
+    fn needs_kept_routes(&self) -> bool {
+        self.procedure == Procedure::Ns2
+    }
+}
+
+impl Params {
+    /// Whether advertisements name the length of the prefix of their network: hosts that look for other prefixes need
+    /// it.
+    #[must_use]
+    pub(super) fn names_prefixes(&self) -> bool {
+        self.procedure == Procedure::Rfc && self.move_detection == MoveDetection::Prefix
+    }
+}
+
+/// The time that so many seconds of a lifetime are; nothing for one without an end.
+pub(super) fn lifetime(seconds: u16) -> Option<Span> {
+    (seconds != FOREVER).then(|| Span::from_secs(u64::from(seconds)))
+}

@@ -1,0 +1,125 @@
+//! How an agent sends its messages, and tells what it does.
+
+use super::message::Message;
+use super::params::Procedure;
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
+use crate::agent::{Port, Site};
+use crate::context::{Action, Context, MobileChange, MobileEvent};
+use crate::ip::{Way, WayChange};
+use crate::packet::{Body, FlowId, Packet, PacketId, RoutingMessage};
+
+/// The time to live of a registration that crosses a network; messages between neighbours have 1.
+const FAR: u8 = 64;
+
+/// A node as its agent sees it, with what the parameters say about messages.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    pub node: NodeId,
+    ports: Vec<Port>,
+    ns2: bool,
+}
+
+impl Sending {
+    pub fn new(site: &Site, procedure: Procedure) -> Self {
+        Self { node: site.node, ports: site.interfaces.clone(), ns2: procedure == Procedure::Ns2 }
+    }
+
+    /// The node's first address.
+    pub fn address(&self) -> Address {
+        self.ports.first().map_or(Address::from(self.node), |port| port.interface.into())
+    }
+
+    /// The interface at the wire at whose other end a neighbour's address is.
+    pub fn wire_to(&self, neighbour: Address, cx: &Context) -> Option<InterfaceId> {
+        let name = cx.owners.name(neighbour);
+        self.ports.iter().find(|port| !port.is_radio && port.prefix.contains(name)).map(|port| port.interface)
+    }
+
+    /// Whether a neighbour's address is at the other end of a wire of the node.
+    pub fn is_by_wire(&self, neighbour: Address, cx: &Context) -> bool {
+        self.wire_to(neighbour, cx).is_some()
+    }
+
+    /// Whether an interface is a radio's.
+    pub fn is_radio(&self, interface: InterfaceId) -> bool {
+        self.ports.iter().any(|port| port.interface == interface && port.is_radio)
+    }
+
+    /// The length of the prefix of an interface's network.
+    pub fn prefix_length(&self, interface: InterfaceId) -> Option<u8> {
+        self.ports.iter().find(|port| port.interface == interface).map(|port| port.prefix.length())
+    }
+
+    /// Whether the prefix of one of the node's networks contains an address.
+    pub fn is_local(&self, address: Address, cx: &Context) -> bool {
+        let name = cx.owners.name(address);
+        self.ports.iter().any(|port| port.prefix.contains(name))
+    }
+
+    /// The node's own interfaces.
+    pub fn interfaces(&self) -> impl Iterator<Item = InterfaceId> + '_ {
+        self.ports.iter().map(|port| port.interface)
+    }
+
+    fn packet(&self, message: Message, source: Address, destination: Address, ttl: u8, cx: &mut Context) -> PacketId {
+        cx.originate(Packet {
+            created: cx.now,
+            source,
+            destination,
+            flow: FlowId::NONE,
+            size: message.bytes(self.ns2),
+            ttl,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
+        })
+    }
+
+    /// To all neighbours at an interface.
+    pub fn broadcast(&self, message: Message, interface: InterfaceId, cx: &mut Context) {
+        let packet = self.packet(message, interface.into(), Address::BROADCAST, 1, cx);
+        cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
+    }
+
+    /// To a neighbour, whatever the tables say.
+    pub fn to_neighbour(&self, message: Message, source: Address, to: Address, next_hop: Address, cx: &mut Context) {
+        let packet = self.packet(message, source, to, 1, cx);
+        cx.act(Action::Send { node: self.node, packet, next_hop });
+    }
+
+    /// To a node anywhere, as IP says.
+    pub fn by_ip(&self, message: Message, source: Address, to: Address, cx: &mut Context) {
+        let packet = self.packet(message, source, to, FAR, cx);
+        cx.act(Action::Route { node: self.node, packet });
+    }
+
+    /// Sets the way to a host.
+    pub fn host_way(&self, host: Address, change: WayChange, cx: &mut Context) {
+        let prefix = Prefix::of(cx.owners.name(host), 32);
+        cx.act(Action::SetWay { node: self.node, prefix, change });
+    }
+
+    /// Sets the way to all that no other entry leads to.
+    pub fn default_way(&self, change: WayChange, cx: &mut Context) {
+        cx.act(Action::SetWay { node: self.node, prefix: Prefix::DEFAULT, change });
+    }
+
+    /// Sets the way of all packets from a host.
+    pub fn source_way(&self, source: Address, way: Option<Way>, cx: &mut Context) {
+        cx.act(Action::SetSourceWay { node: self.node, source, way });
+    }
+
+    pub fn tell(&self, host: Address, what: MobileChange, cx: &mut Context) {
+        cx.act(Action::Mobile { node: self.node, event: MobileEvent { host, what } });
+    }
+}
+
+/// An identification that counts time as NTP does: seconds in the upper half, their fraction in the lower one (RFC 5944
+/// §5.7.1).
+pub(super) fn timestamp(cx: &Context) -> u64 {
+    let nanos = cx.now.nanos();
+    // The first second of a run is not zero.
+    let seconds = nanos / 1_000_000_000 + 1;
+    let fraction = ((nanos % 1_000_000_000) << 32) / 1_000_000_000;
+    seconds << 32 | fraction
+}

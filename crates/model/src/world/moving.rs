@@ -1,0 +1,179 @@
+//! What agents do for hosts that move between networks: the ways that they set, and what they tell.
+
+use super::{Attachment, RoleSpec, Spec, World};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
+use crate::agent::{Port, Role, Site};
+use crate::context::{DropReason, MobileChange, MobileEvent};
+use crate::ip::{Table, Way, WayChange};
+use crate::observe::Probe;
+use crate::packet::{Body, PacketId};
+use crate::routing::Routing as _;
+use crate::transport::tcp::NetworkEvent;
+
+/// What a node is for hosts that move between networks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// It is such a host.
+    pub moves: bool,
+    /// It serves such hosts, and takes packets out of tunnels that end at it.
+    pub serves: bool,
+    /// The hosts whose home agent it is, sorted.
+    pub home_of: Vec<NodeId>,
+    /// The packets that it has put into tunnels of agents, and the bytes that this added.
+    pub tunnelled: u64,
+    /// The bytes of the outer headers.
+    pub tunnel_bytes: u64,
+    /// The care-of address at which the host is registered.
+    pub care_of: Option<Address>,
+}
+
+impl Part {
+    pub(super) fn of(role: &RoleSpec) -> Option<Box<Self>> {
+        let part = match role {
+            RoleSpec::Fixed => return None,
+            RoleSpec::Router { hosts, .. } => {
+                let mut home_of = hosts.clone();
+                home_of.sort_unstable();
+                Self { serves: true, home_of, ..Self::default() }
+            }
+            RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
+        };
+        Some(Box::new(part))
+    }
+}
+
+impl<P: Probe> World<P> {
+    /// An agent changes which way packets for a prefix go.
+    pub(super) fn set_way(&mut self, node: NodeId, prefix: Prefix, change: WayChange) {
+        let table = self.nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
+        table.change(prefix, change);
+        self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(prefix.first().to_bits()));
+    }
+
+    /// An agent changes which way packets from a source go.
+    pub(super) fn set_source_way(&mut self, node: NodeId, source: Address, way: Option<Way>) {
+        let table = self.nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
+        table.change_source(source, way);
+    }
+
+    /// Sends a packet the way that the table of a node says, and copies of it the further ones.
+    pub(super) fn route_by_table(&mut self, node: NodeId, packet: PacketId) {
+        let Some(table) = &self.nodes[node.index()].table else { return };
+        let it = &self.cx.packets[packet];
+        let destination = it.destination;
+        let name = self.cx.owners.name(destination);
+        // What a node sends itself goes where its destination says.
+        let of_source = if it.hops > 0 { table.of_source(it.source) } else { None };
+        let way = of_source.or_else(|| table.lookup(name));
+        let further: Vec<Way> = if of_source.is_some() { Vec::new() } else { table.further(name).collect() };
+        for way in further {
+            let copy = self.cx.copy(packet);
+            self.send_by_way(node, copy, destination, Some(way));
+        }
+        self.send_by_way(node, packet, destination, way);
+    }
+
+    /// An interface tells its neighbours that it has an address; for that of another node, it answers from now on, or
+    /// no longer.
+    pub(super) fn announce(&mut self, interface: InterfaceId, address: Address, answers: Option<bool>) {
+        let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment else { return };
+        match answers {
+            Some(answers) => link.set_proxy(address, answers, &mut self.cx),
+            None => link.announce(address, &mut self.cx),
+        }
+        self.serve_mac(interface.index());
+        self.arm_link(interface.index());
+    }
+
+    /// Packets that are queued for a neighbour go as the table says now.
+    pub(super) fn reroute(&mut self, node: NodeId, next_hop: Address) {
+        let mut packets = Vec::new();
+        if let Some((interface, next_hop)) = self.towards(node, next_hop)
+            && let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment
+        {
+            packets.extend(link.take_back(next_hop, &self.cx));
+        }
+        for packet in packets {
+            self.route(node, packet);
+        }
+    }
+
+    /// To the next hop that the routing protocol has towards a router.
+    pub(super) fn send_towards(&mut self, node: NodeId, packet: PacketId, router: Address) {
+        match self.nodes[node.index()].routing.lookup(router) {
+            Some((next_hop, _)) => self.send(node, packet, next_hop),
+            None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
+        }
+    }
+
+    /// Takes a packet out of a tunnel of agents that ends at a node, and passes it on. A foreign agent passes on what
+    /// is for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns whether there was one.
+    pub(super) fn takes_out_for_agent(&mut self, node: NodeId, packet: PacketId, from: Address) -> bool {
+        let serves = self.nodes[node.index()].part.as_ref().is_some_and(|part| part.serves);
+        if !serves || !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) || !self.cx.decapsulate(packet) {
+            return false;
+        }
+        let destination = self.cx.packets[packet].destination;
+        if P::WATCHES {
+            self.probe.on_agent_tunnel_left(self.cx.now, node, &self.cx.packets[packet]);
+        }
+        let (to, name) = (self.cx.owners.of(destination), self.cx.owners.name(destination));
+        let its = |node: NodeId| self.nodes.get(node.index()).and_then(|it| it.part.as_deref());
+        let is_away = to != node
+            && its(to).is_some_and(|part| part.moves)
+            && its(node).is_none_or(|part| part.home_of.binary_search(&to).is_err())
+            && !self.nodes[node.index()].table.as_ref().is_some_and(|table| table.has_host(name));
+        if is_away {
+            self.cx.drop_packet(node, packet, DropReason::VisitorGone);
+        } else {
+            self.pass_inner(node, packet, from);
+        }
+        true
+    }
+
+    /// An agent tells what happened to a host that moves.
+    pub(super) fn on_mobile(&mut self, node: NodeId, event: MobileEvent) {
+        if P::WATCHES {
+            self.tell_drops();
+            self.probe.on_mobile(self.cx.now, node, &event);
+        }
+        let MobileChange::Registered { care_of, .. } = event.what else { return };
+        let Some(part) = self.nodes[node.index()].part.as_mut().filter(|part| part.moves) else { return };
+        // The first registration is no change.
+        if part.care_of.replace(care_of).is_some_and(|before| before != care_of) {
+            for place in 0..self.nodes[node.index()].flows.len() {
+                let flow = self.nodes[node.index()].flows[place];
+                self.on_network_event(flow, NetworkEvent::CareOfChanged);
+            }
+        }
+    }
+}
+
+/// Where the agents of a node run. `ports` are the interfaces of all nodes.
+pub(super) fn site(spec: &Spec, node: NodeId, ports: &[Vec<Port>], wire_ends: &[[InterfaceId; 2]]) -> Site {
+    let own = |node: NodeId| ports.get(node.index()).map(Vec::as_slice).unwrap_or_default();
+    let radio = |node: NodeId| own(node).iter().find(|port| port.is_radio).map(|port| port.interface);
+    let role = match &spec.nodes[node.index()].role {
+        RoleSpec::Fixed => Role::Fixed,
+        RoleSpec::Router { is_foreign, wires, hosts, first } => {
+            let ends = wires.iter().filter_map(|&wire| {
+                let place = usize::from(spec.wires.get(wire)?.ends.0 != node);
+                Some(wire_ends.get(wire)?[place])
+            });
+            Role::Router {
+                serves: radio(node).into_iter().chain(ends).collect(),
+                is_foreign: *is_foreign,
+                hosts: hosts.iter().map(|&host| host.into()).collect(),
+                first: *first,
+            }
+        }
+        RoleSpec::Host { agent, forged } => {
+            let network = own(node).first().map_or(Prefix::DEFAULT, |port| port.prefix);
+            // The agent's address in the home network, or its first one.
+            let at_home = own(*agent).iter().find(|port| network.contains(port.name));
+            let agent = at_home.map_or(Address::from(*agent), |port| port.interface.into());
+            Role::Host { home: node.into(), agent, network, forged: forged.clone() }
+        }
+    };
+    Site { node, interfaces: own(node).to_vec(), role }
+}

@@ -1,0 +1,177 @@
+//! Hosts that cross from cell to cell by radio.
+//!
+//! The network of Nashiry et al.: a home agent at (200, 300), a foreign agent at (500, 300), a correspondent behind a
+//! router at which both have a wire, and a host that moves along y = 100. The cells have a radius of 250 m and touch at
+//! x = 350.
+
+use hopyard_engine::units::{Bytes, Distance, Rate};
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::agent::mobile_ip::MoveDetection;
+use hopyard_model::context::{DropReason, MobileChange, MobileEvent};
+use hopyard_model::link::{self, wired};
+use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::observe::Probe;
+use hopyard_model::packet::{Packet, PacketKind};
+use hopyard_model::params::Params as _;
+use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Transport, Watch, WireSpec, World};
+use hopyard_model::{agent, traffic};
+
+use crate::common::{network, with_ranges};
+
+pub const CN: NodeId = NodeId(0);
+const ROUTER: NodeId = NodeId(1);
+pub const HA: NodeId = NodeId(2);
+pub const FA: NodeId = NodeId(3);
+pub const MH: NodeId = NodeId(4);
+
+/// The network with a host that goes along this track of (seconds, x).
+pub fn cells(
+    profile: &str,
+    routing: &str,
+    track: &[(f64, f64)],
+    change: impl FnOnce(&mut agent::mobile_ip::Params),
+) -> Spec {
+    let places = [(0.0, 0.0), (0.0, 0.0), (200.0, 300.0), (500.0, 300.0), (track[0].1, 100.0)];
+    let mut spec = network(profile, routing, &places);
+    with_ranges(&mut spec, 250.0, 550.0);
+    let Ok(agent::Config::MobileIp(mut params)) = agent::Config::of_profile("mobile_ip", profile) else {
+        panic!("the registry has Mobile IP")
+    };
+    change(&mut params);
+    let router = |hosts: &[NodeId], is_foreign| RoleSpec::Router {
+        is_foreign,
+        wires: Vec::new(),
+        hosts: hosts.to_vec(),
+        first: None,
+    };
+    for (number, node) in (0..).map(NodeId).zip(&mut spec.nodes) {
+        node.role = match number {
+            HA => router(&[MH], false),
+            FA => router(&[], true),
+            MH => RoleSpec::Host { agent: HA, forged: Vec::new() },
+            _ => {
+                node.radios.clear();
+                RoleSpec::Fixed
+            }
+        };
+        if node.role != RoleSpec::Fixed {
+            node.agents.push(agent::Config::MobileIp(params.clone()));
+        }
+    }
+    let metres = Distance::new;
+    let waypoint = |&(at, x): &(f64, f64)| {
+        waypoints::Waypoint::ground(Span::from_nanos((at * 1e9) as u64), metres(x), metres(100.0))
+    };
+    if track.len() > 1 {
+        let track = track[1..].iter().map(waypoint).collect();
+        spec.nodes[MH.index()].mobility =
+            mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
+    }
+    spec.served = vec![
+        ServedSpec { router: HA, prefix: None, members: vec![MH] },
+        ServedSpec { router: FA, prefix: None, members: Vec::new() },
+    ];
+    for (a, b) in [(CN, ROUTER), (ROUTER, HA), (ROUTER, FA)] {
+        let (rate, delay) = (Rate::from_bps(5_000_000), Span::from_millis(2));
+        let params = wired::Params { rate, delay, ..wired::Params::of_profile(profile) };
+        spec.wires.push(WireSpec { ends: (a, b), params, network: None });
+    }
+    spec.link = link::Params::of_profile(profile);
+    spec
+}
+
+/// Adds datagrams of 200 bytes every 50 ms.
+pub fn with_datagrams(spec: &mut Spec, from: NodeId, to: NodeId) {
+    let mut params = traffic::cbr::Params::of_profile("rfc");
+    (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(50));
+    spec.flows.push(FlowSpec {
+        from,
+        to,
+        start: Time::ZERO + Span::from_secs(2),
+        stop: Time::NEVER,
+        traffic: traffic::Config::Cbr(params.into()),
+        transport: Transport::Udp,
+    });
+}
+
+/// What happens to the host, and when datagrams arrive.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub events: Vec<(Time, NodeId, MobileEvent)>,
+    pub arrivals: Vec<Time>,
+    pub drops: std::collections::BTreeMap<(NodeId, DropReason), u32>,
+}
+
+impl Probe for Seen {
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        self.events.push((now, node, *event));
+    }
+
+    fn on_drop(&mut self, _: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        if packet.kind() == PacketKind::Data {
+            *self.drops.entry((node, reason)).or_default() += 1;
+        }
+    }
+
+    fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        if packet.kind() == PacketKind::Data {
+            self.arrivals.push(now);
+        }
+    }
+}
+
+impl Seen {
+    /// The longest silence between two times in seconds.
+    pub fn longest_gap(&self, from: f64, until: f64) -> f64 {
+        let inside = self.arrivals.iter().map(|it| it.seconds()).filter(|at| (from..until).contains(at));
+        let times: Vec<f64> = std::iter::once(from).chain(inside).chain([until]).collect();
+        times.windows(2).map(|it| it[1] - it[0]).fold(0.0, f64::max)
+    }
+
+    /// The times of an event at a node, in seconds.
+    pub fn times(&self, node: NodeId, name: &str) -> Vec<f64> {
+        let its = self.events.iter().filter(|(_, at, event)| *at == node && event.what.name() == name);
+        its.map(|(at, _, _)| at.seconds()).collect()
+    }
+}
+
+pub fn watched(spec: &Spec) -> Seen {
+    let world = World::with_probe(spec, Seen::default()).expect("a world");
+    world.run_watched(&Watch::default()).expect("packets add up").1
+}
+
+#[test]
+fn a_host_is_reached_under_its_home_address_in_both_cells_and_back_home() {
+    // At x = 350 after 20 s and after 60 s.
+    let track = [(0.0, 200.0), (10.0, 200.0), (30.0, 500.0), (50.0, 500.0), (70.0, 200.0)];
+    for (from, to) in [(CN, MH), (MH, CN)] {
+        for detection in [MoveDetection::Lifetime, MoveDetection::Prefix, MoveDetection::Eager] {
+            let mut spec = cells("rfc", "static", &track, |it| it.move_detection = detection);
+            spec.duration = Span::from_secs(90);
+            with_datagrams(&mut spec, from, to);
+            let seen = watched(&spec);
+            let case = format!("{from} to {to}, {detection:?}");
+            // Out of the cell of the home agent, the host loses it after the lifetime of 3 s, or hears the other one
+            // within a second.
+            let most = if detection == MoveDetection::Lifetime { 4.1 } else { 1.1 };
+            for crossing in [20.0, 60.0] {
+                let gap = seen.longest_gap(crossing - 1.0, crossing + 9.0);
+                assert!(gap < most, "{case}: silent for {gap} s at {crossing} s");
+            }
+            for (from, until) in [(3.0, 19.0), (31.0, 59.0), (71.0, 89.0)] {
+                let gap = seen.longest_gap(from, until);
+                assert!(gap < 0.1, "{case}: silent for {gap} s between {from} and {until} s");
+            }
+            assert_eq!(seen.times(HA, "tunnel_begun").len(), 1, "{case}");
+            assert_eq!(seen.times(HA, "tunnel_ended").len(), 1, "{case}");
+            let registered = seen.times(MH, "registered").len();
+            assert_eq!(registered, 2, "{case}: away and back, {:?}", seen.events);
+            let moved = seen.events.iter().filter_map(|(_, _, it)| match it.what {
+                MobileChange::Moved { to, .. } => Some(to),
+                _ => None,
+            });
+            assert!(moved.flatten().count() >= 3, "{case}");
+        }
+    }
+}

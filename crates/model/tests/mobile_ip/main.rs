@@ -1,0 +1,6 @@
+//! Mobile IP in whole networks.
+
+mod cells;
+#[path = "../common/mod.rs"]
+mod common;
+mod wired;
