@@ -10,8 +10,8 @@ use hopyard_model::observe::Recorded;
 use hopyard_model::params::{Params, ParamsError, read};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, RoleSpec, SleepSpec, Spec, Transport,
-    TunnelSpec, WireSpec,
+    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
+    WireSpec,
 };
 use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
 use serde_json::Value;
@@ -81,6 +81,7 @@ impl Scenario {
             carries: [prefixes(&it.carries), prefixes(&it.carries_back)],
         };
         spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
+        spec.roles = roles(resolved);
         spec.served = served(resolved);
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;
@@ -150,9 +151,8 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         (resolved.agents.iter()).map(|chosen| config(agent::Config::read, chosen)).collect();
     let roles = roles(resolved);
     for (number, node) in (0..).zip(&mut nodes) {
-        node.role = roles.get(&number).cloned().unwrap_or_default();
         // Agents that serve hosts which move have nothing to do elsewhere.
-        let runs = |agent: &&agent::Config| node.role != RoleSpec::Fixed || !agent.serves_moving_hosts();
+        let runs = |agent: &&agent::Config| roles.contains_key(&NodeId(number)) || !agent.serves_moving_hosts();
         node.agents = agents.iter().filter(runs).cloned().collect();
     }
     for (number, further) in (1..).zip(&resolved.channels) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hopyard_model::address::NodeId;
 use hopyard_model::world::RoleSpec;
 use hopyard_scenario::Scenario;
 
@@ -26,10 +27,10 @@ fn refused(tables: &[&str], words: &[&str]) {
 #[test]
 fn tables_become_parts_of_nodes() {
     let spec = read(&[NETWORK, HOME, FOREIGN, HOST].concat()).expect("it can run").spec(0);
-    assert!(matches!(&spec.nodes[0].role, RoleSpec::Router { is_foreign: false, hosts, .. } if hosts.len() == 1));
-    assert!(matches!(&spec.nodes[1].role, RoleSpec::Router { is_foreign: true, hosts, .. } if hosts.is_empty()));
-    assert!(matches!(&spec.nodes[2].role, RoleSpec::Host { agent, .. } if agent.0 == 0));
-    assert_eq!(spec.nodes[3].role, RoleSpec::Fixed);
+    assert!(matches!(spec.role(NodeId(0)), RoleSpec::Router { is_foreign: false, hosts, .. } if hosts.len() == 1));
+    assert!(matches!(spec.role(NodeId(1)), RoleSpec::Router { is_foreign: true, hosts, .. } if hosts.is_empty()));
+    assert!(matches!(spec.role(NodeId(2)), RoleSpec::Host { agent, .. } if agent.0 == 0));
+    assert_eq!(*spec.role(NodeId(3)), RoleSpec::Fixed);
     assert_eq!(spec.nodes.iter().map(|node| node.agents.len()).collect::<Vec<_>>(), [1, 1, 1, 0]);
     let routers: Vec<u32> = spec.served.iter().map(|it| it.router.0).collect();
     assert_eq!(routers, [0, 1]);

@@ -88,7 +88,6 @@ mod tests {
             radios: vec![0],
             routing: routing::Config::of_profile("static", RFC).expect("a routing protocol"),
             agents: Vec::new(),
-            role: crate::world::RoleSpec::Fixed,
         };
         let spec = Spec {
             seed: 17,
@@ -101,6 +100,7 @@ mod tests {
             link: link::Params::of_profile(RFC),
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),
+            roles: std::collections::BTreeMap::new(),
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),

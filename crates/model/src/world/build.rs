@@ -12,7 +12,7 @@ use super::border::Border;
 use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::moving::{self, Part};
 use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, RoleSpec, Spec, Transport, World};
+use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
@@ -139,7 +139,7 @@ impl<P: Probe> World<P> {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 mobility,
                 agents: Vec::new(),
-                part: Part::of(&node.role),
+                part: Part::of(spec.role(id)),
                 further: Vec::new(),
                 table: None,
                 flows: Vec::new(),
@@ -326,7 +326,7 @@ fn build_agents(
 ) {
     let mut ports: Vec<Vec<Port>> = vec![Vec::new(); nodes.len()];
     let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
-    if spec.nodes.iter().any(|node| node.role != RoleSpec::Fixed) {
+    if !spec.roles.is_empty() {
         let networks = addresses.of_interfaces();
         for (number, it) in interfaces.iter().enumerate() {
             let interface = InterfaceId(number as u32);

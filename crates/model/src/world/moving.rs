@@ -153,7 +153,7 @@ impl<P: Probe> World<P> {
 pub(super) fn site(spec: &Spec, node: NodeId, ports: &[Vec<Port>], wire_ends: &[[InterfaceId; 2]]) -> Site {
     let own = |node: NodeId| ports.get(node.index()).map(Vec::as_slice).unwrap_or_default();
     let radio = |node: NodeId| own(node).iter().find(|port| port.is_radio).map(|port| port.interface);
-    let role = match &spec.nodes[node.index()].role {
+    let role = match spec.role(node) {
         RoleSpec::Fixed => Role::Fixed,
         RoleSpec::Router { is_foreign, wires, hosts, first } => {
             let ends = wires.iter().filter_map(|&wire| {

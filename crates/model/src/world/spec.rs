@@ -1,5 +1,6 @@
 //! The specification of a run: plain typed data, from which a [`World`](super::World) is built.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ pub struct Spec {
     pub ip: ip::Params,
     /// Wired links.
     pub wires: Vec<WireSpec>,
+    /// The parts of nodes among networks whose hosts move; other nodes have none.
+    pub roles: BTreeMap<NodeId, RoleSpec>,
     /// Networks on channels that have prefixes of their own.
     pub served: Vec<ServedSpec>,
     /// Tunnels.
@@ -70,6 +73,7 @@ impl Spec {
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
+            roles: BTreeMap::new(),
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
@@ -77,6 +81,12 @@ impl Spec {
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
         }
+    }
+
+    /// The part of a node among networks whose hosts move.
+    #[must_use]
+    pub fn role(&self, node: NodeId) -> &RoleSpec {
+        self.roles.get(&node).unwrap_or(&RoleSpec::Fixed)
     }
 }
 
@@ -153,8 +163,6 @@ pub struct NodeSpec {
     pub routing: routing::Config,
     /// Its agents.
     pub agents: Vec<agent::Config>,
-    /// Its part among networks whose hosts move.
-    pub role: RoleSpec,
 }
 
 impl NodeSpec {
@@ -162,16 +170,7 @@ impl NodeSpec {
     #[must_use]
     pub fn stationary(place: Position, routing: routing::Config) -> Self {
         let mobility = mobility::Config::first(RFC);
-        Self {
-            mobility,
-            start: place,
-            movements: None,
-            table: 0,
-            radios: vec![0],
-            routing,
-            agents: Vec::new(),
-            role: RoleSpec::Fixed,
-        }
+        Self { mobility, start: place, movements: None, table: 0, radios: vec![0], routing, agents: Vec::new() }
     }
 
     /// What its movement is built from.

@@ -12,7 +12,7 @@ use hopyard_model::observe::{FrameView, Probe, Reception};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{mac, radio, routing, traffic};
 use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
@@ -40,7 +40,6 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
             radios: vec![0],
             routing: routing::Config::of_profile(protocol, profile).expect("a routing protocol"),
             agents: Vec::new(),
-            role: RoleSpec::Fixed,
         }
     };
     let mut tcp = tcp::Params::of_profile(profile);

@@ -46,18 +46,17 @@ pub fn cells(
         first: None,
     };
     for (number, node) in (0..).map(NodeId).zip(&mut spec.nodes) {
-        node.role = match number {
+        let role = match number {
             HA => router(&[MH], false),
             FA => router(&[], true),
             MH => RoleSpec::Host { agent: HA, forged: Vec::new() },
             _ => {
                 node.radios.clear();
-                RoleSpec::Fixed
+                continue;
             }
         };
-        if node.role != RoleSpec::Fixed {
-            node.agents.push(agent::Config::MobileIp(params.clone()));
-        }
+        node.agents.push(agent::Config::MobileIp(params.clone()));
+        spec.roles.insert(number, role);
     }
     let metres = Distance::new;
     let waypoint = |&(at, x): &(f64, f64)| {

@@ -59,15 +59,14 @@ fn suite(case: &str, first: [Time; 2]) -> Spec {
     let mobile = agent::Config::of_profile("mobile_ip", "ns2").expect("an agent");
     for (number, node) in (0..).map(NodeId).zip(&mut spec.nodes) {
         node.radios.clear();
-        node.role = match number {
+        let role = match number {
             HA => role(HA, first[0], 3),
             FA => role(FA, first[1], 4),
             MH => RoleSpec::Host { agent: HA, forged: Vec::new() },
-            _ => RoleSpec::Fixed,
+            _ => continue,
         };
-        if node.role != RoleSpec::Fixed {
-            node.agents.push(mobile.clone());
-        }
+        node.agents.push(mobile.clone());
+        spec.roles.insert(number, role);
     }
     let downs = downs(case);
     for (number, &(a, b, rate)) in WIRES.iter().enumerate() {

@@ -52,12 +52,12 @@ pub(super) fn has_parts(resolved: &Resolved) -> bool {
 }
 
 /// The parts of nodes that have one.
-pub(crate) fn roles(resolved: &Resolved) -> BTreeMap<u32, RoleSpec> {
+pub(crate) fn roles(resolved: &Resolved) -> BTreeMap<NodeId, RoleSpec> {
     let mut roles = BTreeMap::new();
     for host in &resolved.mobile_hosts {
         let forged: Vec<_> = host.forged.iter().map(|it| (Time::ZERO + it.from, Time::ZERO + it.to)).collect();
         for &node in &host.nodes {
-            roles.insert(node, RoleSpec::Host { agent: NodeId(host.home), forged: forged.clone() });
+            roles.insert(NodeId(node), RoleSpec::Host { agent: NodeId(host.home), forged: forged.clone() });
         }
     }
     for router in routers(resolved) {
@@ -69,7 +69,7 @@ pub(crate) fn roles(resolved: &Resolved) -> BTreeMap<u32, RoleSpec> {
         };
         let is_foreign = router.list == "foreign_agent";
         let wires: Vec<usize> = router.wires.iter().map(|&wire| wire as usize).collect();
-        match roles.entry(router.node).or_insert(RoleSpec::Fixed) {
+        match roles.entry(NodeId(router.node)).or_insert(RoleSpec::Fixed) {
             RoleSpec::Router { is_foreign: foreign, hosts: own, .. } => {
                 *foreign |= is_foreign;
                 own.extend(hosts);
@@ -133,8 +133,9 @@ impl Resolver<'_> {
                 self.problem(&path, format!("node {} has another [[{}]] already", router.node, router.list)).expected =
                     Some("one table for each agent".to_owned());
             }
-            if !wires_of(router.node) && routers.len() > 1 {
-                let message = format!("node {} has no wire, so that no other agent can reach it", router.node);
+            if !wires_of(router.node) {
+                let message =
+                    format!("node {} has no wire, so that nobody in other networks can reach it", router.node);
                 let problem = self.problem(&path, message);
                 problem.expected = Some("an agent with a wire".to_owned());
                 problem.hint = Some("add a [[wire]] between it and a router".to_owned());
@@ -149,11 +150,11 @@ impl Resolver<'_> {
                 it.node == router.node
                     && it.list == "home_agent"
                     && router.list == "foreign_agent"
-                    && (it.wires != router.wires || it.first != router.first)
+                    && (it.wires != router.wires || it.first != router.first || it.network != router.network)
             }) {
                 let message = format!("node {} has other values in [[{}]]", router.node, other.list);
                 self.problem(&path, message).expected =
-                    Some("the same `wires` and `first` in both tables of a node".to_owned());
+                    Some("the same `network`, `wires` and `first` in both tables of a node".to_owned());
             }
             if router.list == "home_agent" && !resolved.mobile_hosts.iter().any(|host| host.home == router.node) {
                 self.warning(&path, format!("node {} is the home agent of no host", router.node)).hint =
@@ -199,7 +200,8 @@ impl Resolver<'_> {
                 self.problem(&nodes, "`nodes` is an empty list: no node moves between networks").expected =
                     Some("at least one node".to_owned());
             }
-            let agents: Vec<String> = resolved.home_agents.iter().map(|it| it.node.to_string()).collect();
+            let there = resolved.home_agents.iter().map(|it| it.node).filter(|&node| node < all);
+            let agents: Vec<String> = there.map(|node| node.to_string()).collect();
             if self.has(&home) && !resolved.home_agents.iter().any(|it| it.node == host.home) {
                 let problem = self.problem(&home, format!("node {} is no home agent", host.home));
                 problem.expected = Some(match agents.is_empty() {
