@@ -11,6 +11,7 @@ mod overhead;
 mod price;
 mod purpose;
 mod spending;
+mod way;
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -25,8 +26,8 @@ pub use self::overhead::{Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
 pub use self::spending::{Shares, Spending};
+pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::ip::{Way, WayChange};
 use crate::packet::{Body, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.

@@ -14,7 +14,9 @@ use crate::address::Address;
 use crate::packet::{Body, Packet};
 use crate::params::{self, Fault};
 
-pub use table::{Table, Way, WayChange};
+pub use table::Table;
+
+pub use crate::context::{Way, WayChange};
 
 /// Parameters of the network layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,6 +17,7 @@ mod flow;
 mod knowledge;
 mod moving;
 mod outside;
+mod part;
 mod report;
 mod sleep;
 mod sleepers;
@@ -129,7 +130,7 @@ struct Node {
     /// The flows that start here.
     flows: Vec<usize>,
     /// Its part among networks whose hosts move, if it has one.
-    part: Option<Box<moving::Part>>,
+    part: Option<Box<part::Part>>,
     routing_protocol: &'static str,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     routes_wires: bool,

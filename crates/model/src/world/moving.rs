@@ -10,38 +10,6 @@ use crate::packet::{Body, PacketId};
 use crate::routing::Routing as _;
 use crate::transport::tcp::NetworkEvent;
 
-/// What a node is for hosts that move between networks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Part {
-    /// It is such a host.
-    pub moves: bool,
-    /// It serves such hosts, and takes packets out of tunnels that end at it.
-    pub serves: bool,
-    /// The hosts whose home agent it is, sorted.
-    pub home_of: Vec<NodeId>,
-    /// The packets that it has put into tunnels of agents, and the bytes that this added.
-    pub tunnelled: u64,
-    /// The bytes of the outer headers.
-    pub tunnel_bytes: u64,
-    /// The care-of address at which the host is registered.
-    pub care_of: Option<Address>,
-}
-
-impl Part {
-    pub(super) fn of(role: &RoleSpec) -> Option<Box<Self>> {
-        let part = match role {
-            RoleSpec::Fixed => return None,
-            RoleSpec::Router { hosts, .. } => {
-                let mut home_of = hosts.clone();
-                home_of.sort_unstable();
-                Self { serves: true, home_of, ..Self::default() }
-            }
-            RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
-        };
-        Some(Box::new(part))
-    }
-}
-
 impl<P: Probe> World<P> {
     /// An agent changes which way packets for a prefix go.
     pub(super) fn set_way(&mut self, node: NodeId, prefix: Prefix, change: WayChange) {

@@ -9,6 +9,7 @@ mod flow_faults;
 mod flows;
 mod links;
 mod mobile;
+mod mobile_checks;
 mod movement;
 mod networks;
 mod reach;

@@ -8,8 +8,7 @@ use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::Sending;
 use crate::address::Address;
-use crate::context::{Context, MobileChange};
-use crate::ip::{Way, WayChange};
+use crate::context::{Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
 
 /// A host that the agent serves.

@@ -7,8 +7,7 @@ use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, InterfaceId};
-use crate::context::{Action, Context, MobileChange};
-use crate::ip::{Way, WayChange};
+use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
 
 /// The lower half of an identification, which a reply repeats (RFC 5944 §3.7.3.1).

@@ -7,8 +7,7 @@ use super::message::{Advertisement, Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, Prefix};
-use crate::context::{Action, Context, MobileChange};
-use crate::ip::{Way, WayChange};
+use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
 
 /// An agent that the host has heard.

@@ -4,8 +4,7 @@ use super::message::Message;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Port, Site};
-use crate::context::{Action, Context, MobileChange, MobileEvent};
-use crate::ip::{Way, WayChange};
+use crate::context::{Action, Context, MobileChange, MobileEvent, Way, WayChange};
 use crate::packet::{Body, FlowId, Packet, PacketId, RoutingMessage};
 
 /// The time to live of a registration that crosses a network; messages between neighbours have 1.

@@ -1,0 +1,36 @@
+//! The part of a node among networks whose hosts move, in a run.
+
+use super::spec::RoleSpec;
+use crate::address::{Address, NodeId};
+
+/// What a node is for hosts that move between networks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Part {
+    /// It is such a host.
+    pub moves: bool,
+    /// It serves such hosts, and takes packets out of tunnels that end at it.
+    pub serves: bool,
+    /// The hosts whose home agent it is, sorted.
+    pub home_of: Vec<NodeId>,
+    /// The packets that it has put into tunnels of agents, and the bytes that this added.
+    pub tunnelled: u64,
+    /// The bytes of the outer headers.
+    pub tunnel_bytes: u64,
+    /// The care-of address at which the host is registered.
+    pub care_of: Option<Address>,
+}
+
+impl Part {
+    pub(super) fn of(role: &RoleSpec) -> Option<Box<Self>> {
+        let part = match role {
+            RoleSpec::Fixed => return None,
+            RoleSpec::Router { hosts, .. } => {
+                let mut home_of = hosts.clone();
+                home_of.sort_unstable();
+                Self { serves: true, home_of, ..Self::default() }
+            }
+            RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
+        };
+        Some(Box::new(part))
+    }
+}
