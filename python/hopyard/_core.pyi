@@ -432,11 +432,12 @@ class Route:
     """What the network layer tells of the route to the receiver."""
 
     @property
-    def kind(self) -> Literal["lost", "restored", "hops", "unreachable"]:
+    def kind(self) -> Literal["lost", "restored", "hops", "care_of", "unreachable"]:
         """What happened to the route.
 
-        "lost", "restored", "hops" when the number of hops is known, or "unreachable" when a node
-        could not pass on a segment, of which only a class with `wants_notices` is told.
+        "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's
+        node is registered with another agent of Mobile IP, or "unreachable" when a node could not
+        pass on a segment, of which only a class with `wants_notices` is told.
         """
     @property
     def hops(self) -> int | None:

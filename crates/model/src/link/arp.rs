@@ -14,7 +14,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::{Address, NodeId};
+use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
@@ -142,6 +142,8 @@ pub struct Arp {
     params: Params,
     /// Addresses of other nodes for which the interface answers.
     proxied: Vec<Address>,
+    /// The network of the interface. What is said for others counts within it only: several may share a channel.
+    network: Prefix,
     /// Sorted by neighbour; there are few neighbours.
     neighbours: Vec<(Address, State)>,
     /// Frames for the link to send, each with its receiver.
@@ -155,7 +157,8 @@ impl Arp {
     #[must_use]
     pub fn new(node: NodeId, address: Address, params: Params, rng: Rng) -> Self {
         let (proxied, neighbours, ready) = (Vec::new(), Vec::new(), Vec::new());
-        Self { node, address, params, proxied, neighbours, ready, deadline: Time::NEVER, rng }
+        let network = Prefix::DEFAULT;
+        Self { node, address, params, proxied, network, neighbours, ready, deadline: Time::NEVER, rng }
     }
 
     /// Resolves the address for a packet to a neighbour. Without a result, address resolution keeps the packet. Later
@@ -206,6 +209,11 @@ impl Arp {
         None
     }
 
+    /// Tells the network of the interface.
+    pub const fn set_network(&mut self, network: Prefix) {
+        self.network = network;
+    }
+
     /// Answers for an address of another node from now on, and tells the neighbours so; or no longer.
     pub fn set_proxy(&mut self, address: Address, answers: bool, cx: &mut Context) {
         self.proxied.retain(|&it| it != address);
@@ -229,7 +237,11 @@ impl Arp {
         if self.params.resolution == Resolution::Off {
             return;
         }
-        let answers = |target: Address| target == self.address || self.proxied.contains(&target);
+        let is_near = |address: Address| self.network.contains(cx.owners.name(address));
+        if source != from && !is_near(from) {
+            return;
+        }
+        let answers = |target: Address| target == self.address || (self.proxied.contains(&target) && is_near(source));
         let for_me = match message {
             // Who announces its own address asks nobody.
             ArpMessage::Request { target } => target != source && answers(target),

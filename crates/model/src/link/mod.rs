@@ -12,7 +12,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::address::{Address, NodeId};
+use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::{self, Fault, NS2, RFC};
@@ -107,6 +107,11 @@ impl Link {
             Some(to) => self.down.push(cx.now + self.processing_delay, packet, to),
             None => self.send_resolved(cx),
         }
+    }
+
+    /// Tells the network of the interface.
+    pub const fn set_network(&mut self, network: Prefix) {
+        self.arp.set_network(network);
     }
 
     /// Answers for an address of another node from now on, or no longer.

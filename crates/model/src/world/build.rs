@@ -215,7 +215,7 @@ impl<P: Probe> World<P> {
                 table.insert(prefix, Way::Tunnel(interface));
             }
         }
-        build_agents(spec, &mut nodes, &interfaces, &addresses, &streams);
+        build_agents(spec, &mut nodes, &mut interfaces, &addresses, &streams);
         let owners = Owners::new(count as u32, further, addresses.names);
         let prices = spec.energy.model.prices();
         let spending = prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), interfaces.len())));
@@ -321,7 +321,7 @@ fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
 fn build_agents(
     spec: &Spec,
     nodes: &mut [Node],
-    interfaces: &[Interface],
+    interfaces: &mut [Interface],
     addresses: &addressing::Plan,
     streams: &Streams,
 ) {
@@ -329,11 +329,14 @@ fn build_agents(
     let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
     if !spec.roles.is_empty() {
         let networks = addresses.of_interfaces();
-        for (number, it) in interfaces.iter().enumerate() {
+        for (number, it) in interfaces.iter_mut().enumerate() {
             let interface = InterfaceId(number as u32);
-            let is_radio = match it.attachment {
-                Attachment::Radio { .. } => true,
-                Attachment::Wire { wire, direction } => {
+            let is_radio = match &mut it.attachment {
+                Attachment::Radio { link, .. } => {
+                    link.set_network(networks.get(&interface).copied().unwrap_or(Prefix::DEFAULT));
+                    true
+                }
+                &mut Attachment::Wire { wire, direction } => {
                     wire_ends[wire][usize::from(direction == Direction::Backward)] = interface;
                     false
                 }

@@ -6,13 +6,13 @@
 
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::NodeId;
+use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::agent::mobile_ip::MoveDetection;
 use hopyard_model::context::{DropReason, MobileChange, MobileEvent};
 use hopyard_model::link::{self, wired};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::Probe;
-use hopyard_model::packet::{Packet, PacketKind};
+use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Transport, Watch, WireSpec, World};
 use hopyard_model::{agent, traffic};
@@ -172,5 +172,127 @@ fn a_host_is_reached_under_its_home_address_in_both_cells_and_back_home() {
             });
             assert!(moved.flatten().count() >= 3, "{case}");
         }
+    }
+}
+
+/// The packets that enter tunnels of agents, and those on wires that are in such a tunnel, with their sizes.
+#[derive(Debug, Default)]
+struct Tunnels {
+    entered: Vec<(NodeId, u32)>,
+    on_wires: Vec<u32>,
+}
+
+impl Probe for Tunnels {
+    fn on_agent_tunnel_entered(&mut self, _: Time, node: NodeId, _: Address, packet: &Packet) {
+        self.entered.push((node, packet.size));
+    }
+
+    fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+        if matches!(packet.body, Body::Tunnelled(..)) {
+            self.on_wires.push(packet.size);
+        }
+    }
+}
+
+#[test]
+fn tunnels_add_their_bytes_in_either_form_and_direction() {
+    let away = [(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)];
+    for (form, bytes) in [(Form::IpInIp, 20), (Form::Minimal, 12)] {
+        for reverse in [false, true] {
+            for (from, to) in [(CN, MH), (MH, CN)] {
+                let mut spec = cells("rfc", "static", &away, |it| {
+                    (it.tunnel, it.reverse_tunnel, it.move_detection) = (form, reverse, MoveDetection::Eager);
+                });
+                spec.duration = Span::from_secs(40);
+                with_datagrams(&mut spec, from, to);
+                let world = World::with_probe(&spec, Tunnels::default()).expect("a world");
+                let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+                let case = format!("{form:?}, reverse {reverse}, {from} to {to}");
+                // From the home agent to the host; from the foreign agent with a reverse tunnel only.
+                let entry = if from == CN { HA } else { FA };
+                let tunnels = from == CN || reverse;
+                assert_eq!(seen.entered.iter().any(|(node, _)| *node == entry), tunnels, "{case}");
+                assert!(seen.entered.iter().all(|&(node, size)| node == entry && size == 200), "{case}");
+                assert!(seen.on_wires.iter().all(|&size| size == 200 + bytes), "{case}: {:?}", seen.on_wires.first());
+                // Two wires lie between the agents.
+                assert_eq!(seen.on_wires.len().div_ceil(2), seen.entered.len(), "{case}");
+                let flow = &outcome.flows[0];
+                assert!(flow.packets_arrived + 60 > flow.packets_sent, "{case}: {} arrived", flow.packets_arrived);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_in_two_cells_loses_nothing_when_it_changes_its_agent() {
+    // The cells overlap by 100 m, and the agents hear each other: the home agent must not answer the other one's
+    // question where the host is.
+    let track = [(0.0, 200.0), (1.0, 200.0), (41.0, 400.0)];
+    for simultaneous in [false, true] {
+        let mut spec = cells("rfc", "static", &track, |it| {
+            (it.simultaneous, it.move_detection) = (simultaneous, MoveDetection::Eager);
+        });
+        spec.nodes[FA.index()].start = mobility::Position::ground(400.0, 300.0);
+        spec.duration = Span::from_secs(50);
+        with_datagrams(&mut spec, CN, MH);
+        let world = World::with_probe(&spec, Seen::default()).expect("a world");
+        let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+        assert_eq!(seen.times(HA, "tunnel_begun").len(), 1);
+        let flow = &outcome.flows[0];
+        // One may be on its way at the end.
+        assert!(flow.packets_unique + 1 >= flow.packets_sent, "{:?}", seen.drops);
+    }
+}
+
+#[test]
+fn a_forged_request_is_refused_and_the_binding_outlives_a_silent_host_by_its_lifetime() {
+    let away = [(0.0, 200.0), (1.0, 200.0), (21.0, 500.0), (30.0, 500.0), (30.5, 5000.0)];
+    for forged in [false, true] {
+        let mut spec = cells("rfc", "static", &away, |it| {
+            (it.move_detection, it.registration_lifetime) = (MoveDetection::Eager, 10);
+        });
+        spec.duration = Span::from_secs(60);
+        let times = if forged { vec![(Time::ZERO, Time::NEVER)] } else { Vec::new() };
+        spec.roles.insert(MH, RoleSpec::Host { agent: HA, forged: times });
+        let seen = watched(&spec);
+        assert_eq!(seen.times(HA, "tunnel_begun").is_empty(), forged);
+        let codes = seen.events.iter().filter_map(|(_, _, it)| match it.what {
+            MobileChange::Refused { code, .. } => Some(code),
+            _ => None,
+        });
+        let codes: Vec<u8> = codes.collect();
+        assert_eq!(codes.contains(&131), forged, "{codes:?}");
+        if !forged {
+            let last = seen.times(MH, "registered").into_iter().fold(0.0, f64::max);
+            let ended = seen.times(HA, "expired");
+            assert_eq!(ended.len(), 1, "{:?}", seen.events);
+            // The reply took less than 20 ms from the home agent to the host.
+            assert!((0.0..0.02).contains(&(last + 10.0 - ended[0])), "registered at {last}, ended at {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn networks_with_hosts_that_move_have_one_digest() {
+    let track = [(0.0, 200.0), (5.0, 200.0), (25.0, 500.0), (30.0, 500.0), (50.0, 200.0)];
+    for (profile, routing) in [("rfc", "static"), ("ns2", "dsdv")] {
+        let mut spec = cells(profile, routing, &track, |_| {});
+        spec.duration = Span::from_secs(60);
+        with_datagrams(&mut spec, CN, MH);
+        let digest = |spec: &Spec| {
+            let mut world = World::new(spec).expect("a world");
+            world.advance(Time::NEVER, &Watch::default());
+            let digest = world.digest();
+            world.finish().expect("packets add up");
+            digest
+        };
+        let first = digest(&spec);
+        let mut exact = spec.clone();
+        exact.medium.exact = true;
+        assert_eq!(digest(&exact), first, "{profile}: one event for each edge of a signal");
+        let mut world = World::with_probe(&spec, Seen::default()).expect("a world");
+        world.advance(Time::NEVER, &Watch::default());
+        assert_eq!(world.digest(), first, "{profile}: with a probe");
+        world.finish().expect("packets add up");
     }
 }

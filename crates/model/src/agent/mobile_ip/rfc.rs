@@ -122,8 +122,8 @@ pub(super) fn deadline(host: &State) -> Time {
     let heard = host.heard.iter().map(|it| it.until).min().unwrap_or(Time::NEVER);
     let asked = host.asked.map_or(Time::NEVER, |it| it.again);
     let registration = host.registration.map_or(Time::NEVER, |it| {
-        // While a request is under way, nothing is renewed.
-        if host.asked.is_some() { it.until } else { it.until.min(it.renew) }
+        // While a request is under way, or no agent is there, nothing is renewed.
+        if host.asked.is_some() || host.current.is_none() { it.until } else { it.until.min(it.renew) }
     });
     heard.min(asked).min(registration).min(host.solicit).min(host.retry)
 }
