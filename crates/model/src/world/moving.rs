@@ -6,7 +6,7 @@ use crate::agent::{Port, Role, Site};
 use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::ip::{Table, Way, WayChange};
 use crate::observe::Probe;
-use crate::packet::{Body, PacketId};
+use crate::packet::{Body, Form, PacketId};
 use crate::routing::Routing as _;
 use crate::transport::tcp::NetworkEvent;
 
@@ -15,13 +15,39 @@ impl<P: Probe> World<P> {
     pub(super) fn set_way(&mut self, node: NodeId, prefix: Prefix, change: WayChange) {
         let table = self.nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
         table.change(prefix, change);
-        self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(prefix.first().to_bits()));
+        let (kind, way) = match change {
+            WayChange::Only(way) => (1, Some(way)),
+            WayChange::Also(way) => (2, Some(way)),
+            WayChange::Not(way) => (3, Some(way)),
+            WayChange::Clear => (4, None),
+        };
+        let prefix = u64::from(prefix.first().to_bits()) << 8 | u64::from(prefix.length());
+        self.fold_way(node, prefix, kind, way);
     }
 
     /// An agent changes which way packets from a source go.
     pub(super) fn set_source_way(&mut self, node: NodeId, source: Address, way: Option<Way>) {
         let table = self.nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
         table.change_source(source, way);
+        self.fold_way(node, u64::from(source.0), 5, way);
+    }
+
+    /// The digest knows each change of a way.
+    fn fold_way(&mut self, node: NodeId, of: u64, kind: u64, way: Option<Way>) {
+        let [choice, to] = match way {
+            None => [0, 0],
+            Some(Way::Protocol) => [1, 0],
+            Some(Way::Direct) => [2, 0],
+            Some(Way::Nowhere) => [3, 0],
+            Some(Way::Via(to)) => [4, u64::from(to.0)],
+            Some(Way::Towards(to)) => [5, u64::from(to.0)],
+            Some(Way::Tunnel(interface)) => [6, u64::from(interface.0)],
+            Some(Way::Into { to, form: Form::IpInIp }) => [7, u64::from(to.0)],
+            Some(Way::Into { to, form: Form::Minimal }) => [8, u64::from(to.0)],
+        };
+        for value in [self.cx.now.nanos(), u64::from(node.0) << 48 | kind << 40 | choice << 32, of, to] {
+            self.cx.digest.fold(value);
+        }
     }
 
     /// Sends a packet the way that the table of a node says, and copies of it the further ones.
@@ -30,8 +56,8 @@ impl<P: Probe> World<P> {
         let it = &self.cx.packets[packet];
         let destination = it.destination;
         let name = self.cx.owners.name(destination);
-        // What a node sends itself goes where its destination says.
-        let of_source = if it.hops > 0 { table.of_source(it.source) } else { None };
+        // A visitor is a neighbour. What it sent and comes from elsewhere has been through its tunnel already.
+        let of_source = if it.hops == 1 { table.of_source(it.source) } else { None };
         let way = of_source.or_else(|| table.lookup(name));
         let further: Vec<Way> = if of_source.is_some() { Vec::new() } else { table.further(name).collect() };
         for way in further {
@@ -81,13 +107,17 @@ impl<P: Probe> World<P> {
         if !serves || !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) || !self.cx.decapsulate(packet) {
             return false;
         }
-        let destination = self.cx.packets[packet].destination;
+        let (source, destination) = (self.cx.packets[packet].source, self.cx.packets[packet].destination);
         if P::WATCHES {
             self.probe.on_agent_tunnel_left(self.cx.now, node, &self.cx.packets[packet]);
         }
         let (to, name) = (self.cx.owners.of(destination), self.cx.owners.name(destination));
         let its = |node: NodeId| self.nodes.get(node.index()).and_then(|it| it.part.as_deref());
+        // What one of its own hosts has sent comes through a tunnel of the other direction (RFC 3024), for anybody.
+        let sender = self.cx.owners.of(source);
+        let is_reverse = its(node).is_some_and(|part| part.home_of.binary_search(&sender).is_ok());
         let is_away = to != node
+            && !is_reverse
             && its(to).is_some_and(|part| part.moves)
             && its(node).is_none_or(|part| part.home_of.binary_search(&to).is_err())
             && !self.nodes[node.index()].table.as_ref().is_some_and(|table| table.has_host(name));

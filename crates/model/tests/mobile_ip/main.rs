@@ -3,4 +3,5 @@
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
+mod refusals;
 mod wired;

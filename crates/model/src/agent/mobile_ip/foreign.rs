@@ -42,9 +42,11 @@ impl Foreign {
         &self.visitors
     }
 
-    /// Whether it takes no further host (B, RFC 5944 §2.1.1).
+    /// Whether it takes no further host (B, RFC 5944 §2.1.1). Those whose requests are under way count.
     pub fn is_busy(&self, params: &Params) -> bool {
-        self.visitors.len() >= params.most_visitors as usize
+        let comes =
+            |it: &&Pending| it.request.lifetime > 0 && !self.visitors.iter().any(|is| is.home == it.request.home);
+        self.visitors.len() + self.pending.iter().filter(comes).count() >= params.most_visitors as usize
     }
 
     pub fn deadline(&self) -> Time {
@@ -68,7 +70,8 @@ impl Foreign {
         params: &Params,
         cx: &mut Context,
     ) {
-        let is_visitor = self.visitors.iter().any(|it| it.home == request.home);
+        let is_visitor = self.visitors.iter().any(|it| it.home == request.home)
+            || self.pending.iter().any(|it| it.request.home == request.home && it.request.lifetime > 0);
         let longest = params.longest_registration;
         let denied = if !cx.is_local(sending.node, request.care_of) {
             Some((Code::FA_CARE_OF, request.lifetime))
@@ -138,7 +141,9 @@ impl Foreign {
     pub fn on_reply(&mut self, reply: &Reply, sending: &Sending, params: &Params, cx: &mut Context) {
         let matches = |it: &Pending| {
             let same = it.request.identification & LOWER == reply.identification & LOWER;
-            it.request.home == reply.home && it.request.home_agent == reply.home_agent && same
+            // One that denies may name another home agent (code 136).
+            let by_its = it.request.home_agent == reply.home_agent || !reply.code.is_accepted();
+            it.request.home == reply.home && by_its && same
         };
         // A reply that nobody waits for is ignored (§3.7.3.1).
         let Some(place) = self.pending.iter().position(matches) else { return };

@@ -94,16 +94,17 @@ impl Home {
             self.bind(request, answer.lifetime, sending, params, cx);
         }
         let proof = if params.authentication { Proof::Right } else { Proof::None };
+        let own = if cx.is_local(sending.node, request.home_agent) { request.home_agent } else { sending.address() };
         let reply = Message::Reply(Reply {
             code: answer.code,
             lifetime: answer.lifetime,
             home: request.home,
-            home_agent: request.home_agent,
+            // One that was sent to another agent learns the address of this one (code 136, §3.8.3.2).
+            home_agent: own,
             identification: answer.identification,
             proof,
             care_of: request.care_of,
         });
-        let own = if cx.is_local(sending.node, request.home_agent) { request.home_agent } else { sending.address() };
         // A host at home is a neighbour. In ns-2, its packets go as the routing protocol says.
         if source == request.home && (params.procedure == Procedure::Rfc || sending.is_by_wire(from, cx)) {
             sending.to_neighbour(reply, own, source, from, cx);
@@ -142,13 +143,14 @@ impl Home {
             return deny(Code::HA_ENCAPSULATION);
         }
         let others = self.bindings.iter().filter(|it| it.home == request.home && it.care_of != request.care_of);
-        let stays = flags.contains(RequestFlags::SIMULTANEOUS);
+        let wishes = flags.contains(RequestFlags::SIMULTANEOUS);
+        // An agent that keeps one binding only replaces it (code 1).
+        let stays = wishes && params.most_bindings > 1;
         if stays && others.count() >= params.most_bindings as usize && request.lifetime > 0 {
             return deny(Code::HA_TOO_MANY_BINDINGS);
         }
         self.hosts[place].last = request.identification;
-        let code =
-            if stays && params.most_bindings == 1 { Code::ACCEPTED_WITHOUT_SIMULTANEOUS } else { Code::ACCEPTED };
+        let code = if wishes && !stays { Code::ACCEPTED_WITHOUT_SIMULTANEOUS } else { Code::ACCEPTED };
         Answer { code, lifetime: granted, identification: request.identification }
     }
 

@@ -74,6 +74,12 @@ pub(super) struct State {
     pub check: Time,
     /// When it asks again after a refusal.
     pub retry: Time,
+    /// The refusals since the last registration at the agent at which it is.
+    pub refusals: u32,
+    /// The agents that have refused it since the last registration.
+    pub refused_by: Vec<Address>,
+    /// Whether it asks to end its other bindings, because there are too many.
+    pub alone: bool,
     /// When it solicits next, how long it waits after that, and how often it has done so.
     pub solicit: Time,
     pub solicit_wait: Span,
@@ -106,6 +112,9 @@ impl State {
             router: None,
             check: Time::NEVER,
             retry: Time::NEVER,
+            refusals: 0,
+            refused_by: Vec::new(),
+            alone: false,
             solicit: Time::NEVER,
             solicit_wait: params.solicit_retry,
             solicited: 0,
@@ -151,6 +160,7 @@ impl State {
         if before != agent {
             self.asked = None;
             self.longest = None;
+            (self.retry, self.refusals, self.alone) = (Time::NEVER, 0, false);
             self.sending.tell(self.home, MobileChange::Moved { from: before, to: agent }, cx);
         }
     }
@@ -173,7 +183,7 @@ impl State {
             _ => self.home,
         };
         let mut flags = RequestFlags::default();
-        if params.simultaneous && !at_home {
+        if params.simultaneous && !at_home && !self.alone {
             flags = flags | RequestFlags::SIMULTANEOUS;
         }
         if params.tunnel == Form::Minimal {
@@ -220,10 +230,13 @@ impl State {
             let granted = reply.lifetime.min(request.lifetime);
             let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
             let renew = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span.mul_f64(params.renewal));
+            (self.retry, self.refusals) = (Time::NEVER, 0);
+            self.refused_by.clear();
             self.registration = (granted > 0).then_some(Registration { agent, care_of: request.care_of, until, renew });
             let what = MobileChange::Registered { agent, care_of: request.care_of, lifetime: granted };
             self.sending.tell(self.home, what, cx);
         } else {
+            self.refusals += 1;
             if reply.code == Code::HA_IDENTIFICATION {
                 // The upper half is the agent's clock (§5.7.1).
                 let apart = (reply.identification >> 32) as i64 - (timestamp(cx) >> 32) as i64;
@@ -262,7 +275,7 @@ impl State {
             self.sending.broadcast(Message::Solicitation, interface, cx);
         }
         self.solicited += 1;
-        if self.solicited > params.solicitations {
+        if self.solicited >= params.solicitations {
             self.solicit_wait = (self.solicit_wait * 2).min(params.solicit_retry_most);
         }
         self.solicit = cx.now + self.solicit_wait;

@@ -43,7 +43,8 @@ pub(super) fn on_advertisement(host: &mut State, it: &Advertisement, params: &Pa
     let other_network = || {
         let current = current.and_then(|agent| host.find(agent));
         let own = current.and_then(|it| Some(Prefix::of(cx.owners.name(it.agent), it.last.prefix_length?)));
-        own.is_none_or(|prefix| !prefix.contains(cx.owners.name(it.agent)))
+        // Without prefixes, only lifetimes count (§2.4.2.2).
+        it.prefix_length.is_some() && own.is_some_and(|prefix| !prefix.contains(cx.owners.name(it.agent)))
     };
     let moves = match current {
         None => true,
@@ -108,23 +109,44 @@ pub(super) fn on_reply(host: &mut State, reply: &Reply, params: &Params, cx: &mu
         if host.is_home(agent, cx) {
             host.was_away = false;
         }
-    } else if matches!(code, Code::HA_IDENTIFICATION | Code::FA_LIFETIME) {
-        // The reason is known and mended (§3.6.2.1).
-        register(host, agent, params, cx);
-    } else {
-        // Another request may have more luck, after a while.
-        host.retry = cx.now + params.request_retry_most.min(Span::from_secs(10));
+        return;
     }
+    let is_first = host.refusals == 1;
+    let is_mended = matches!(code, Code::HA_IDENTIFICATION | Code::FA_LIFETIME | Code::HA_TOO_MANY_BINDINGS);
+    if is_mended && is_first {
+        // The reason is known, and the next request has another time, lifetime or flag (§3.6.2.1).
+        host.alone |= code == Code::HA_TOO_MANY_BINDINGS;
+        return register(host, agent, params, cx);
+    }
+    if code == Code::FA_RESOURCES {
+        // Another agent may have room.
+        host.refused_by.push(agent);
+        let other = host.heard.iter().find(|it| is_usable(host, &it.last, cx) && !host.refused_by.contains(&it.agent));
+        if let Some(agent) = other.map(|it| it.agent) {
+            return enter(host, agent, params, cx);
+        }
+    }
+    host.retry = cx.now + back_off(host.refusals, params);
+}
+
+/// How long a host waits after so many refusals: as between requests without a reply (§3.6.3).
+fn back_off(refusals: u32, params: &Params) -> Span {
+    let doubled =
+        (1..refusals).take(32).fold(params.request_retry, |wait, _| (wait * 2).min(params.request_retry_most));
+    doubled.min(params.request_retry_most)
+}
+
+/// Whether a registration can be renewed: no request is under way, an agent is there, and none has just refused.
+fn may_renew(host: &State) -> bool {
+    host.asked.is_none() && host.current.is_some() && host.retry == Time::NEVER
 }
 
 /// Deadlines.
 pub(super) fn deadline(host: &State) -> Time {
     let heard = host.heard.iter().map(|it| it.until).min().unwrap_or(Time::NEVER);
     let asked = host.asked.map_or(Time::NEVER, |it| it.again);
-    let registration = host.registration.map_or(Time::NEVER, |it| {
-        // While a request is under way, or no agent is there, nothing is renewed.
-        if host.asked.is_some() || host.current.is_none() { it.until } else { it.until.min(it.renew) }
-    });
+    let registration =
+        host.registration.map_or(Time::NEVER, |it| if may_renew(host) { it.until.min(it.renew) } else { it.until });
     heard.min(asked).min(registration).min(host.solicit).min(host.retry)
 }
 
@@ -151,18 +173,20 @@ pub(super) fn on_timer(host: &mut State, params: &Params, cx: &mut Context) {
         if !host.current.is_some_and(|agent| host.is_home(agent, cx)) {
             host.leave_by(None, params, cx);
         }
-        if let Some(agent) = host.current.filter(|_| host.asked.is_none()) {
+        if let Some(agent) = host.current.filter(|_| may_renew(host)) {
             register(host, agent, params, cx);
         }
     } else if host.registration.is_some_and(|it| it.renew <= now)
-        && host.asked.is_none()
+        && may_renew(host)
         && let Some(agent) = host.current
     {
         register(host, agent, params, cx);
     }
     if host.retry <= now {
         host.retry = Time::NEVER;
-        if let Some(agent) = host.current.filter(|_| host.asked.is_none() && host.registration.is_none()) {
+        host.refused_by.clear();
+        let is_due = |agent: Address| host.registration.is_none_or(|it| it.agent != agent || it.renew <= now);
+        if let Some(agent) = host.current.filter(|&agent| host.asked.is_none() && is_due(agent)) {
             register(host, agent, params, cx);
         }
     }
