@@ -104,7 +104,8 @@ class _Readable:
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: flows, nodes, drops, series, losses, messages, routes, paths, segments.
+    """Tables of results: flows, nodes, drops, series, losses, messages, routes, paths, segments,
+    handoffs.
 
     The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
     interface accept them directly. Every row contains its scenario, compared settings and run, and
@@ -125,6 +126,7 @@ class Results:
     route_changes: pa.Table = field(default_factory=lambda: tables.empty()["route_changes"])
     paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
     segments: pa.Table = _Readable(may_lack=True)
+    handoffs: pa.Table = field(default_factory=lambda: tables.empty()["handoffs"])
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)

@@ -247,6 +247,11 @@ class Simulation:
         return self._table("segments")
 
     @property
+    def handoffs(self) -> pa.Table:
+        """A row for each change of the agent of a host that moves between networks, so far."""
+        return self._table("handoffs")
+
+    @property
     def positions(self) -> pa.Table:
         """A row for each node with a radio: `node`, and `x_m`, `y_m`, `z_m` in metres."""
         return self._table("positions")

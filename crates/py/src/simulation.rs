@@ -9,8 +9,8 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
-    DecisionRow, DropRow, FlowRow, NodeRow, Observer, OverheadRow, PathRow, PositionRow, QueueRow, RouteChangeRow,
-    RouteRow, SegmentRow, SeriesRow, Totals,
+    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, Observer, OverheadRow, PathRow, PositionRow, QueueRow,
+    RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -168,6 +168,7 @@ impl Simulation {
             "route_changes" => rows::<RouteChangeRow>(world.probe().route_changes()),
             "paths" => rows::<PathRow>(&world.probe().paths()),
             "segments" => rows::<SegmentRow>(&world.probe().segments()),
+            "handoffs" => rows::<HandoffRow>(&world.probe().handoffs()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),

@@ -89,7 +89,7 @@ class Quantity(Part):
     #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
     measure: str | None = None
-    table: Literal["flows", "nodes", "decisions", "overhead"] = "flows"
+    table: Literal["flows", "nodes", "decisions", "overhead", "handoffs"] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows.
     reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count"] = "sum"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
 #: Tables whose rows are of a node, and of no flow.
-OF_NODES = ("nodes", "overhead")
+OF_NODES = ("nodes", "overhead", "handoffs")
 #: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),

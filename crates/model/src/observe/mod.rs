@@ -5,6 +5,7 @@
 pub mod capture;
 mod decisions;
 mod flow;
+mod handoffs;
 mod network;
 mod observer;
 mod path_log;
@@ -16,13 +17,14 @@ mod state;
 
 pub use decisions::Decisions;
 pub use flow::FlowMeter;
+pub use handoffs::Handoffs;
 pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
 pub use observer::{Observed, Observer, Recorded};
 pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{
-    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
-    TrueCause, own_columns,
+    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow,
+    SeriesRow, TrueCause, own_columns,
 };
 pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
 pub use segment_log::{SegmentFlows, SegmentLog};

@@ -4,14 +4,15 @@
 use hopyard_engine::Time;
 
 use super::decisions::Decisions;
+use super::handoffs::Handoffs;
 use super::network::NetworkView;
 use super::path_log::PathLog;
 use super::probe::{DecisionView, Probe};
-use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
+use super::results::{DecisionRow, HandoffRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
 use super::route_log::{RouteChangeView, RouteChanges, RouteLog};
 use super::segment_log::{SegmentFlows, SegmentLog};
 use crate::address::{Address, NodeId};
-use crate::context::DropReason;
+use crate::context::{DropReason, MobileEvent};
 use crate::packet::{FlowId, Packet, TcpHeader};
 use crate::transport::tcp::SenderState;
 
@@ -53,6 +54,7 @@ pub struct Observer {
     routes: RouteLog,
     paths: PathLog,
     segments: SegmentLog,
+    handoffs: Handoffs,
 }
 
 impl Observer {
@@ -62,15 +64,16 @@ impl Observer {
         Self { recorded, ..Self::default() }
     }
 
-    /// An observer of a network with so many nodes and these flows.
+    /// An observer of a network with so many nodes, interfaces at these of them, and these flows.
     #[must_use]
-    pub fn of(recorded: Recorded, nodes: usize, flows: &[Observed]) -> Self {
+    pub fn of(recorded: Recorded, nodes: usize, interfaces: Vec<NodeId>, flows: &[Observed]) -> Self {
         let ends = || flows.iter().map(|flow| (flow.from, flow.to));
         Self {
             decisions: Decisions::of(nodes, flows.iter().map(|flow| flow.classifies.then_some(flow.from))),
             routes: RouteLog::of(recorded.routes, ends()),
             paths: PathLog::new(recorded.paths),
             segments: SegmentLog::of(&recorded.segments, ends()),
+            handoffs: Handoffs::of(interfaces, ends().collect()),
             recorded,
         }
     }
@@ -98,6 +101,12 @@ impl Observer {
     pub fn segments(&self) -> Vec<SegmentRow> {
         self.segments.rows()
     }
+
+    /// A row for each handoff so far.
+    #[must_use]
+    pub fn handoffs(&self) -> Vec<HandoffRow> {
+        self.handoffs.rows()
+    }
 }
 
 impl Probe for Observer {
@@ -107,11 +116,13 @@ impl Probe for Observer {
             .iter()
             .map(|flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies })
             .collect();
-        *self = Self::of(std::mem::take(&mut self.recorded), network.nodes, &flows);
+        let interfaces = network.interfaces.iter().map(|it| it.node).collect();
+        *self = Self::of(std::mem::take(&mut self.recorded), network.nodes, interfaces, &flows);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
         self.segments.on_segment(now, flow, header, state.cwnd);
+        self.handoffs.on_segment(now, flow, state);
     }
 
     fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
@@ -119,19 +130,26 @@ impl Probe for Observer {
         self.paths.on_originated(node, packet);
     }
 
-    fn on_hop(&mut self, _now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
         self.paths.on_hop(from, node, packet);
+        self.handoffs.on_hop(now, from, node, packet);
     }
 
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         self.decisions.on_delivered(now, node, packet);
         self.paths.on_end(node, packet, false);
         self.segments.on_delivered(now, node, packet);
+        self.handoffs.on_delivered(now, packet);
     }
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.decisions.on_drop(now, node, packet, reason);
         self.paths.on_end(node, packet, true);
+        self.handoffs.on_drop(now, packet, reason);
+    }
+
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        self.handoffs.on_mobile(now, node, event);
     }
 
     fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
@@ -151,5 +169,6 @@ impl Probe for Observer {
         outcome.route_changes = self.routes.take();
         outcome.paths = self.paths.rows();
         outcome.segments = self.segments.rows();
+        outcome.handoffs = self.handoffs.rows();
     }
 }

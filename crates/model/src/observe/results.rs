@@ -44,6 +44,8 @@ pub struct Outcome {
     pub paths: Vec<PathRow>,
     /// A row for each segment of chosen flows, if they are recorded.
     pub segments: Vec<SegmentRow>,
+    /// A row for each change of the agent of a host that moves between networks.
+    pub handoffs: Vec<HandoffRow>,
 }
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
@@ -409,6 +411,64 @@ pub struct RouteChangeRow {
     pub path: Option<String>,
     /// Where `path` ends: at the `destination`, in a `gap` (a node without a route), or in a `loop`.
     pub path_ends: Option<&'static str>,
+}
+
+/// A row for each time that a host that moves between networks finds itself at another agent, or at its agent again,
+/// from the start of the run. Its flows are those that begin or end at it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandoffRow {
+    /// The number of the host's node.
+    pub host: u32,
+    /// The number of the agent's node before.
+    pub agent_before: Option<u32>,
+    /// The number of the agent's node now.
+    pub agent: u32,
+    /// `change`: another agent than before; `return`: the same one, which the host had lost.
+    pub kind: &'static str,
+    /// When a packet of the host's flows last passed between it and the agent before.
+    #[schemars(extend("unit" = "s"))]
+    pub last_exchange_s: Option<f64>,
+    /// When the host first heard the agent, since it last knew nothing of it.
+    #[schemars(extend("unit" = "s"))]
+    pub heard_s: Option<f64>,
+    /// When the host found that it had moved.
+    #[schemars(extend("unit" = "s"))]
+    pub moved_s: f64,
+    /// When it first sent a request to be registered.
+    #[schemars(extend("unit" = "s"))]
+    pub requested_s: Option<f64>,
+    /// The requests until it was registered.
+    #[schemars(extend("unit" = "messages"))]
+    pub requests: u32,
+    /// How many of them were denied.
+    #[schemars(extend("unit" = "messages"))]
+    pub refused: u32,
+    /// When the home agent began to tunnel to the agent; empty at home.
+    #[schemars(extend("unit" = "s"))]
+    pub tunnel_s: Option<f64>,
+    /// When the host learned that it was registered.
+    #[schemars(extend("unit" = "s"))]
+    pub registered_s: Option<f64>,
+    /// When the first packet of its flows came from the host to the agent.
+    #[schemars(extend("unit" = "s"))]
+    pub first_up_s: Option<f64>,
+    /// When the first packet of its flows came from the agent to the host.
+    #[schemars(extend("unit" = "s"))]
+    pub first_down_s: Option<f64>,
+    /// Packets of its flows, acknowledgements too, that were dropped after the last exchange, and before that of the
+    /// next handoff, and had been made before the host was registered.
+    #[schemars(extend("unit" = "packets"))]
+    pub lost: u64,
+    /// Why, with numbers, such as `retry_limit 3, visitor_gone 1`.
+    pub lost_reasons: String,
+    /// Timeouts of the senders of its flows between the last exchange and `recovered_s`, or the next handoff.
+    pub timeouts: u32,
+    /// IP bytes of the data packets of its flows that arrived in the 5 s up to the last exchange, per second.
+    #[schemars(extend("unit" = "kbit/s"))]
+    pub rate_before_kbps: f64,
+    /// When, after the registration, this rate over the last second first was 90 % of that before.
+    #[schemars(extend("unit" = "s"))]
+    pub recovered_s: Option<f64>,
 }
 
 /// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.

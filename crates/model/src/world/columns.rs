@@ -6,7 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::observe::{
-    DecisionRow, DropRow, FlowRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow, own_columns,
+    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
+    own_columns,
 };
 use crate::world::Quantity;
 
@@ -47,6 +48,7 @@ pub fn tables() -> Vec<TableInfo> {
         table::<RouteChangeRow>("route_changes"),
         table::<PathRow>("paths"),
         table::<SegmentRow>("segments"),
+        table::<HandoffRow>("handoffs"),
     ]
 }
 

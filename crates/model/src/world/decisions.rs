@@ -9,17 +9,19 @@ use crate::routing::Routing;
 
 impl World {
     /// Runs to the end, or until the watch asks to stop, and returns the results. If a sender distinguishes causes of
-    /// loss, or more than counters is recorded, the probe [`Observer`] watches.
+    /// loss, a host moves between networks, or more than counters is recorded, the probe [`Observer`] watches.
     ///
     /// # Errors
     /// As [`World::finish`].
     pub fn run(self, watch: &Watch) -> Result<Outcome, RunError> {
-        if self.recorded.is_nothing() && !self.flows.iter().any(|flow| flow.classifies) {
+        let some_move = self.nodes.iter().any(|node| node.part.as_ref().is_some_and(|part| part.moves));
+        if self.recorded.is_nothing() && !some_move && !self.flows.iter().any(|flow| flow.classifies) {
             return self.run_watched(watch).map(|(outcome, ())| outcome);
         }
         let observed = |flow: &super::Flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies };
         let flows: Vec<_> = self.flows.iter().map(observed).collect();
-        let probe = Observer::of(self.recorded.clone(), self.nodes.len(), &flows);
+        let interfaces = self.interfaces.iter().map(|it| it.node).collect();
+        let probe = Observer::of(self.recorded.clone(), self.nodes.len(), interfaces, &flows);
         self.watched_by(probe).run_watched(watch).map(|(outcome, _)| outcome)
     }
 }

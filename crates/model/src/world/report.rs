@@ -39,6 +39,7 @@ impl<P: Probe> World<P> {
             route_changes: Vec::new(),
             paths: Vec::new(),
             segments: Vec::new(),
+            handoffs: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);

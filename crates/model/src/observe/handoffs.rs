@@ -1,0 +1,303 @@
+//! A probe that follows hosts from network to network: what happened at each change of the agent, and what it cost.
+//!
+//! Agents tell their events. Whether packets of the host's flows get through, and which are lost, is seen at the
+//! packets themselves. Of a run without such hosts, nothing is kept.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopyard_engine::{Span, Time};
+
+use super::results::HandoffRow;
+use crate::address::{Address, NodeId};
+use crate::context::{DropReason, MobileChange, MobileEvent};
+use crate::packet::{FlowId, Packet, PacketKind};
+use crate::transport::tcp::SenderState;
+
+/// The rate before a handoff is that of this time.
+const BEFORE: Span = Span::from_secs(5);
+/// The rate after it is that of this time.
+const AFTER: Span = Span::from_secs(1);
+/// The part of the rate before that counts as the old rate.
+const RECOVERED: f64 = 0.9;
+
+/// A packet of a host's flow that was dropped.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    at: Time,
+    /// When its source made it.
+    made: Time,
+    reason: DropReason,
+}
+
+/// A handoff.
+#[derive(Clone, Debug)]
+struct Handoff {
+    from: Option<NodeId>,
+    to: NodeId,
+    exchanged: Option<Time>,
+    heard: Option<Time>,
+    moved: Time,
+    requested: Option<Time>,
+    requests: u32,
+    refused: u32,
+    registered: Option<Time>,
+    tunnel: Option<Time>,
+    up: Option<Time>,
+    down: Option<Time>,
+    /// Bytes a second before it.
+    rate: f64,
+    recovered: Option<Time>,
+}
+
+impl Handoff {
+    /// From when on losses belong to it.
+    fn begin(&self) -> Time {
+        self.exchanged.unwrap_or(self.moved)
+    }
+
+    fn row(&self, host: NodeId, losses: &[Loss], timeouts: &[Time], until: Time) -> HandoffRow {
+        let is_its = |it: &&Loss| {
+            self.begin() <= it.at && it.at < until && self.registered.is_none_or(|registered| it.made <= registered)
+        };
+        let mut reasons: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for loss in losses.iter().filter(is_its) {
+            *reasons.entry(loss.reason.name()).or_default() += 1;
+        }
+        let named: Vec<String> = reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+        let end = self.recovered.unwrap_or(until);
+        HandoffRow {
+            host: host.0,
+            agent_before: self.from.map(|it| it.0),
+            agent: self.to.0,
+            kind: if self.from == Some(self.to) { "return" } else { "change" },
+            last_exchange_s: self.exchanged.map(Time::seconds),
+            heard_s: self.heard.map(Time::seconds),
+            moved_s: self.moved.seconds(),
+            requested_s: self.requested.map(Time::seconds),
+            requests: self.requests,
+            refused: self.refused,
+            tunnel_s: self.tunnel.map(Time::seconds),
+            registered_s: self.registered.map(Time::seconds),
+            first_up_s: self.up.map(Time::seconds),
+            first_down_s: self.down.map(Time::seconds),
+            lost: reasons.values().sum(),
+            lost_reasons: named.join(", "),
+            timeouts: timeouts.iter().filter(|at| (self.begin()..end).contains(at)).count() as u32,
+            rate_before_kbps: self.rate * 8.0 / 1e3,
+            recovered_s: self.recovered.map(Time::seconds),
+        }
+    }
+}
+
+/// What is known of a host.
+#[derive(Clone, Debug, Default)]
+struct Host {
+    /// The agent at which it is, or was last.
+    agent: Option<NodeId>,
+    /// When a packet of a flow last passed between the two.
+    exchanged: Option<Time>,
+    /// When it heard agents that it had not known.
+    heard: BTreeMap<NodeId, Time>,
+    /// Since the last handoff began.
+    losses: Vec<Loss>,
+    timeouts: Vec<Time>,
+    /// Data packets of its flows that arrived lately, with their bytes.
+    arrivals: VecDeque<(Time, u32)>,
+    current: Option<Handoff>,
+    rows: Vec<HandoffRow>,
+}
+
+impl Host {
+    /// The bytes a second of what arrived in a time.
+    fn rate(&self, from: Time, until: Time) -> f64 {
+        let inside = self.arrivals.iter().rev().skip_while(|(at, _)| *at > until).take_while(|(at, _)| *at > from);
+        let bytes: u64 = inside.map(|&(_, bytes)| u64::from(bytes)).sum();
+        let seconds = until.since(from).seconds();
+        if seconds > 0.0 { bytes as f64 / seconds } else { 0.0 }
+    }
+
+    fn on_moved(&mut self, host: NodeId, to: NodeId, now: Time) {
+        let from = self.agent.replace(to);
+        // The first agent is no change.
+        if from.is_none() {
+            return;
+        }
+        let exchanged = self.exchanged.take();
+        let begin = exchanged.unwrap_or(now);
+        self.close(host, begin);
+        let start = Time::from_nanos(begin.nanos().saturating_sub(BEFORE.nanos()));
+        self.current = Some(Handoff {
+            from,
+            to,
+            exchanged,
+            heard: self.heard.get(&to).copied(),
+            moved: now,
+            requested: None,
+            requests: 0,
+            refused: 0,
+            registered: None,
+            tunnel: None,
+            up: None,
+            down: None,
+            rate: self.rate(start, begin),
+            recovered: None,
+        });
+    }
+
+    /// The handoff before ends where the next one begins.
+    fn close(&mut self, host: NodeId, until: Time) {
+        if let Some(handoff) = self.current.take() {
+            self.rows.push(handoff.row(host, &self.losses, &self.timeouts, until));
+        }
+        self.losses.retain(|it| it.at >= until);
+        self.timeouts.retain(|at| *at >= until);
+    }
+
+    fn on_arrival(&mut self, now: Time, bytes: u32) {
+        self.arrivals.push_back((now, bytes));
+        // What came before the last exchange is wanted for the rate before the next handoff.
+        let since = self.exchanged.unwrap_or(now).nanos().min(now.nanos());
+        let oldest = Time::from_nanos(since.saturating_sub(BEFORE.nanos()));
+        while self.arrivals.front().is_some_and(|(at, _)| *at < oldest) {
+            self.arrivals.pop_front();
+        }
+        let start = Time::from_nanos(now.nanos().saturating_sub(AFTER.nanos()));
+        let rate = match &self.current {
+            Some(it) if it.recovered.is_none() && it.registered.is_some_and(|at| at < now) => self.rate(start, now),
+            _ => return,
+        };
+        if let Some(handoff) = &mut self.current
+            && handoff.rate > 0.0
+            && rate >= RECOVERED * handoff.rate
+        {
+            handoff.recovered = Some(now);
+        }
+    }
+}
+
+/// The handoffs of the hosts that move between networks.
+#[derive(Clone, Debug, Default)]
+pub struct Handoffs {
+    /// The nodes of the interfaces.
+    nodes: Vec<NodeId>,
+    flows: Vec<(NodeId, NodeId)>,
+    /// The timeouts of each flow's sender since its last progress.
+    timeouts: Vec<u32>,
+    hosts: BTreeMap<NodeId, Host>,
+}
+
+impl Handoffs {
+    /// A probe of a network with interfaces at these nodes, and flows with these sources and destinations.
+    #[must_use]
+    pub fn of(nodes: Vec<NodeId>, flows: Vec<(NodeId, NodeId)>) -> Self {
+        Self { nodes, timeouts: vec![0; flows.len()], flows, hosts: BTreeMap::new() }
+    }
+
+    /// A row for each handoff so far: by host, then by time.
+    #[must_use]
+    pub fn rows(&self) -> Vec<HandoffRow> {
+        let of_host = |(&node, host): (&NodeId, &Host)| {
+            let open = host.current.as_ref().map(|it| it.row(node, &host.losses, &host.timeouts, Time::NEVER));
+            host.rows.iter().cloned().chain(open).collect::<Vec<_>>()
+        };
+        self.hosts.iter().flat_map(of_host).collect()
+    }
+
+    fn node(&self, address: Address) -> Option<NodeId> {
+        self.nodes.get(address.0 as usize).copied()
+    }
+
+    /// The hosts at the ends of a packet's flow.
+    fn ends(&mut self, flow: FlowId, mut change: impl FnMut(&mut Host)) {
+        let Some(&(from, to)) = self.flows.get(flow.index()) else { return };
+        for node in [from, to] {
+            if let Some(host) = self.hosts.get_mut(&node) {
+                change(host);
+            }
+        }
+    }
+
+    /// An agent tells something.
+    pub(super) fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        let Some(of) = self.node(event.host) else { return };
+        if of != node {
+            // The home agent's tunnel is for the current handoff, if that has begun.
+            if let MobileChange::TunnelBegun { .. } = event.what
+                && let Some(handoff) = self.hosts.get_mut(&of).and_then(|host| host.current.as_mut())
+                && handoff.requested.is_some()
+            {
+                handoff.tunnel.get_or_insert(now);
+            }
+            return;
+        }
+        match event.what {
+            MobileChange::Heard { agent } => {
+                if let Some(agent) = self.node(agent) {
+                    self.hosts.entry(node).or_default().heard.insert(agent, now);
+                }
+            }
+            MobileChange::Moved { to, .. } => {
+                if let Some(to) = to.and_then(|to| self.node(to)) {
+                    self.hosts.entry(node).or_default().on_moved(node, to, now);
+                }
+            }
+            what => {
+                let Some(handoff) = self.hosts.get_mut(&node).and_then(|host| host.current.as_mut()) else { return };
+                match what {
+                    MobileChange::Requested { .. } => {
+                        handoff.requested.get_or_insert(now);
+                        // Renewals are no part of it.
+                        handoff.requests += u32::from(handoff.registered.is_none());
+                    }
+                    MobileChange::Registered { .. } => {
+                        handoff.registered.get_or_insert(now);
+                    }
+                    MobileChange::Refused { .. } => handoff.refused += u32::from(handoff.registered.is_none()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// A packet has come from one node to another one.
+    pub(super) fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if self.hosts.is_empty() || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
+            return;
+        }
+        for (at, other, is_up) in [(from, node, true), (node, from, false)] {
+            let Some(host) = self.hosts.get_mut(&at).filter(|host| host.agent == Some(other)) else { continue };
+            host.exchanged = Some(now);
+            if let Some(handoff) = &mut host.current {
+                (if is_up { &mut handoff.up } else { &mut handoff.down }).get_or_insert(now);
+            }
+        }
+    }
+
+    /// A packet has reached its destination.
+    pub(super) fn on_delivered(&mut self, now: Time, packet: &Packet) {
+        if !self.hosts.is_empty() && packet.kind() == PacketKind::Data {
+            self.ends(packet.flow, |host| host.on_arrival(now, packet.size));
+        }
+    }
+
+    /// A packet is dropped.
+    pub(super) fn on_drop(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
+            let made = packet.created;
+            self.ends(packet.flow, |host| host.losses.push(Loss { at: now, made, reason }));
+        }
+    }
+
+    /// A sender has passed a segment to IP.
+    pub(super) fn on_segment(&mut self, now: Time, flow: FlowId, state: &SenderState) {
+        if self.hosts.is_empty() {
+            return;
+        }
+        let Some(before) = self.timeouts.get_mut(flow.index()) else { return };
+        let more = state.timeouts.saturating_sub(*before);
+        *before = state.timeouts;
+        if more > 0 {
+            self.ends(flow, |host| host.timeouts.extend(std::iter::repeat_n(now, more as usize)));
+        }
+    }
+}
