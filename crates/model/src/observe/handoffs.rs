@@ -94,7 +94,9 @@ impl Handoff {
 struct Host {
     /// The agent at which it is, or was last.
     agent: Option<NodeId>,
-    /// When a packet of a flow last passed between the two.
+    /// The host has found that it is there no more.
+    is_lost: bool,
+    /// When a packet of a flow last passed between the two, while the host was there.
     exchanged: Option<Time>,
     /// When it heard agents that it had not known.
     heard: BTreeMap<NodeId, Time>,
@@ -117,6 +119,7 @@ impl Host {
     }
 
     fn on_moved(&mut self, host: NodeId, to: NodeId, now: Time) {
+        self.is_lost = false;
         let from = self.agent.replace(to);
         // The first agent is no change.
         if from.is_none() {
@@ -237,8 +240,11 @@ impl Handoffs {
                 }
             }
             MobileChange::Moved { to, .. } => {
-                if let Some(to) = to.and_then(|to| self.node(to)) {
-                    self.hosts.entry(node).or_default().on_moved(node, to, now);
+                let to = to.and_then(|to| self.node(to));
+                let host = self.hosts.entry(node).or_default();
+                match to {
+                    Some(to) => host.on_moved(node, to, now),
+                    None => host.is_lost = true,
                 }
             }
             what => {
@@ -265,7 +271,8 @@ impl Handoffs {
             return;
         }
         for (at, other, is_up) in [(from, node, true), (node, from, false)] {
-            let Some(host) = self.hosts.get_mut(&at).filter(|host| host.agent == Some(other)) else { continue };
+            let is_there = |host: &&mut Host| host.agent == Some(other) && !host.is_lost;
+            let Some(host) = self.hosts.get_mut(&at).filter(is_there) else { continue };
             host.exchanged = Some(now);
             if let Some(handoff) = &mut host.current {
                 (if is_up { &mut handoff.up } else { &mut handoff.down }).get_or_insert(now);

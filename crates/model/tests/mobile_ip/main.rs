@@ -3,5 +3,6 @@
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
+mod handoffs;
 mod refusals;
 mod wired;
