@@ -147,5 +147,10 @@ def results() -> Results:
         for at in range(3)
         for event in ("data_sent", "data_received")
     ]
-    rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments
+    handoffs = [
+        _origin(tcp, run, host=2, agent_before=0, agent=1, kind="change", moved_s=10.0 + run)
+        for tcp in goodput
+        for run in range(3)
+    ]
+    rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
     return Results(*map(_table, rows))

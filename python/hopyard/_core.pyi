@@ -39,9 +39,7 @@ __all__ = [
     "student_t_quantile",
 ]
 
-_Tables: TypeAlias = tuple[
-    Table, Table, Table, Table, Table, Table, Table, Table, Table, Table
-]
+_Tables: TypeAlias = tuple[Table, Table, Table, Table, Table, Table, Table, Table, Table, Table]
 
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.

@@ -104,8 +104,7 @@ class _Readable:
 
 @dataclass(frozen=True)
 class Results:
-    """Tables of results: flows, nodes, drops, series, losses, messages, routes, paths, segments,
-    handoffs.
+    """Tables of results: flows, nodes, drops, series, losses, messages, routes, handoffs and more.
 
     The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
     interface accept them directly. Every row contains its scenario, compared settings and run, and
