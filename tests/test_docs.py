@@ -46,6 +46,7 @@ GUIDES = [
         "statistics",
         "tutorial",
         "from-ns2",
+        "handoffs",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
