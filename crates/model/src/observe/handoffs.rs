@@ -13,6 +13,8 @@ use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::packet::{FlowId, Packet, PacketKind};
 use crate::transport::tcp::SenderState;
 
+/// When more losses of a host than this are kept, those that no longer matter are removed.
+const MANY_LOSSES: usize = 256;
 /// The rate before a handoff is that of this time.
 const BEFORE: Span = Span::from_secs(5);
 /// The rate after it is that of this time.
@@ -55,10 +57,13 @@ impl Handoff {
         self.exchanged.unwrap_or(self.moved)
     }
 
+    /// Whether a loss belongs to it, if no other handoff has begun since.
+    fn has(&self, loss: &Loss) -> bool {
+        self.begin() <= loss.at && self.registered.is_none_or(|registered| loss.made <= registered)
+    }
+
     fn row(&self, host: NodeId, losses: &[Loss], timeouts: &[Time], until: Time) -> HandoffRow {
-        let is_its = |it: &&Loss| {
-            self.begin() <= it.at && it.at < until && self.registered.is_none_or(|registered| it.made <= registered)
-        };
+        let is_its = |it: &&Loss| self.has(it) && it.at < until;
         let mut reasons: BTreeMap<&'static str, u64> = BTreeMap::new();
         for loss in losses.iter().filter(is_its) {
             *reasons.entry(loss.reason.name()).or_default() += 1;
@@ -154,6 +159,17 @@ impl Host {
         }
         self.losses.retain(|it| it.at >= until);
         self.timeouts.retain(|at| *at >= until);
+    }
+
+    fn on_loss(&mut self, loss: Loss) {
+        self.losses.push(loss);
+        if self.losses.len().is_multiple_of(MANY_LOSSES)
+            && let Some(exchanged) = self.exchanged
+        {
+            // The next handoff begins at the last exchange, or later.
+            let current = self.current.as_ref();
+            self.losses.retain(|it| it.at >= exchanged || current.is_some_and(|handoff| handoff.has(it)));
+        }
     }
 
     fn on_arrival(&mut self, now: Time, bytes: u32) {
@@ -291,7 +307,7 @@ impl Handoffs {
     pub(super) fn on_drop(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
             let made = packet.created;
-            self.ends(packet.flow, |host| host.losses.push(Loss { at: now, made, reason }));
+            self.ends(packet.flow, |host| host.on_loss(Loss { at: now, made, reason }));
         }
     }
 
@@ -306,5 +322,42 @@ impl Handoffs {
         if more > 0 {
             self.ends(flow, |host| host.timeouts.extend(std::iter::repeat_n(now, more as usize)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn loss(seconds: u64) -> Loss {
+        Loss { at: at(seconds), made: at(seconds), reason: DropReason::QueueFull }
+    }
+
+    #[test]
+    fn losses_that_belong_to_no_handoff_are_forgotten() {
+        let (host, from, to) = (NodeId(2), NodeId(0), NodeId(1));
+        let mut it = Host { agent: Some(from), ..Host::default() };
+        for second in 0..3000 {
+            it.exchanged = Some(at(second));
+            it.on_loss(loss(second));
+        }
+        assert!(it.losses.len() < 2 * MANY_LOSSES, "{}", it.losses.len());
+        // Those since the last exchange are kept, however many they are.
+        for second in 3000..4000 {
+            it.on_loss(loss(second));
+        }
+        it.on_moved(host, to, at(4000));
+        for second in 4000..4300 {
+            it.on_loss(loss(second));
+        }
+        it.close(host, at(5000));
+        assert_eq!(it.rows.len(), 1);
+        // From 2999 s, the last exchange, to 4299 s.
+        assert_eq!((it.rows[0].lost, it.rows[0].lost_reasons.as_str()), (1301, "queue_full 1301"));
+        assert!(it.losses.is_empty());
     }
 }
