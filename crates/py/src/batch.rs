@@ -140,8 +140,8 @@ impl Batch {
     }
 
     /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
-    /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments,
-    /// handoffs. The batch does not keep them.
+    /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs. The batch does not
+    /// keep them.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
         py.detach(|| {
             let ended = self.pool.take();
