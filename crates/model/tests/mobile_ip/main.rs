@@ -4,5 +4,7 @@ mod cells;
 #[path = "../common/mod.rs"]
 mod common;
 mod handoffs;
+mod loops;
+mod random;
 mod refusals;
 mod wired;

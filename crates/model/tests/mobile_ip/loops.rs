@@ -1,0 +1,118 @@
+//! Nothing goes round in circles, and every packet is accounted for, in random networks of agents and hosts that die,
+//! return and forget.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::Time;
+use hopyard_model::address::{Address, NodeId};
+use hopyard_model::context::DropReason;
+use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::packet::{Packet, PacketKind};
+use hopyard_model::world::{Watch, World};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+use crate::random::numbered;
+
+/// How many networks there are, unless the variable of the other properties says so.
+const NETWORKS: u64 = 50;
+
+/// How often a node may receive a packet from the same neighbour with the same outer header. Each binding of its host
+/// has a copy, with an outer header of its own; a copy of the MAC whose acknowledgement is lost is dropped there.
+const MOST_VISITS: u32 = 1;
+
+fn networks() -> u64 {
+    std::env::var("PROPTEST_CASES").map_or(NETWORKS, |it| it.parse().expect("PROPTEST_CASES is a number"))
+}
+
+/// Which packet it is, in which header, from whom, at which node.
+type Visit = (u32, Time, Address, Address, NodeId, NodeId);
+
+/// The way of each packet of data.
+#[derive(Debug, Default)]
+struct Ways {
+    visits: BTreeMap<Visit, u32>,
+    most_hops: u8,
+    /// Packets that were dropped because they would have gone round in circles, or were on their way too long.
+    circles: Vec<(Time, NodeId, DropReason, PacketKind)>,
+    tunnelled: u64,
+}
+
+impl Probe for Ways {
+    fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if packet.kind() == PacketKind::Data {
+            let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
+            *self.visits.entry(visit).or_default() += 1;
+            self.most_hops = self.most_hops.max(packet.hops);
+        }
+    }
+
+    fn on_agent_tunnel_entered(&mut self, _: Time, _: NodeId, _: Address, _: &Packet) {
+        self.tunnelled += 1;
+    }
+
+    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        if matches!(reason, DropReason::TtlExpired | DropReason::RoutingLoop) && packet.ttl != 1 {
+            self.circles.push((now, node, reason, packet.kind()));
+        }
+    }
+}
+
+/// Runs a network, and returns what is wrong with it, the packets that entered tunnels, and those that arrived.
+fn look(number: u64) -> (Option<String>, u64, u64) {
+    let spec = numbered(number);
+    let world = match World::with_probe(&spec, Ways::default()) {
+        Ok(world) => world,
+        Err(error) => return (Some(format!("network {number}: {error}")), 0, 0),
+    };
+    let (outcome, ways) = match world.run_watched(&Watch::default()) {
+        Ok(it) => it,
+        Err(error) => return (Some(format!("network {number}: {error}")), 0, 0),
+    };
+    let ends = |it: &&hopyard_model::observe::FlowRow| {
+        it.packets_sent > it.packets_arrived + it.packets_dropped + it.packets_left
+    };
+    let wrong = if let Some((visit, count)) = ways.visits.iter().find(|(_, count)| **count > MOST_VISITS) {
+        Some(format!("network {number}: {count} times {visit:?}"))
+    } else if let Some(first) = ways.circles.first() {
+        Some(format!("network {number}: {} circles, first {first:?}", ways.circles.len()))
+    } else {
+        outcome.flows.iter().find(ends).map(|flow| format!("network {number}: {flow:?}"))
+    };
+    (wrong, ways.tunnelled, outcome.flows.iter().map(|flow| flow.packets_arrived).sum())
+}
+
+#[test]
+fn nothing_goes_round_in_circles_and_every_packet_is_accounted_for() {
+    let found: Vec<_> = (0..networks()).into_par_iter().map(look).collect();
+    let wrong: Vec<&String> = found.iter().filter_map(|it| it.0.as_ref()).collect();
+    let first = &wrong[..wrong.len().min(10)];
+    assert!(wrong.is_empty(), "{} of {} networks: {first:#?}", wrong.len(), found.len());
+    // The networks do what they are for.
+    let (tunnelled, arrived) = found.iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+    assert!(tunnelled > 50 * networks() && arrived > 200 * networks(), "{tunnelled} tunnelled, {arrived} arrived");
+}
+
+fn digest(outcome: &Outcome) -> u64 {
+    outcome.digest
+}
+
+#[test]
+fn threads_observers_and_the_exact_medium_change_nothing() {
+    let numbers = 0..(networks() / 5).min(200);
+    let plain = |number: u64| digest(&World::new(&numbered(number)).expect("a world").run(&Watch::default()).expect("sums"));
+    let alone: Vec<u64> = numbers.clone().map(plain).collect();
+    for threads in [1, 2, 8] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let among: Vec<u64> = pool.install(|| numbers.clone().into_par_iter().map(plain).collect());
+        assert_eq!(among, alone, "{threads} threads");
+    }
+    for (number, expected) in numbers.zip(alone) {
+        let mut spec = numbered(number);
+        let watched = World::with_probe(&spec, Ways::default()).expect("a world").run_watched(&Watch::default());
+        assert_eq!(digest(&watched.expect("packets add up").0), expected, "network {number}, with a probe");
+        spec.medium.exact = true;
+        let exact = World::new(&spec).expect("a world").run(&Watch::default()).expect("packets add up");
+        assert_eq!(digest(&exact), expected, "network {number}, with one event for each edge of a signal");
+    }
+}
