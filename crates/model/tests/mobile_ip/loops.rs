@@ -40,6 +40,9 @@ struct Ways {
 
 impl Probe for Ways {
     fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if let Ok(w) = std::env::var("TRACE") && w == format!("{} {}", packet.flow.0, packet.created) {
+            eprintln!("{from}->{node} src {} dst {} ttl {} hops {} {}", packet.source, packet.destination, packet.ttl, packet.hops, matches!(packet.body, hopyard_model::packet::Body::Tunnelled(..)));
+        }
         if packet.kind() == PacketKind::Data {
             let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
             *self.visits.entry(visit).or_default() += 1;
@@ -47,11 +50,13 @@ impl Probe for Ways {
         }
     }
 
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &hopyard_model::context::MobileEvent) { if std::env::var("TRACE").is_ok() { eprintln!("{now} at {node} host {} {:?}", event.host, event.what); } }
     fn on_agent_tunnel_entered(&mut self, _: Time, _: NodeId, _: Address, _: &Packet) {
         self.tunnelled += 1;
     }
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        if let Ok(w) = std::env::var("TRACE") && w == format!("{} {}", packet.flow.0, packet.created) { eprintln!("{now} {node} {reason:?}"); }
         if matches!(reason, DropReason::TtlExpired | DropReason::RoutingLoop) && packet.ttl != 1 {
             self.circles.push((now, node, reason, packet.kind()));
         }
@@ -116,3 +121,6 @@ fn threads_observers_and_the_exact_medium_change_nothing() {
         assert_eq!(digest(&exact), expected, "network {number}, with one event for each edge of a signal");
     }
 }
+
+#[test]
+fn one() { let n: u64 = std::env::var("ONE").unwrap().parse().unwrap(); let s = numbered(n); eprintln!("{:?}", s.roles); for w in &s.wires { eprintln!("{:?} {:?}", w.ends, w.params.down); } eprintln!("sleeps {:?} {:?}", s.energy.sleeps, s.energy.batteries); eprintln!("{:?}", s.nodes.last().unwrap().agents); eprintln!("{:?}", look(n)); }

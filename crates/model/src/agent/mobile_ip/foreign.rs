@@ -54,11 +54,16 @@ impl Foreign {
         visitors.chain(self.pending.iter().map(|it| it.until)).min().unwrap_or(Time::NEVER)
     }
 
-    /// The way to a host that is a neighbour.
-    fn way(at: Address, sending: &Sending, params: &Params, cx: &Context) -> Way {
-        // In ns-2, the routing protocol leads to hosts in reach of a base station.
-        let by_protocol = params.procedure == Procedure::Ns2 && !sending.is_by_wire(at, cx);
-        if by_protocol { Way::Protocol } else { Way::Via(at) }
+    /// Whether the routing protocol leads to a host whose request came from this neighbour: in ns-2 to all hosts but
+    /// those at the other end of a wire. A request may have come over other nodes, and by a wire from one of them.
+    fn is_by_protocol(home: Address, at: Address, sending: &Sending, params: &Params, cx: &Context) -> bool {
+        let is_its_wire = cx.owners.of(at) == cx.owners.of(home) && sending.is_by_wire(at, cx);
+        params.procedure == Procedure::Ns2 && !is_its_wire
+    }
+
+    /// The way to a host whose request came from this neighbour.
+    fn way(home: Address, at: Address, sending: &Sending, params: &Params, cx: &Context) -> Way {
+        if Self::is_by_protocol(home, at, sending, params, cx) { Way::Protocol } else { Way::Via(at) }
     }
 
     /// Passes a request of a host on to its home agent, or denies it. `from` is the neighbour that sent it.
@@ -96,7 +101,7 @@ impl Foreign {
         }
         // In ns-2, whatever is for the host goes by the routing protocol from now on.
         if params.procedure == Procedure::Ns2 {
-            sending.host_way(request.home, WayChange::Only(Self::way(from, sending, params, cx)), cx);
+            sending.host_way(request.home, WayChange::Only(Self::way(request.home, from, sending, params, cx)), cx);
         }
         self.pending.retain(|it| it.request.home != request.home);
         let until = cx.now + params.pending_timeout;
@@ -130,7 +135,7 @@ impl Foreign {
 
     fn to_host(&self, reply: &Reply, at: Address, sending: &Sending, params: &Params, cx: &mut Context) {
         let message = Message::Reply(*reply);
-        if params.procedure == Procedure::Ns2 && !sending.is_by_wire(at, cx) {
+        if Self::is_by_protocol(reply.home, at, sending, params, cx) {
             sending.by_ip(message, sending.address(), reply.home, cx);
         } else {
             sending.to_neighbour(message, sending.address(), reply.home, at, cx);
@@ -154,7 +159,7 @@ impl Foreign {
             if granted > 0 {
                 let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
                 self.visitors.push(Visitor { home: reply.home, at, until });
-                sending.host_way(reply.home, WayChange::Only(Self::way(at, sending, params, cx)), cx);
+                sending.host_way(reply.home, WayChange::Only(Self::way(reply.home, at, sending, params, cx)), cx);
                 if request.flags.contains(RequestFlags::REVERSE_TUNNEL) {
                     let minimal = request.flags.contains(RequestFlags::MINIMAL_ENCAPSULATION);
                     let form = if minimal { Form::Minimal } else { Form::IpInIp };
