@@ -56,9 +56,10 @@ impl Probe for Ways {
     }
 }
 
-/// Whether packets must not go round in circles. Under DSDV (profile `ns2`) they do: each host leads packets for other
-/// networks towards its own base station, and two hosts that are each other's next hop there pass them to and fro until
-/// their time to live has run out. There, packets must add up only.
+/// Whether packets must not go round in circles. Under DSDV (profile `ns2`) some do. Each host leads packets for other
+/// networks towards its own base station, and two hosts that are each other's next hop there pass them to and fro. An
+/// agent leaves the way to a visitor to DSDV, which may lead to the home agent, and that one into the tunnel again. In
+/// both cases the time to live ends it. There, packets must add up only.
 fn promises_no_circles(spec: &Spec) -> bool {
     spec.nodes.iter().all(|node| node.routing.name() == "static")
 }

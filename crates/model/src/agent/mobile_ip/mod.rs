@@ -17,6 +17,8 @@ mod ns2;
 mod params;
 mod rfc;
 mod sending;
+#[cfg(test)]
+mod tests;
 
 use hopyard_engine::{Rng, Time};
 use hopyard_wire::mobile_ip::AgentFlags;

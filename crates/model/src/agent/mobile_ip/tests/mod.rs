@@ -1,0 +1,256 @@
+//! One agent or host, message by message. Whole networks are in `tests/mobile_ip/` of this crate.
+
+mod rfc5944;
+
+use std::net::Ipv4Addr;
+
+use hopyard_engine::{Span, Streams, Time};
+use hopyard_wire::mobile_ip::{AgentFlags, Code, RequestFlags};
+
+use super::message::{Advertisement, Message, Proof, Reply, Request};
+use super::{MobileIp, MoveDetection, Params};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
+use crate::agent::protocol::Agent;
+use crate::agent::{Port, Role, Site};
+use crate::context::{Action, Context, MobileChange, Owners, Way, WayChange};
+use crate::packet::{Body, FlowId, Form, Packet, RoutingMessage};
+use crate::params::Params as _;
+
+/// The home agent, in 10.0.0.0/24.
+const HA: Address = Address(0);
+/// A foreign agent, in 10.0.1.0/24.
+const FA: Address = Address(1);
+/// The host, in 10.0.0.0/24.
+const MH: Address = Address(2);
+/// Another foreign agent, in 10.0.2.0/24.
+const OTHER: Address = Address(3);
+/// A host that no agent knows, in 10.0.3.0/24.
+const STRANGER: Address = Address(4);
+
+const NAMES: [[u8; 4]; 5] = [[10, 0, 0, 1], [10, 0, 1, 1], [10, 0, 0, 9], [10, 0, 2, 1], [10, 0, 3, 1]];
+
+fn name(address: Address) -> Ipv4Addr {
+    NAMES[address.index()].into()
+}
+
+/// A message that a node has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sent {
+    message: Message,
+    source: Address,
+    to: Address,
+    /// The neighbour; none for a packet that goes as the tables say.
+    next_hop: Option<Address>,
+    ttl: u8,
+}
+
+impl Sent {
+    fn request(&self) -> Request {
+        match self.message {
+            Message::Request(it) => it,
+            other => panic!("no request: {other:?}"),
+        }
+    }
+
+    fn reply(&self) -> Reply {
+        match self.message {
+            Message::Reply(it) => it,
+            other => panic!("no reply: {other:?}"),
+        }
+    }
+
+    fn advertisement(&self) -> Advertisement {
+        match self.message {
+            Message::Advertisement(it) => it,
+            other => panic!("no advertisement: {other:?}"),
+        }
+    }
+}
+
+/// A node with Mobile IP, its clock, and what it has done.
+struct Lone {
+    agent: MobileIp,
+    cx: Context,
+    at: Address,
+    /// The ways that it has set, by the name of the prefix.
+    ways: Vec<(Prefix, WayChange)>,
+    source_ways: Vec<Option<Way>>,
+    events: Vec<MobileChange>,
+    /// For which addresses it began or ended to answer.
+    proxies: Vec<(Address, bool)>,
+    announced: usize,
+}
+
+impl Lone {
+    fn new(at: Address, role: Role, change: impl FnOnce(&mut Params)) -> Self {
+        let mut params = Params::of_profile("rfc");
+        change(&mut params);
+        params.check().expect("parameters are right");
+        let node = NodeId(at.0);
+        let prefix = Prefix::of(name(at), 24);
+        let interfaces = vec![Port { interface: InterfaceId(at.0), name: name(at), prefix, is_radio: true }];
+        let site = Site { node, interfaces, role };
+        let names = NAMES.map(Ipv4Addr::from).to_vec();
+        let cx = Context { owners: Owners::new(names.len() as u32, Vec::new(), names), ..Context::default() };
+        let agent = MobileIp::new(&params, &site, Streams::new(7, 0).node(at.index(), "agent"));
+        let mut lone = Self {
+            agent,
+            cx,
+            at,
+            ways: Vec::new(),
+            source_ways: Vec::new(),
+            events: Vec::new(),
+            proxies: Vec::new(),
+            announced: 0,
+        };
+        lone.agent.start(&mut lone.cx);
+        assert!(lone.done().is_empty(), "nothing is sent at once");
+        lone
+    }
+
+    /// The home agent of [`MH`], which first advertises at 100 s.
+    fn home(change: impl FnOnce(&mut Params)) -> Self {
+        let first = Some(Time::ZERO + Span::from_secs(100_000));
+        let role = Role::Router { serves: vec![InterfaceId(HA.0)], is_foreign: false, hosts: vec![MH], first };
+        Self::new(HA, role, change)
+    }
+
+    /// A foreign agent, which first advertises at this second.
+    fn foreign(first: u64, change: impl FnOnce(&mut Params)) -> Self {
+        let first = Some(Time::ZERO + Span::from_secs(first));
+        let role = Role::Router { serves: vec![InterfaceId(FA.0)], is_foreign: true, hosts: Vec::new(), first };
+        Self::new(FA, role, change)
+    }
+
+    /// The host.
+    fn host(change: impl FnOnce(&mut Params)) -> Self {
+        let network = Prefix::of(name(HA), 24);
+        Self::new(MH, Role::Host { home: MH, agent: HA, network, forged: Vec::new() }, change)
+    }
+
+    /// What it has sent since it was last asked. All else is kept.
+    fn done(&mut self) -> Vec<Sent> {
+        let mut sent = Vec::new();
+        while let Some(action) = self.cx.actions.pop_front() {
+            let (packet, next_hop) = match action {
+                Action::Route { packet, .. } => (packet, None),
+                Action::Send { packet, next_hop, .. } | Action::SendBy { packet, next_hop, .. } => {
+                    (packet, Some(next_hop))
+                }
+                Action::SetWay { prefix, change, .. } => {
+                    self.ways.push((prefix, change));
+                    continue;
+                }
+                Action::SetSourceWay { way, .. } => {
+                    self.source_ways.push(way);
+                    continue;
+                }
+                Action::Mobile { event, .. } => {
+                    self.events.push(event.what);
+                    continue;
+                }
+                Action::Proxy { address, answers, .. } => {
+                    self.proxies.push((address, answers));
+                    continue;
+                }
+                Action::Announce { .. } => {
+                    self.announced += 1;
+                    continue;
+                }
+                Action::Reroute { .. } => continue,
+                other => panic!("not for Mobile IP: {other:?}"),
+            };
+            let it = &self.cx.packets[packet];
+            let Body::Control { message, .. } = &it.body else { panic!("no message") };
+            let message = *message.get::<Message>().expect("a message of Mobile IP");
+            sent.push(Sent { message, source: it.source, to: it.destination, next_hop, ttl: it.ttl });
+            self.cx.end(packet);
+        }
+        sent
+    }
+
+    /// What it sends to a message with this source, from this neighbour.
+    fn hears(&mut self, message: Message, source: Address, from: Address) -> Vec<Sent> {
+        let packet = self.cx.originate(Packet {
+            created: self.cx.now,
+            source,
+            destination: self.at,
+            flow: FlowId::NONE,
+            size: message.bytes(false),
+            ttl: 64,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
+        });
+        self.agent.on_message(packet, from, &mut self.cx);
+        self.done()
+    }
+
+    /// What it sends until a time in seconds, with the times.
+    fn until(&mut self, seconds: f64) -> Vec<(f64, Sent)> {
+        let end = Time::from_nanos((seconds * 1e9) as u64);
+        let mut sent = Vec::new();
+        while self.agent.deadline() <= end {
+            self.cx.now = self.agent.deadline().max(self.cx.now);
+            self.agent.on_timer(&mut self.cx);
+            let now = self.cx.now.seconds();
+            sent.extend(self.done().into_iter().map(|it| (now, it)));
+        }
+        self.cx.now = end;
+        sent
+    }
+
+    /// The last change of the way to an address, which a prefix of 32 bits names.
+    fn way_to(&self, address: Address) -> Option<WayChange> {
+        self.ways.iter().rfind(|it| it.0 == Prefix::of(name(address), 32)).map(|it| it.1)
+    }
+
+    /// The last change of the default way.
+    fn default_way(&self) -> Option<WayChange> {
+        self.ways.iter().rfind(|it| it.0 == Prefix::DEFAULT).map(|it| it.1)
+    }
+}
+
+/// The identification of this second, with this lower half.
+fn identification(seconds: u64, lower: u64) -> u64 {
+    (seconds + 1) << 32 | lower
+}
+
+/// A request of [`MH`] by way of [`FA`], made at this second.
+fn request(seconds: u64) -> Request {
+    Request {
+        flags: RequestFlags::default(),
+        lifetime: 300,
+        home: MH,
+        home_agent: HA,
+        care_of: FA,
+        identification: identification(seconds, 77),
+        proof: Proof::Right,
+    }
+}
+
+/// The reply of the home agent to a request.
+fn reply(request: &Request, code: Code) -> Reply {
+    Reply {
+        code,
+        lifetime: request.lifetime,
+        home: request.home,
+        home_agent: request.home_agent,
+        identification: request.identification,
+        proof: Proof::Right,
+        care_of: request.care_of,
+    }
+}
+
+/// An advertisement of a foreign agent.
+fn advertisement(agent: Address, sequence: u16) -> Advertisement {
+    Advertisement {
+        agent,
+        sequence,
+        lifetime: 3,
+        registration_lifetime: 600,
+        flags: AgentFlags::FOREIGN_AGENT,
+        care_of: Some(agent),
+        prefix_length: None,
+    }
+}

@@ -1,0 +1,168 @@
+//! §3.7: foreign agents.
+
+use super::super::*;
+
+/// The reply with which a foreign agent refuses one request.
+fn refused(change: impl FnOnce(&mut Params), request: Request) -> Reply {
+    let mut agent = Lone::foreign(100_000, change);
+    let sent = agent.hears(Message::Request(request), MH, MH);
+    assert_eq!((sent.len(), sent[0].to, sent[0].next_hop), (1, MH, Some(MH)), "one reply, to the host");
+    // What it says itself it cannot authenticate.
+    assert_eq!((sent[0].reply().proof, sent[0].reply().identification), (Proof::None, request.identification));
+    sent[0].reply()
+}
+
+/// A foreign agent with a visitor whose registration lasts 300 s.
+fn with_visitor() -> Lone {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA);
+    agent
+}
+
+#[test]
+fn s3_7_2_2_a_request_is_passed_on_unchanged() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    let sent = agent.hears(Message::Request(request(0)), MH, MH);
+    let expected = Sent { message: Message::Request(request(0)), source: FA, to: HA, next_hop: None, ttl: 64 };
+    assert_eq!(sent, [expected]);
+    assert!(agent.agent.visitors().is_empty(), "only a reply makes a visitor");
+}
+
+#[test]
+fn s3_7_2_1_a_care_of_address_of_another_agent_is_refused_with_77() {
+    assert_eq!(refused(|_| {}, Request { care_of: OTHER, ..request(0) }).code, Code::FA_CARE_OF);
+}
+
+#[test]
+fn s3_7_2_1_a_lifetime_that_is_too_long_is_refused_with_69_and_the_longest_one() {
+    let it = refused(|it| it.longest_registration = 100, request(0));
+    assert_eq!((it.code, it.lifetime), (Code::FA_LIFETIME, 100));
+}
+
+#[test]
+fn s3_7_2_1_what_is_asked_for_and_not_there_is_refused() {
+    let with = |flags| refused(|_| {}, Request { flags, ..request(0) }).code;
+    assert_eq!(with(RequestFlags::GRE), Code::FA_ENCAPSULATION);
+    assert_eq!(with(RequestFlags::REVERSE_TUNNEL), Code::FA_REVERSE_TUNNEL);
+    assert_eq!(with(RequestFlags::RESERVED_R), Code::FA_POOR_REQUEST);
+    assert_eq!(with(RequestFlags::RESERVED_X), Code::FA_POOR_REQUEST);
+}
+
+#[test]
+fn s3_7_2_1_a_request_without_an_authenticator_is_refused_with_70() {
+    assert_eq!(refused(|_| {}, Request { proof: Proof::None, ..request(0) }).code, Code::FA_POOR_REQUEST);
+}
+
+#[test]
+fn s3_7_2_2_a_full_agent_refuses_with_66_but_serves_those_it_has() {
+    let mut agent = Lone::foreign(100_000, |it| it.most_visitors = 1);
+    agent.hears(Message::Request(request(0)), MH, MH);
+    let other = Request { home: STRANGER, ..request(0) };
+    let sent = agent.hears(Message::Request(other), STRANGER, STRANGER);
+    assert_eq!((sent[0].reply().code, sent[0].to), (Code::FA_RESOURCES, STRANGER));
+    agent.until(1.0);
+    assert_eq!(agent.hears(Message::Request(request(1)), MH, MH)[0].to, HA, "a renewal is passed on");
+}
+
+#[test]
+fn s3_7_2_2_a_request_without_a_reply_is_refused_with_78_after_seven_seconds() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    assert!(agent.until(6.999).is_empty());
+    let sent = agent.until(7.0);
+    assert_eq!((sent[0].1.reply().code, sent[0].1.to), (Code::FA_TIMEOUT, MH));
+    // A reply that comes later finds nobody who waits for it.
+    assert!(agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA).is_empty());
+    assert!(agent.agent.visitors().is_empty());
+}
+
+#[test]
+fn s3_7_3_a_reply_is_passed_on_to_the_host_and_makes_it_a_visitor() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    let answer = Reply { lifetime: 100, ..reply(&request(0), Code::ACCEPTED) };
+    let sent = agent.hears(Message::Reply(answer), HA, HA);
+    assert_eq!((sent[0].message, sent[0].to, sent[0].next_hop), (Message::Reply(answer), MH, Some(MH)));
+    let visitors: Vec<(Address, Time)> = agent.agent.visitors().iter().map(|it| (it.home, it.until)).collect();
+    assert_eq!(visitors, [(MH, Time::ZERO + Span::from_secs(100))]);
+    assert_eq!(agent.way_to(MH), Some(WayChange::Only(Way::Via(MH))));
+}
+
+#[test]
+fn s3_7_3_2_a_visitor_stays_no_longer_than_it_has_asked_for() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(Request { lifetime: 50, ..request(0) }), MH, MH);
+    let longer = Reply { lifetime: 100, ..reply(&request(0), Code::ACCEPTED) };
+    agent.hears(Message::Reply(longer), HA, HA);
+    agent.until(50.0);
+    assert!(agent.agent.visitors().is_empty());
+    assert_eq!(agent.way_to(MH), Some(WayChange::Clear));
+}
+
+#[test]
+fn s3_7_3_1_a_reply_that_answers_nothing_is_ignored() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    let right = reply(&request(0), Code::ACCEPTED);
+    let other_number = Reply { identification: identification(0, 78), ..right };
+    for wrong in [other_number, Reply { home: STRANGER, ..right }, Reply { home_agent: OTHER, ..right }] {
+        assert!(agent.hears(Message::Reply(wrong), HA, HA).is_empty(), "{wrong:?}");
+    }
+    assert_eq!(agent.hears(Message::Reply(right), HA, HA).len(), 1);
+    assert!(agent.hears(Message::Reply(right), HA, HA).is_empty(), "once only");
+}
+
+#[test]
+fn s3_7_3_2_a_refusal_of_the_home_agent_is_passed_on_and_changes_nothing() {
+    let mut agent = with_visitor();
+    agent.until(1.0);
+    agent.hears(Message::Request(request(1)), MH, MH);
+    let refusal = reply(&request(1), Code::HA_MOBILE_AUTHENTICATION);
+    assert_eq!(agent.hears(Message::Reply(refusal), HA, HA)[0].message, Message::Reply(refusal));
+    assert_eq!(agent.agent.visitors()[0].until, Time::ZERO + Span::from_secs(300));
+}
+
+#[test]
+fn s3_7_3_2_a_registration_that_is_ended_ends_the_visit() {
+    let mut agent = with_visitor();
+    agent.until(1.0);
+    let end = Request { lifetime: 0, ..request(1) };
+    agent.hears(Message::Request(end), MH, MH);
+    agent.hears(Message::Reply(reply(&end, Code::ACCEPTED)), HA, HA);
+    assert!(agent.agent.visitors().is_empty());
+    assert_eq!(agent.way_to(MH), Some(WayChange::Clear));
+}
+
+#[test]
+fn s3_7_2_2_of_two_requests_the_later_one_waits_for_its_reply() {
+    let mut agent = Lone::foreign(100_000, |_| {});
+    let first = request(0);
+    let second = Request { identification: identification(0, 78), ..first };
+    agent.hears(Message::Request(first), MH, MH);
+    agent.until(1.0);
+    agent.hears(Message::Request(second), MH, MH);
+    assert!(agent.hears(Message::Reply(reply(&first, Code::ACCEPTED)), HA, HA).is_empty());
+    assert_eq!(agent.hears(Message::Reply(reply(&second, Code::ACCEPTED)), HA, HA).len(), 1);
+}
+
+#[test]
+fn rfc3024_s4_a_visitor_with_t_has_a_reverse_tunnel_as_long_as_it_stays() {
+    let mut agent = Lone::foreign(100_000, |it| it.reverse_tunnel = true);
+    let asked = Request { flags: RequestFlags::REVERSE_TUNNEL, lifetime: 20, ..request(0) };
+    agent.hears(Message::Request(asked), MH, MH);
+    agent.hears(Message::Reply(reply(&asked, Code::ACCEPTED)), HA, HA);
+    assert_eq!(agent.source_ways, [Some(Way::Into { to: HA, form: Form::IpInIp })]);
+    agent.until(20.0);
+    assert_eq!(agent.source_ways.last(), Some(&None));
+}
+
+#[test]
+fn rfc3024_s4_minimal_encapsulation_counts_for_the_reverse_tunnel_too() {
+    let mut agent = Lone::foreign(100_000, |it| it.reverse_tunnel = true);
+    let flags = RequestFlags::REVERSE_TUNNEL | RequestFlags::MINIMAL_ENCAPSULATION;
+    let asked = Request { flags, ..request(0) };
+    agent.hears(Message::Request(asked), MH, MH);
+    agent.hears(Message::Reply(reply(&asked, Code::ACCEPTED)), HA, HA);
+    assert_eq!(agent.source_ways, [Some(Way::Into { to: HA, form: Form::Minimal })]);
+}
