@@ -64,6 +64,13 @@ impl Table {
         self.set.iter().any(|(prefix, _)| *prefix == Prefix::of(name, 32))
     }
 
+    /// Whether an agent has set a tunnel to this end as a way to this host.
+    #[must_use]
+    pub fn leads_into(&self, host: Ipv4Addr, end: Address) -> bool {
+        let of_host = Prefix::of(host, 32);
+        self.set.iter().any(|(prefix, way)| *prefix == of_host && matches!(way, Way::Into { to, .. } if *to == end))
+    }
+
     /// The way of packets that a node passes on for this source, whatever their destination, if an agent has set one.
     #[must_use]
     pub fn of_source(&self, source: Address) -> Option<Way> {

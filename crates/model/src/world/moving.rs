@@ -104,6 +104,7 @@ impl<P: Probe> World<P> {
     /// is for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns whether there was one.
     pub(super) fn takes_out_for_agent(&mut self, node: NodeId, packet: PacketId, from: Address) -> bool {
         let serves = self.nodes[node.index()].part.as_ref().is_some_and(|part| part.serves);
+        let outer = self.cx.packets[packet].source;
         if !serves || !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) || !self.cx.decapsulate(packet) {
             return false;
         }
@@ -113,14 +114,18 @@ impl<P: Probe> World<P> {
         }
         let (to, name) = (self.cx.owners.of(destination), self.cx.owners.name(destination));
         let its = |node: NodeId| self.nodes.get(node.index()).and_then(|it| it.part.as_deref());
-        // What one of its own hosts has sent comes through a tunnel of the other direction (RFC 3024), for anybody.
+        let table = self.nodes[node.index()].table.as_ref();
+        // What one of its own hosts has sent from its care-of address comes through a tunnel of the other direction
+        // (RFC 3024), for anybody. From elsewhere it comes through the tunnel of another home agent, and must not go
+        // back there.
         let sender = self.cx.owners.of(source);
-        let is_reverse = its(node).is_some_and(|part| part.home_of.binary_search(&sender).is_ok());
+        let is_reverse = its(node).is_some_and(|part| part.home_of.binary_search(&sender).is_ok())
+            && table.is_some_and(|table| table.leads_into(self.cx.owners.name(source), outer));
         let is_away = to != node
             && !is_reverse
             && its(to).is_some_and(|part| part.moves)
             && its(node).is_none_or(|part| part.home_of.binary_search(&to).is_err())
-            && !self.nodes[node.index()].table.as_ref().is_some_and(|table| table.has_host(name));
+            && !table.is_some_and(|table| table.has_host(name));
         if is_away {
             self.cx.drop_packet(node, packet, DropReason::VisitorGone);
         } else {

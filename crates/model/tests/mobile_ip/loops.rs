@@ -9,20 +9,23 @@ use hopyard_model::context::DropReason;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::world::{Spec, Watch, World};
+use proptest::test_runner::Config;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::random::numbered;
 
-/// How many networks there are, unless the variable of the other properties says so.
-const NETWORKS: u64 = 50;
+/// Networks in which packets once went round. In 332 a packet of a host of the foreign agent came there through the
+/// tunnel of another home agent, and went back.
+const FORMER: [u64; 1] = [332];
 
 /// How often a node may receive a packet from the same neighbour with the same outer header. Each binding of its host
 /// has a copy, with an outer header of its own; a copy of the MAC whose acknowledgement is lost is dropped there.
 const MOST_VISITS: u32 = 1;
 
+/// How many networks there are: a fifth of the cases of other properties.
 fn networks() -> u64 {
-    std::env::var("PROPTEST_CASES").map_or(NETWORKS, |it| it.parse().expect("PROPTEST_CASES is a number"))
+    u64::from(Config::default().cases / 5)
 }
 
 /// Which packet it is, in which header, from whom, at which node.
@@ -32,7 +35,7 @@ type Visit = (u32, Time, Address, Address, NodeId, NodeId);
 #[derive(Debug, Default)]
 struct Ways {
     visits: BTreeMap<Visit, u32>,
-    /// Packets that were dropped because they would have gone round in circles, or were on their way too long.
+    /// Packets of data that were dropped because they would have gone round in circles, or were on their way too long.
     circles: Vec<(Time, NodeId, DropReason, PacketKind)>,
     tunnelled: u64,
 }
@@ -50,7 +53,9 @@ impl Probe for Ways {
     }
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        if matches!(reason, DropReason::TtlExpired | DropReason::RoutingLoop) {
+        // Messages between neighbours have a time to live of 1.
+        let is_circle = matches!(reason, DropReason::TtlExpired | DropReason::RoutingLoop);
+        if is_circle && packet.kind() == PacketKind::Data {
             self.circles.push((now, node, reason, packet.kind()));
         }
     }
@@ -91,7 +96,7 @@ fn look(number: u64) -> (Option<String>, u64, u64) {
 
 #[test]
 fn nothing_goes_round_in_circles_and_every_packet_is_accounted_for() {
-    let found: Vec<_> = (0..networks()).into_par_iter().map(look).collect();
+    let found: Vec<_> = (0..networks()).chain(FORMER).collect::<Vec<_>>().into_par_iter().map(look).collect();
     let wrong: Vec<&String> = found.iter().filter_map(|it| it.0.as_ref()).collect();
     let first = &wrong[..wrong.len().min(10)];
     assert!(wrong.is_empty(), "{} of {} networks: {first:#?}", wrong.len(), found.len());
