@@ -50,6 +50,13 @@ macro_rules! agents {
             pub const fn finds_slots(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
             }
+
+            /// Whether packets of hosts that are away come to the agent through tunnels.
+            #[must_use]
+            pub fn takes_reverse_tunnels(&self) -> bool {
+                match self { $(Self::$variant(params) => Facts::takes_reverse_tunnels(&**params),)+ }
+            }
+
             /// Whether the agent needs a routing protocol that keeps routes between neighbours.
             #[must_use]
             pub fn needs_kept_routes(&self) -> bool {

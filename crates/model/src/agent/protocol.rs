@@ -9,10 +9,15 @@ use crate::packet::PacketId;
 /// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
 pub const ICMP: u16 = 0;
 
-/// What the checks of a scenario ask about an agent with these parameters.
+/// What the checks of a scenario and a node ask about an agent with these parameters.
 pub trait Facts {
     /// Whether it needs a routing protocol that keeps routes between neighbours.
     fn needs_kept_routes(&self) -> bool {
+        false
+    }
+
+    /// Whether packets of hosts that are away come to it through tunnels.
+    fn takes_reverse_tunnels(&self) -> bool {
         false
     }
 }

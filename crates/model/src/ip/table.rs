@@ -3,6 +3,7 @@
 //! Read: RFC 1812 §5.2.4.3 (longest match).
 
 use std::net::Ipv4Addr;
+use std::ops::Range;
 
 use crate::address::{Address, Prefix};
 use crate::context::{Way, WayChange};
@@ -58,17 +59,23 @@ impl Table {
         others.filter(move |_| !is_hidden).map(|&(_, way)| way)
     }
 
+    /// Where the ways are that agents have set for exactly this prefix.
+    fn places(&self, prefix: &Prefix) -> Range<usize> {
+        let start = self.set.partition_point(|(it, _)| key(it) < key(prefix));
+        start..start + self.set[start..].iter().take_while(|(it, _)| it == prefix).count()
+    }
+
     /// Whether an agent has set a way to this host alone.
     #[must_use]
     pub fn has_host(&self, name: Ipv4Addr) -> bool {
-        self.set.iter().any(|(prefix, _)| *prefix == Prefix::of(name, 32))
+        !self.places(&Prefix::of(name, 32)).is_empty()
     }
 
     /// Whether an agent has set a tunnel to this end as a way to this host.
     #[must_use]
     pub fn leads_into(&self, host: Ipv4Addr, end: Address) -> bool {
-        let of_host = Prefix::of(host, 32);
-        self.set.iter().any(|(prefix, way)| *prefix == of_host && matches!(way, Way::Into { to, .. } if *to == end))
+        let its = &self.set[self.places(&Prefix::of(host, 32))];
+        its.iter().any(|(_, way)| matches!(way, Way::Into { to, .. } if *to == end))
     }
 
     /// The way of packets that a node passes on for this source, whatever their destination, if an agent has set one.
@@ -80,9 +87,7 @@ impl Table {
 
     /// An agent changes the ways of a prefix.
     pub fn change(&mut self, prefix: Prefix, change: WayChange) {
-        let start = self.set.partition_point(|(it, _)| key(it) < key(&prefix));
-        let count = self.set[start..].iter().take_while(|(it, _)| *it == prefix).count();
-        let own = start..start + count;
+        let own = self.places(&prefix);
         match change {
             WayChange::Only(way) => drop(self.set.splice(own, [(prefix, way)])),
             WayChange::Also(way) if self.set[own.clone()].contains(&(prefix, way)) => {}

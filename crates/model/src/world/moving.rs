@@ -1,5 +1,6 @@
 //! What agents do for hosts that move between networks: the ways that they set, and what they tell.
 
+use super::part::Part;
 use super::{Attachment, RoleSpec, Spec, World};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Port, Role, Site};
@@ -119,7 +120,8 @@ impl<P: Probe> World<P> {
         // (RFC 3024), for anybody. From elsewhere it comes through the tunnel of another home agent, and must not go
         // back there.
         let sender = self.cx.owners.of(source);
-        let is_reverse = its(node).is_some_and(|part| part.home_of.binary_search(&sender).is_ok())
+        let takes_from = |part: &Part| part.takes_reverse_tunnels && part.home_of.binary_search(&sender).is_ok();
+        let is_reverse = its(node).is_some_and(takes_from)
             && table.is_some_and(|table| table.leads_into(self.cx.owners.name(source), outer));
         let is_away = to != node
             && !is_reverse

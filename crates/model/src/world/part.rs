@@ -2,6 +2,7 @@
 
 use super::spec::RoleSpec;
 use crate::address::{Address, NodeId};
+use crate::agent;
 
 /// What a node is for hosts that move between networks.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,8 @@ pub(super) struct Part {
     pub serves: bool,
     /// The hosts whose home agent it is, sorted.
     pub home_of: Vec<NodeId>,
+    /// What these hosts send while they are away may come through tunnels (RFC 3024).
+    pub takes_reverse_tunnels: bool,
     /// The packets that it has put into tunnels of agents, and the bytes that this added.
     pub tunnelled: u64,
     /// The bytes of the outer headers.
@@ -21,13 +24,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn of(role: &RoleSpec) -> Option<Box<Self>> {
+    pub(super) fn of(role: &RoleSpec, agents: &[agent::Config]) -> Option<Box<Self>> {
         let part = match role {
             RoleSpec::Fixed => return None,
             RoleSpec::Router { hosts, .. } => {
                 let mut home_of = hosts.clone();
                 home_of.sort_unstable();
-                Self { serves: true, home_of, ..Self::default() }
+                let takes_reverse_tunnels = agents.iter().any(agent::Config::takes_reverse_tunnels);
+                Self { serves: true, home_of, takes_reverse_tunnels, ..Self::default() }
             }
             RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
         };

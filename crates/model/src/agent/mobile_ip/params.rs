@@ -166,6 +166,10 @@ impl Facts for Params {
     fn needs_kept_routes(&self) -> bool {
         self.procedure == Procedure::Ns2
     }
+
+    fn takes_reverse_tunnels(&self) -> bool {
+        self.reverse_tunnel
+    }
 }
 
 impl Params {

@@ -1,5 +1,6 @@
 //! One agent or host, message by message. Whole networks are in `tests/mobile_ip/` of this crate.
 
+mod ns2;
 mod rfc5944;
 
 use std::net::Ipv4Addr;
@@ -27,7 +28,13 @@ const OTHER: Address = Address(3);
 /// A host that no agent knows, in 10.0.3.0/24.
 const STRANGER: Address = Address(4);
 
-const NAMES: [[u8; 4]; 5] = [[10, 0, 0, 1], [10, 0, 1, 1], [10, 0, 0, 9], [10, 0, 2, 1], [10, 0, 3, 1]];
+/// The other end of a wire of [`FA`], in 10.0.9.0/30.
+const WIRED: Address = Address(5);
+
+/// The first interfaces of the nodes in order, and [`FA`]'s end of the wire.
+const NAMES: [[u8; 4]; 7] =
+    [[10, 0, 0, 1], [10, 0, 1, 1], [10, 0, 0, 9], [10, 0, 2, 1], [10, 0, 3, 1], [10, 0, 9, 2], [10, 0, 9, 1]];
+const NODES: u32 = 6;
 
 fn name(address: Address) -> Ipv4Addr {
     NAMES[address.index()].into()
@@ -87,11 +94,17 @@ impl Lone {
         change(&mut params);
         params.check().expect("parameters are right");
         let node = NodeId(at.0);
-        let prefix = Prefix::of(name(at), 24);
-        let interfaces = vec![Port { interface: InterfaceId(at.0), name: name(at), prefix, is_radio: true }];
+        let port = |number: u32, length, is_radio| {
+            let name = name(Address(number));
+            Port { interface: InterfaceId(number), name, prefix: Prefix::of(name, length), is_radio }
+        };
+        let mut interfaces = vec![port(at.0, 24, true)];
+        if at == FA {
+            interfaces.push(port(NODES, 30, false));
+        }
         let site = Site { node, interfaces, role };
         let names = NAMES.map(Ipv4Addr::from).to_vec();
-        let cx = Context { owners: Owners::new(names.len() as u32, Vec::new(), names), ..Context::default() };
+        let cx = Context { owners: Owners::new(NODES, vec![NodeId(FA.0)], names), ..Context::default() };
         let agent = MobileIp::new(&params, &site, Streams::new(7, 0).node(at.index(), "agent"));
         let mut lone = Self {
             agent,
