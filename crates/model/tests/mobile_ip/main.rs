@@ -1,5 +1,6 @@
 //! Mobile IP in whole networks.
 
+mod arithmetic;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
