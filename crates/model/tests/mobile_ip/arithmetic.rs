@@ -15,7 +15,6 @@ use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Packet, PacketKind};
-use hopyard_model::params::Params as _;
 use hopyard_model::transport;
 use hopyard_model::world::{RoleSpec, Spec, Transport, Watch, World};
 
