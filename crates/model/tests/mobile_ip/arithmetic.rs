@@ -1,10 +1,10 @@
 //! Handoffs against arithmetic: the times are computed here, from the parameters and the lengths of the messages.
 //!
-//! In profile `rfc`, four things are random: the phases of the advertisements, the first solicitation, the repetition of
-//! ARP's questions, and the DCF's back-off. The phases are given, a host that hears an agent does not solicit,
-//! addresses are known without ARP, and a back-off drawn from 0 to CW - 1 with CW = 1 is always zero. The phases of the
-//! two agents are apart, so that no advertisement of the other agent comes into a registration. What is left has one
-//! result, to the nanosecond but for distances.
+//! In profile `rfc`, four things are random: the phases of the advertisements, the first solicitation, the repetition
+//! of ARP's questions, and the DCF's back-off. The phases are given, a host that hears an agent does not solicit,
+//! addresses are known without ARP, and a back-off drawn from 0 to CW - 1 with CW = 1 is always zero. The phases of
+//! the two agents are apart, so that no advertisement of the other agent comes into a registration. What is left has
+//! one result, to the nanosecond but for distances.
 
 use hopyard_engine::rng::Streams;
 use hopyard_engine::units::{Bytes, Rate};
@@ -155,6 +155,12 @@ impl Crossing {
     }
 }
 
+/// The page of the model shows this figure: whoever changes it changes the page.
+#[track_caller]
+fn is_on_the_page(found: f64, shown: f64, within: f64) {
+    assert!((found - shown).abs() < within, "{found}; docs/models/mobile_ip.md says {shown}");
+}
+
 /// The times at which the host is registered after the crossing.
 fn registered(seen: &Seen, after: f64) -> Vec<f64> {
     seen.times(MH, "registered").into_iter().filter(|&at| at > after).collect()
@@ -187,8 +193,8 @@ fn an_outage_is_the_wait_for_an_advertisement_and_a_registration_to_the_microsec
         let found = outages(detection, 1.0, 2000, 1);
         // Uniform on 0 to 1 s, and 6 or 11 ms for the registration: the mean of 2,000 waits has a deviation of 6.5 ms.
         let wait = mean(&found) - 0.5 * (registration_time(true) + registration_time(false));
-        println!("{detection:?}: mean outage {:.4} s, mean wait {wait:.4} s", mean(&found));
         assert!((wait - 0.5).abs() < 0.025, "{detection:?}: {wait}");
+        is_on_the_page(wait, 0.492, 0.001);
     }
 }
 
@@ -200,8 +206,9 @@ fn by_lifetime_an_outage_ends_with_the_lifetime_of_the_former_agent() {
     let rest = radio + DIFS + wires(REQUEST) + wires(REPLY);
     let waits: Vec<f64> = found.iter().map(|it| it - rest).collect();
     let distance = kolmogorov_smirnov(&waits, |wait| (wait - 2.0).clamp(0.0, 1.0));
-    println!("lifetime: mean {:.4} s, D {distance:.4}", mean(&found));
     assert!(distance < critical(waits.len()), "{distance}");
+    is_on_the_page(mean(&found), 2.500, 0.001);
+    is_on_the_page(distance, 0.037, 0.001);
 }
 
 #[test]
@@ -221,8 +228,9 @@ fn the_mean_outage_is_a_line_in_the_beacon() {
     // The outages scatter more with a longer beacon: White's estimate of the variance.
     let residual = |&(x, y): &(f64, f64)| ((x - middle) * (y - start - slope * x)).powi(2);
     let half = 1.96 * points.iter().map(residual).sum::<f64>().sqrt() / squares;
-    println!("slope {slope:.4} ± {half:.4}, at 0 s {start:.4} s");
     assert!((slope - 0.5).abs() < half && half < 0.03, "{slope} ± {half}");
+    is_on_the_page(slope, 0.493, 0.001);
+    is_on_the_page(half, 0.024, 0.001);
     let registration = 0.5 * (registration_time(true) + registration_time(false));
     assert!((start - registration).abs() < 0.02, "{start} at a beacon of 0 s");
 }
@@ -266,13 +274,13 @@ fn a_host_at_rest_at_the_edge_of_its_cell_has_the_throughput_of_the_closed_form(
         let frame = 192.0 + 8.0 * (bytes + 34.0);
         352.0 + 304.0 + frame + 304.0 + 3.0 * 10.0 + 50.0 + 310.0
     };
-    for (profile, routing, variant, data, ack, acking, expected) in [
-        ("rfc", "static", "newreno", 1040.0, 40.0, "every", 652.0),
-        ("rfc", "static", "newreno", 1040.0, 40.0, "delayed", 714.0),
-        ("ns2", "dsdv", "newreno", 1060.0, 40.0, "every", 644.0),
-        ("ns2", "dsdv", "newreno", 1060.0, 40.0, "delayed", 704.0),
-        ("ns2", "dsdv", "vegas", 1020.0, 40.0, "every", 661.0),
-        ("ns2", "dsdv", "vegas", 1020.0, 40.0, "delayed", 725.0),
+    for (profile, routing, variant, data, ack, acking, expected, seen) in [
+        ("rfc", "static", "newreno", 1040.0, 40.0, "every", 652.0, 650.0),
+        ("rfc", "static", "newreno", 1040.0, 40.0, "delayed", 714.0, 709.0),
+        ("ns2", "dsdv", "newreno", 1060.0, 40.0, "every", 644.0, 659.0),
+        ("ns2", "dsdv", "newreno", 1060.0, 40.0, "delayed", 704.0, 717.0),
+        ("ns2", "dsdv", "vegas", 1020.0, 40.0, "every", 661.0, 676.0),
+        ("ns2", "dsdv", "vegas", 1020.0, 40.0, "delayed", 725.0, 737.0),
     ] {
         let acks = if acking == "every" { 1.0 } else { 0.5 };
         let formula = 8e6 / (exchange(data) + acks * exchange(ack));
@@ -291,8 +299,8 @@ fn a_host_at_rest_at_the_edge_of_its_cell_has_the_throughput_of_the_closed_form(
         spec.measure_from = Time::ZERO + Span::from_secs(20);
         spec.duration = Span::from_secs(120);
         let found = run(&spec).flows[0].goodput_kbps;
-        println!("{profile} {variant} {acking}: {found:.0} kbit/s, closed form {formula:.0}");
         assert!((found / expected - 1.0).abs() < 0.03, "{profile} {variant} {acking}: {found}, not {expected}");
+        is_on_the_page(found, seen, 1.0);
     }
 }
 
@@ -366,8 +374,9 @@ fn a_first_entry_under_dsdv_waits_for_the_later_of_two_updates() {
     let (later, waits): (Vec<f64>, Vec<f64>) = found.into_iter().unzip();
     let distance = kolmogorov_smirnov(&later, |x| rest(x).powi(2));
     let most = waits.iter().copied().fold(0.0, f64::max);
-    println!("later of two: mean {:.2} s, D {distance:.4}; tries within {most:.3} s", mean(&later));
     assert!(distance < critical(later.len()), "{distance}, mean {}", mean(&later));
+    is_on_the_page(mean(&later), 8.90, 0.01);
+    is_on_the_page(distance, 0.026, 0.001);
     // The next try is at most half a second away.
     assert!(waits.iter().all(|it| (0.0..0.6).contains(it)), "{most}");
 }
