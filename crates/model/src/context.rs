@@ -103,6 +103,8 @@ pub enum Action {
         /// Of which segment.
         quote: Quote,
     },
+    /// The sources of messages that did not arrive are told, if these want that (`Context::undelivered`).
+    Undelivered,
     /// A route changed.
     RouteChanged {
         /// Where.
@@ -329,6 +331,8 @@ pub struct Context {
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
     pub dropped: Vec<(Time, NodeId, Packet, DropReason)>,
+    /// Messages that were dropped where, and why, whose sources want to know ([`Action::Undelivered`]).
+    pub undelivered: Vec<(NodeId, Packet, DropReason)>,
 }
 
 impl Context {
@@ -433,6 +437,17 @@ impl Context {
 
     /// Drops a packet for a reason.
     pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
+        if let Body::Control { message, .. } = &self.packets[id].body
+            && message.wants_notice()
+        {
+            self.undelivered.push((node, self.packets[id].clone(), reason));
+            self.act(Action::Undelivered);
+        }
+        self.lose(node, id, reason);
+    }
+
+    /// The same for a packet of which the node knows no more: it was on its way to another one.
+    pub fn lose(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         self.end_of(id, false);
         let packet = self.packets.remove(id);
         self.outside.complete(id, self.now, Err(reason));

@@ -5,6 +5,7 @@
 //! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
 mod dsr;
+mod notice;
 mod sizes;
 mod tcp_header;
 
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
+pub use self::notice::{Notice, Undelivered, Unreachable};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
@@ -231,6 +233,17 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     /// # Errors
     /// If a value has no encoding.
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError>;
+
+    /// Whether its source wants to know that it did not arrive, by an ICMP error. A message of ICMP does not (RFC 1122
+    /// §3.2.2).
+    fn wants_notice(&self) -> bool {
+        false
+    }
+
+    /// The ICMP error, for a message that wants one.
+    fn notice(&self, _: &Undelivered) -> Option<Notice> {
+        None
+    }
 }
 
 /// One of the messages in a packet of a routing protocol.
@@ -267,6 +280,18 @@ impl RoutingMessage {
     #[must_use]
     pub fn new<M: Message>(message: M) -> Self {
         Self(Arc::new(message))
+    }
+
+    /// As [`Message::wants_notice`].
+    #[must_use]
+    pub fn wants_notice(&self) -> bool {
+        self.0.wants_notice()
+    }
+
+    /// As [`Message::notice`].
+    #[must_use]
+    pub fn notice(&self, what: &Undelivered) -> Option<Notice> {
+        self.0.notice(what)
     }
 
     /// The message, if it is of type `M`.

@@ -9,11 +9,13 @@
 pub mod drand;
 pub mod mobile_ip;
 pub mod neighbours;
+mod orders;
 mod protocol;
 mod site;
 
 use hopyard_engine::{Rng, Span, Time};
 
+pub use orders::{During, Orders, is_during};
 pub use protocol::{Agent, Facts, ICMP};
 pub use site::{Port, Role, Site};
 

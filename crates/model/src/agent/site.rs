@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
 
+use super::orders::Orders;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 
 /// The place of an agent.
@@ -15,13 +16,15 @@ pub struct Site {
     pub interfaces: Vec<Port>,
     /// The node's part.
     pub role: Role,
+    /// What the scenario orders it to do wrong.
+    pub orders: Orders,
 }
 
 impl Site {
     /// A node of which an agent needs no more than its number.
     #[must_use]
-    pub const fn of(node: NodeId) -> Self {
-        Self { node, interfaces: Vec::new(), role: Role::Fixed }
+    pub fn of(node: NodeId) -> Self {
+        Self { node, interfaces: Vec::new(), role: Role::Fixed, orders: Orders::default() }
     }
 }
 

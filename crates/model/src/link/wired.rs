@@ -385,7 +385,7 @@ impl Lane {
             for Transit { packet, starts, .. } in self.packets.drain(..) {
                 // It waits no longer.
                 self.waiting -= u128::from(starts.since(from).nanos());
-                cx.drop_packet(self.node, packet, DropReason::WireDown);
+                cx.lose(self.node, packet, DropReason::WireDown);
             }
             self.started = 0;
             self.busy_until = self.busy_until.min(from);

@@ -101,6 +101,7 @@ mod tests {
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),
             roles: std::collections::BTreeMap::new(),
+            orders: std::collections::BTreeMap::new(),
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),

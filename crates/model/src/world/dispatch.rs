@@ -149,6 +149,7 @@ impl<P: Probe> World<P> {
                     self.arm_routing(node.index());
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
+                Action::Undelivered => self.tell_undelivered(),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::SlotsAssigned { node, slots } => self.assign_slots(node, &slots),
                 Action::Arrived { interface, packet, from } => self.arrived(interface, packet, from),
@@ -467,7 +468,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Passes a packet on as IP says.
-    fn pass(&mut self, node: NodeId, packet: PacketId, from: Address, arrival: Arrival) {
+    pub(super) fn pass(&mut self, node: NodeId, packet: PacketId, from: Address, arrival: Arrival) {
         let n = node.index();
         match arrival {
             Arrival::Local => match self.leaves_tunnel(node, packet) {

@@ -16,6 +16,7 @@ mod error;
 mod flow;
 mod knowledge;
 mod moving;
+mod notices;
 mod outside;
 mod part;
 mod report;

@@ -180,5 +180,6 @@ pub(super) fn site(spec: &Spec, node: NodeId, ports: &[Vec<Port>], wire_ends: &[
             Role::Host { home: node.into(), agent, network, forged: forged.clone() }
         }
     };
-    Site { node, interfaces: own(node).to_vec(), role }
+    let orders = spec.orders.get(&node).cloned().unwrap_or_default();
+    Site { node, interfaces: own(node).to_vec(), role, orders }
 }

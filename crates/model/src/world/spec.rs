@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{NodeId, Prefix};
+use crate::agent::Orders;
 use crate::channel::energy::{self, Battery};
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
@@ -43,6 +44,8 @@ pub struct Spec {
     pub wires: Vec<WireSpec>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
+    /// What the agents of nodes are ordered to do wrong.
+    pub orders: BTreeMap<NodeId, Orders>,
     /// Networks on channels that have prefixes of their own.
     pub served: Vec<ServedSpec>,
     /// Tunnels.
@@ -74,6 +77,7 @@ impl Spec {
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
             roles: BTreeMap::new(),
+            orders: BTreeMap::new(),
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),

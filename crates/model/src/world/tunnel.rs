@@ -57,9 +57,18 @@ impl<P: Probe> World<P> {
         // §3.2 speaks of packets that a router forwards: a host may send its own through a tunnel.
         let source = self.cx.owners.of(it.source);
         let comes_back = it.hops > 0 && (source == node || source == self.cx.owners.of(to));
-        // The end of the tunnel must not be sought within the tunnel.
-        let is_its_own_way = self.way(node, to) == Some(by);
+        // The end of the tunnel must not be sought within the tunnel. Where several ways lead there, only the copy of
+        // the outer packet goes round that would take this one.
+        let is_its_own_way = self.ways(node, to).any(|way| way == by)
+            && (it.destination == to || self.ways(node, to).all(|way| way == by));
         comes_back || is_its_own_way || nested(it) >= MOST_NESTED
+    }
+
+    /// All ways that copies of a packet to a destination would go from a node.
+    fn ways(&self, node: NodeId, destination: Address) -> impl Iterator<Item = Way> + '_ {
+        let name = self.cx.owners.name(destination);
+        let table = self.nodes[node.index()].table.as_ref();
+        self.way(node, destination).into_iter().chain(table.into_iter().flat_map(move |it| it.further(name)))
     }
 
     fn enter(&mut self, node: NodeId, packet: PacketId, to: Address, form: Form) {

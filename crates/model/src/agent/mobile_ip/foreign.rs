@@ -1,15 +1,27 @@
 //! A foreign agent: it passes registrations on, and serves the hosts that are registered by way of it (RFC 5944 §3.7).
 
 use hopyard_engine::Time;
-use hopyard_wire::mobile_ip::{Code, RequestFlags};
+use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
 
 use super::home::LOWER;
 use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
-use super::sending::Sending;
+use super::sending::{NEAR, Sending};
 use crate::address::Address;
+use crate::agent::is_during;
 use crate::context::{Context, MobileChange, Way, WayChange};
-use crate::packet::Form;
+use crate::packet::{Form, Unreachable};
+
+/// How a message has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    /// The source of its packet.
+    pub source: Address,
+    /// The neighbour that has sent it here.
+    pub from: Address,
+    /// The time to live that was left.
+    pub ttl: u8,
+}
 
 /// A host that the agent serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,37 +78,64 @@ impl Foreign {
         if Self::is_by_protocol(home, at, sending, params, cx) { Way::Protocol } else { Way::Via(at) }
     }
 
-    /// Passes a request of a host on to its home agent, or denies it. `from` is the neighbour that sent it.
+    /// Why a request is denied, if it is: the code, and the lifetime of the reply (RFC 5944 §3.7.2.1, RFC 3024 §4.2).
+    fn denied(
+        &self,
+        request: &Request,
+        ttl: u8,
+        sending: &Sending,
+        params: &Params,
+        cx: &Context,
+    ) -> Option<(Code, u16)> {
+        let is_visitor = self.visitors.iter().any(|it| it.home == request.home)
+            || self.pending.iter().any(|it| it.request.home == request.home && it.request.lifetime > 0);
+        let longest = params.longest_registration;
+        let reverse = request.flags.contains(RequestFlags::REVERSE_TUNNEL);
+        let own = |code| Code(code).denied_by() == Some(Denier::ForeignAgent);
+        let code = if let Some(code) = sending.orders.denial(cx.now, own) {
+            Code(code)
+        } else if request.proof == Proof::Malformed || (params.authentication && request.proof == Proof::None) {
+            // A request must have the authenticator for the home agent.
+            Code::FA_POOR_REQUEST
+        } else if request.flags.0 & (RequestFlags::RESERVED_R.0 | RequestFlags::RESERVED_X.0) != 0 {
+            Code::FA_POOR_REQUEST
+        } else if params.mobile_foreign_authentication && request.foreign_proof != Proof::Right {
+            Code::FA_MOBILE_AUTHENTICATION
+        } else if sending.orders.no_visits.contains(&request.home) {
+            Code::FA_PROHIBITED
+        } else if reverse && ttl != NEAR {
+            // It has come over a router.
+            Code::FA_TOO_DISTANT
+        } else if !cx.is_local(sending.node, request.care_of) {
+            Code::FA_CARE_OF
+        } else if request.lifetime > longest {
+            return Some((Code::FA_LIFETIME, longest));
+        } else if request.lifetime > 0 && !is_visitor && self.is_busy(params) {
+            Code::FA_RESOURCES
+        } else if reverse && !params.offers_reverse_tunnels() {
+            Code::FA_REVERSE_TUNNEL
+        } else if !reverse && params.reverse_tunnel_mandatory {
+            Code::FA_REVERSE_TUNNEL_MANDATORY
+        } else if request.encapsulating {
+            Code::FA_DELIVERY_STYLE
+        } else if request.flags.contains(RequestFlags::GRE) {
+            Code::FA_ENCAPSULATION
+        } else {
+            return None;
+        };
+        Some((code, request.lifetime))
+    }
+
+    /// Passes a request of a host on to its home agent, or denies it.
     pub fn on_request(
         &mut self,
         request: &Request,
-        from: Address,
+        Arrived { from, ttl, .. }: Arrived,
         sending: &Sending,
         params: &Params,
         cx: &mut Context,
     ) {
-        let is_visitor = self.visitors.iter().any(|it| it.home == request.home)
-            || self.pending.iter().any(|it| it.request.home == request.home && it.request.lifetime > 0);
-        let longest = params.longest_registration;
-        let denied = if !cx.is_local(sending.node, request.care_of) {
-            Some((Code::FA_CARE_OF, request.lifetime))
-        } else if request.lifetime > longest {
-            Some((Code::FA_LIFETIME, longest))
-        } else if request.lifetime > 0 && !is_visitor && self.is_busy(params) {
-            Some((Code::FA_RESOURCES, request.lifetime))
-        } else if request.flags.contains(RequestFlags::REVERSE_TUNNEL) && !params.reverse_tunnel {
-            Some((Code::FA_REVERSE_TUNNEL, request.lifetime))
-        } else if request.flags.contains(RequestFlags::GRE) {
-            Some((Code::FA_ENCAPSULATION, request.lifetime))
-        } else if request.flags.0 & (RequestFlags::RESERVED_R.0 | RequestFlags::RESERVED_X.0) != 0 {
-            Some((Code::FA_POOR_REQUEST, request.lifetime))
-        } else if params.authentication && request.proof == Proof::None {
-            // A request must have the authenticator for the home agent (§3.7.2.1).
-            Some((Code::FA_POOR_REQUEST, request.lifetime))
-        } else {
-            None
-        };
-        if let Some((code, lifetime)) = denied {
+        if let Some((code, lifetime)) = self.denied(request, ttl, sending, params, cx) {
             return self.deny(request, from, code, lifetime, sending, params, cx);
         }
         // In ns-2, whatever is for the host goes by the routing protocol from now on.
@@ -106,7 +145,36 @@ impl Foreign {
         self.pending.retain(|it| it.request.home != request.home);
         let until = cx.now + params.pending_timeout;
         self.pending.push(Pending { request: *request, at: from, until });
-        sending.by_ip(Message::Request(*request), sending.address(), request.home_agent, cx);
+        // What was for this agent alone does not go on (§3.5.3).
+        let is_forged = is_during(&sending.orders.forged, cx.now);
+        let passed_on = Request {
+            foreign_proof: Proof::None,
+            agent_proof: Proof::of(params.foreign_home_authentication, is_forged),
+            wants_notice: params.procedure == Procedure::Rfc,
+            ..*request
+        };
+        sending.by_ip(Message::Request(passed_on), sending.address(), request.home_agent, cx);
+    }
+
+    /// A request that it has passed on did not arrive (codes 80 to 82 and 88).
+    pub fn on_unreachable(
+        &mut self,
+        why: Unreachable,
+        quoted: &Request,
+        sending: &Sending,
+        params: &Params,
+        cx: &mut Context,
+    ) {
+        let its = |it: &Pending| it.request.home == quoted.home && it.request.identification == quoted.identification;
+        let Some(place) = self.pending.iter().position(its) else { return };
+        let Pending { request, at, .. } = self.pending.swap_remove(place);
+        let code = match why {
+            Unreachable::Network => Code::FA_HOME_NETWORK_UNREACHABLE,
+            Unreachable::Host => Code::FA_HOME_AGENT_HOST_UNREACHABLE,
+            Unreachable::Port => Code::FA_HOME_AGENT_PORT_UNREACHABLE,
+            Unreachable::TimeExceeded => Code::FA_HOME_AGENT_UNREACHABLE,
+        };
+        self.deny(&request, at, code, request.lifetime, sending, params, cx);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a reply has this many parts")]
@@ -126,8 +194,10 @@ impl Foreign {
             home: request.home,
             home_agent: request.home_agent,
             identification: request.identification,
-            // Host and foreign agent share no key.
+            // The foreign agent has no key of host and home agent.
             proof: Proof::None,
+            foreign_proof: Proof::of(params.mobile_foreign_authentication, false),
+            agent_proof: Proof::None,
             care_of: request.care_of,
         };
         self.to_host(&reply, at, sending, params, cx);
@@ -153,6 +223,17 @@ impl Foreign {
         // A reply that nobody waits for is ignored (§3.7.3.1).
         let Some(place) = self.pending.iter().position(matches) else { return };
         let Pending { request, at, .. } = self.pending.swap_remove(place);
+        // One that fails the checks is not passed on (§3.7.3.1).
+        let failed = if reply.proof == Proof::Malformed || (params.authentication && reply.proof == Proof::None) {
+            Some(Code::FA_POOR_REPLY)
+        } else if params.foreign_home_authentication && reply.agent_proof != Proof::Right {
+            Some(Code::FA_HOME_AGENT_AUTHENTICATION)
+        } else {
+            None
+        };
+        if let Some(code) = failed {
+            return self.deny(&request, at, code, request.lifetime, sending, params, cx);
+        }
         if reply.code.is_accepted() {
             self.leave(reply.home, sending, cx);
             let granted = reply.lifetime.min(request.lifetime);
@@ -167,7 +248,21 @@ impl Foreign {
                 }
             }
         }
-        self.to_host(reply, at, sending, params, cx);
+        let foreign_proof = Proof::of(params.mobile_foreign_authentication, false);
+        let passed_on = Reply { foreign_proof, agent_proof: Proof::None, ..*reply };
+        self.to_host(&passed_on, at, sending, params, cx);
+    }
+
+    /// It stops, and forgets its visitors and the requests without a reply.
+    pub fn forget(&mut self, sending: &Sending, params: &Params, cx: &mut Context) {
+        for home in self.visitors.iter().map(|it| it.home).collect::<Vec<_>>() {
+            self.leave(home, sending, cx);
+        }
+        for Pending { request, .. } in std::mem::take(&mut self.pending) {
+            if params.procedure == Procedure::Ns2 {
+                sending.host_way(request.home, WayChange::Clear, cx);
+            }
+        }
     }
 
     /// A host is no visitor any more.

@@ -1,12 +1,13 @@
 //! A home agent: bindings of its hosts to care-of addresses, and the tunnels there (RFC 5944 §3.8).
 
 use hopyard_engine::{Span, Time};
-use hopyard_wire::mobile_ip::{Code, RequestFlags};
+use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
 
 use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, InterfaceId};
+use crate::agent::is_during;
 use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
 
@@ -69,6 +70,19 @@ impl Home {
         }
     }
 
+    /// How many hosts are away.
+    fn absent(&self) -> usize {
+        let is_first =
+            |&(place, it): &(usize, &Binding)| self.bindings[..place].iter().all(|before| before.home != it.home);
+        self.bindings.iter().enumerate().filter(is_first).count()
+    }
+
+    /// It stops, and forgets its bindings, and which requests it has accepted.
+    pub fn forget(&mut self, sending: &Sending, params: &Params, cx: &mut Context) {
+        self.end(|_| true, sending, params, cx);
+        self.hosts.iter_mut().for_each(|it| it.last = 0);
+    }
+
     fn at_home(&self, home: Address, sending: &Sending, params: &Params, cx: &mut Context) {
         let by_wire = sending.is_by_wire(home, cx) || !sending.is_local(home, cx);
         let change = match params.procedure {
@@ -89,11 +103,17 @@ impl Home {
         params: &Params,
         cx: &mut Context,
     ) {
-        let answer = self.answer(request, sending, params, cx);
+        let is_passed_on = source != request.home;
+        let answer = self.answer(request, is_passed_on, sending, params, cx);
         if answer.code.is_accepted() {
             self.bind(request, answer.lifetime, sending, params, cx);
         }
-        let proof = if params.authentication { Proof::Right } else { Proof::None };
+        let proof = if is_during(&sending.orders.malformed, cx.now) {
+            Proof::Malformed
+        } else {
+            Proof::of(params.authentication, false)
+        };
+        let is_forged = is_during(&sending.orders.forged, cx.now);
         let own = if cx.is_local(sending.node, request.home_agent) { request.home_agent } else { sending.address() };
         let reply = Message::Reply(Reply {
             code: answer.code,
@@ -103,6 +123,8 @@ impl Home {
             home_agent: own,
             identification: answer.identification,
             proof,
+            foreign_proof: Proof::None,
+            agent_proof: Proof::of(params.foreign_home_authentication && is_passed_on, is_forged),
             care_of: request.care_of,
         });
         // A host at home is a neighbour. In ns-2, its packets go as the routing protocol says.
@@ -114,19 +136,32 @@ impl Home {
     }
 
     /// The code of the reply, and the lifetime that is granted (RFC 5944 §3.8.2).
-    fn answer(&mut self, request: &Request, sending: &Sending, params: &Params, cx: &Context) -> Answer {
+    fn answer(
+        &mut self,
+        request: &Request,
+        is_passed_on: bool,
+        sending: &Sending,
+        params: &Params,
+        cx: &Context,
+    ) -> Answer {
         let granted = request.lifetime.min(params.longest_registration);
         let deny = |code| Answer { code, lifetime: granted, identification: request.identification };
         let Some(place) = self.hosts.iter().position(|it| it.home == request.home) else {
             return deny(Code::HA_PROHIBITED);
         };
+        if request.proof == Proof::Malformed {
+            return deny(Code::HA_POOR_REQUEST);
+        }
         if !cx.is_local(sending.node, request.home_agent) {
             return deny(Code::HA_UNKNOWN_HOME_AGENT);
         }
+        if params.authentication && request.proof != Proof::Right {
+            return deny(Code::HA_MOBILE_AUTHENTICATION);
+        }
+        if params.foreign_home_authentication && is_passed_on && request.agent_proof != Proof::Right {
+            return deny(Code::HA_FOREIGN_AGENT_AUTHENTICATION);
+        }
         if params.authentication {
-            if request.proof != Proof::Right {
-                return deny(Code::HA_MOBILE_AUTHENTICATION);
-            }
             let (now, last) = (timestamp(cx), self.hosts[place].last);
             let apart = Span::from_secs((request.identification >> 32).abs_diff(now >> 32));
             if request.identification <= last || apart > params.clock_tolerance {
@@ -135,12 +170,35 @@ impl Home {
                 return Answer { code: Code::HA_IDENTIFICATION, lifetime: granted, identification };
             }
         }
+        let own = |code| Code(code).denied_by() == Some(Denier::HomeAgent);
+        if let Some(code) = sending.orders.denial(cx.now, own) {
+            return deny(Code(code));
+        }
         let flags = request.flags;
-        if flags.contains(RequestFlags::REVERSE_TUNNEL) && !params.reverse_tunnel {
+        if flags.0 & (RequestFlags::RESERVED_R.0 | RequestFlags::RESERVED_X.0) != 0 {
+            return deny(Code::HA_POOR_REQUEST);
+        }
+        if sending.orders.no_homes.contains(&request.home) {
+            return deny(Code::HA_PROHIBITED);
+        }
+        let reverse = flags.contains(RequestFlags::REVERSE_TUNNEL);
+        if reverse && !params.offers_reverse_tunnels() {
             return deny(Code::HA_REVERSE_TUNNEL);
+        }
+        // A host that is at home, or ends a registration, needs no tunnel.
+        if params.reverse_tunnel_mandatory && is_passed_on && !reverse && request.lifetime > 0 {
+            return deny(Code::HA_REVERSE_TUNNEL_MANDATORY);
         }
         if flags.contains(RequestFlags::GRE) {
             return deny(Code::HA_ENCAPSULATION);
+        }
+        let is_away = self.bindings.iter().any(|it| it.home == request.home);
+        let is_full = |home: &Self| {
+            let most = params.most_absent as usize;
+            home.bindings.len() >= most && home.absent() >= most
+        };
+        if is_passed_on && request.lifetime > 0 && !is_away && is_full(self) {
+            return deny(Code::HA_RESOURCES);
         }
         let others = self.bindings.iter().filter(|it| it.home == request.home && it.care_of != request.care_of);
         let wishes = flags.contains(RequestFlags::SIMULTANEOUS);

@@ -7,6 +7,7 @@ use super::message::{Advertisement, Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, Prefix};
+use crate::agent::is_during;
 use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
 
@@ -80,6 +81,10 @@ pub(super) struct State {
     pub refused_by: Vec<Address>,
     /// Whether it asks to end its other bindings, because there are too many.
     pub alone: bool,
+    /// Whether it asks for a reverse tunnel, because it must.
+    reverse: bool,
+    /// Whether it asks for no encapsulating delivery, because there is none.
+    direct: bool,
     /// When it solicits next, how long it waits after that, and how often it has done so.
     pub solicit: Time,
     pub solicit_wait: Span,
@@ -115,6 +120,8 @@ impl State {
             refusals: 0,
             refused_by: Vec::new(),
             alone: false,
+            reverse: false,
+            direct: false,
             solicit: Time::NEVER,
             solicit_wait: params.solicit_retry,
             solicited: 0,
@@ -161,6 +168,7 @@ impl State {
             self.asked = None;
             self.longest = None;
             (self.retry, self.refusals, self.alone) = (Time::NEVER, 0, false);
+            (self.reverse, self.direct) = (false, false);
             self.sending.tell(self.home, MobileChange::Moved { from: before, to: agent }, cx);
         }
     }
@@ -189,19 +197,36 @@ impl State {
         if params.tunnel == Form::Minimal {
             flags = flags | RequestFlags::MINIMAL_ENCAPSULATION;
         }
-        if params.reverse_tunnel && !at_home && to.last.flags.contains(AgentFlags::REVERSE_TUNNEL) {
+        if (params.reverse_tunnel || self.reverse) && !at_home && to.last.flags.contains(AgentFlags::REVERSE_TUNNEL) {
             flags = flags | RequestFlags::REVERSE_TUNNEL;
         }
-        let is_forged = self.forged.iter().any(|&(from, until)| from <= cx.now && cx.now < until);
-        let proof = match (params.authentication, is_forged) {
-            (false, _) => Proof::None,
-            (true, false) => Proof::Right,
-            (true, true) => Proof::Forged,
+        let is_forged = is_during(&self.forged, cx.now);
+        let orders = &self.sending.orders;
+        let proof = if is_during(&orders.malformed, cx.now) {
+            Proof::Malformed
+        } else {
+            Proof::of(params.authentication, is_forged)
         };
+        let is_forged = is_during(&orders.forged, cx.now);
+        let foreign_proof = Proof::of(params.mobile_foreign_authentication && !at_home, is_forged);
+        let encapsulating =
+            params.encapsulating_delivery && !self.direct && flags.contains(RequestFlags::REVERSE_TUNNEL);
         let lifetime = if at_home && !ns2 { 0 } else { asked };
         let identification = self.identification(cx);
         let (home, home_agent) = (self.home, self.home_agent);
-        let request = Request { flags, lifetime, home, home_agent, care_of, identification, proof };
+        let request = Request {
+            flags,
+            lifetime,
+            home,
+            home_agent,
+            care_of,
+            identification,
+            proof,
+            encapsulating,
+            foreign_proof,
+            agent_proof: Proof::None,
+            wants_notice: false,
+        };
         let wait = match self.asked {
             Some(before) if before.agent == to.agent => (before.wait * 2).min(params.request_retry_most),
             _ => params.request_retry,
@@ -224,6 +249,11 @@ impl State {
         if params.authentication && by_home && reply.proof != Proof::Right {
             return None;
         }
+        // So must be what a foreign agent says, or passes on, that shares a key with the host.
+        let by_foreign = params.mobile_foreign_authentication && !self.is_home(asked.agent, cx);
+        if by_foreign && reply.foreign_proof != Proof::Right {
+            return None;
+        }
         self.asked = None;
         let Asked { agent, request, .. } = asked;
         if reply.code.is_accepted() {
@@ -242,6 +272,8 @@ impl State {
                 let apart = (reply.identification >> 32) as i64 - (timestamp(cx) >> 32) as i64;
                 self.ahead = apart << 32;
             }
+            self.reverse |= matches!(reply.code, Code::FA_REVERSE_TUNNEL_MANDATORY | Code::HA_REVERSE_TUNNEL_MANDATORY);
+            self.direct |= reply.code == Code::FA_DELIVERY_STYLE;
             if reply.code == Code::FA_LIFETIME {
                 self.longest = Some(reply.lifetime);
             }

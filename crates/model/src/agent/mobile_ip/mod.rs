@@ -2,9 +2,8 @@
 //!
 //! Read: RFC 5944 (§2 discovery of agents, §3 registration, §4 routing), RFC 1256 (router discovery), RFC 3024 (reverse
 //! tunnels). Tunnels are the world's: this agent sets the ways into them. Left out: co-located care-of addresses,
-//! broadcasts to hosts that are away (B), GRE, dynamic discovery of the home agent, nonces (§5.7.2), keys between
-//! foreign agents and others (§3.5.3, §3.5.4), notices that a home network is unreachable (codes 80 to 88). ns-2's
-//! procedure is a type of its own beside the RFC's, over the same state (`ns2`); the profile chooses it.
+//! broadcasts to hosts that are away (B), GRE, dynamic discovery of the home agent, nonces (§5.7.2). ns-2's procedure
+//! is a type of its own beside the RFC's, over the same state (`ns2`); the profile chooses it.
 //!
 //! Validated: each message and the losses of ns-2.35's own wired network; crossings of cells by radio
 //! (`docs/models/mobile_ip.md`).
@@ -16,27 +15,28 @@ mod message;
 mod ns2;
 mod params;
 mod rfc;
+mod router;
 mod sending;
 #[cfg(test)]
 mod tests;
 
 use hopyard_engine::{Rng, Time};
-use hopyard_wire::mobile_ip::AgentFlags;
 
-use self::foreign::Foreign;
 pub use self::foreign::Visitor;
+use self::foreign::{Arrived, Foreign};
 pub use self::home::Binding;
 use self::home::Home;
 pub use self::host::Registration;
 use self::host::State;
 pub use self::message::{Advertisement, Message, PORT, Proof, Reply, Request};
 pub use self::params::{MoveDetection, Params, Procedure};
+use self::router::Router;
 use self::sending::Sending;
 use super::protocol::{Agent, ICMP};
 use super::site::{Role, Site};
-use crate::address::{Address, InterfaceId};
+use crate::address::Address;
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, Form, PacketId};
+use crate::packet::{Body, PacketId};
 
 /// Mobile IP at one node.
 #[derive(Debug)]
@@ -54,105 +54,6 @@ enum Part {
     Host(Box<State>),
 }
 
-/// A home agent, a foreign agent, or both.
-#[derive(Debug)]
-struct Router {
-    sending: Sending,
-    serves: Vec<InterfaceId>,
-    home: Option<Home>,
-    foreign: Option<Foreign>,
-    /// When it first advertises, if that is given.
-    first: Option<Time>,
-    /// When it advertises next.
-    next: Time,
-    /// The number of the next advertisement (RFC 5944 §2.3.2).
-    sequence: u16,
-}
-
-impl Router {
-    fn advertisement(&self, interface: InterfaceId, params: &Params) -> Advertisement {
-        let mut flags = AgentFlags::default();
-        let mut set = |is_set: bool, flag: AgentFlags| {
-            if is_set {
-                flags = flags | flag;
-            }
-        };
-        set(self.home.is_some(), AgentFlags::HOME_AGENT);
-        set(self.foreign.is_some(), AgentFlags::FOREIGN_AGENT);
-        set(self.foreign.as_ref().is_some_and(|it| it.is_busy(params)), AgentFlags::BUSY);
-        set(params.tunnel == Form::Minimal, AgentFlags::MINIMAL_ENCAPSULATION);
-        set(params.reverse_tunnel, AgentFlags::REVERSE_TUNNEL);
-        let names = self.foreign.is_some() || params.procedure == Procedure::Ns2;
-        Advertisement {
-            agent: interface.into(),
-            sequence: self.sequence,
-            lifetime: params.advertised_lifetime,
-            registration_lifetime: params.longest_registration,
-            flags,
-            care_of: names.then(|| self.sending.address()),
-            prefix_length: self.sending.prefix_length(interface).filter(|_| params.names_prefixes()),
-        }
-    }
-
-    fn advertise(&mut self, params: &Params, cx: &mut Context) {
-        for &interface in &self.serves {
-            self.sending.broadcast(Message::Advertisement(self.advertisement(interface, params)), interface, cx);
-        }
-        self.count();
-    }
-
-    /// After 65535 comes 256.
-    fn count(&mut self) {
-        self.sequence = self.sequence.checked_add(1).unwrap_or(256);
-    }
-
-    /// Answers a solicitation of a neighbour.
-    fn on_solicitation(&mut self, source: Address, from: Address, params: &Params, cx: &mut Context) {
-        // By the interface at which the neighbour is: the others are no business of its.
-        let by_wire = self.sending.wire_to(from, cx);
-        let is_its = |interface: &&InterfaceId| match by_wire {
-            Some(wire) => **interface == wire,
-            None => self.sending.is_radio(**interface),
-        };
-        let Some(&interface) = self.serves.iter().find(is_its) else { return };
-        let message = Message::Advertisement(self.advertisement(interface, params));
-        self.sending.to_neighbour(message, interface.into(), source, from, cx);
-        self.count();
-    }
-
-    fn on_message(&mut self, message: &Message, source: Address, from: Address, params: &Params, cx: &mut Context) {
-        match message {
-            Message::Solicitation => self.on_solicitation(source, from, params, cx),
-            Message::Request(request) => {
-                // One that is for this agent as the home agent, and from a host that is at home or an agent that has
-                // passed it on.
-                let is_home = cx.is_local(self.sending.node, request.home_agent)
-                    || source != request.home
-                    || self.foreign.is_none();
-                match (&mut self.home, &mut self.foreign) {
-                    (Some(home), _) if is_home => {
-                        home.on_request(request, source, from, &self.sending, params, cx);
-                    }
-                    (_, Some(foreign)) => foreign.on_request(request, from, &self.sending, params, cx),
-                    _ => {}
-                }
-            }
-            Message::Reply(reply) => {
-                if let Some(foreign) = &mut self.foreign {
-                    foreign.on_reply(reply, &self.sending, params, cx);
-                }
-            }
-            Message::Advertisement(_) => {}
-        }
-    }
-
-    fn deadline(&self) -> Time {
-        let home = self.home.as_ref().map_or(Time::NEVER, Home::deadline);
-        let foreign = self.foreign.as_ref().map_or(Time::NEVER, Foreign::deadline);
-        self.next.min(home).min(foreign)
-    }
-}
-
 impl MobileIp {
     /// Mobile IP at a place.
     #[must_use]
@@ -160,15 +61,10 @@ impl MobileIp {
         let sending = Sending::new(site, params.procedure);
         let part = match &site.role {
             Role::Fixed => Part::Nothing,
-            Role::Router { serves, is_foreign, hosts, first } => Part::Router(Box::new(Router {
-                sending,
-                serves: serves.clone(),
-                home: Home::new(hosts),
-                foreign: is_foreign.then(Foreign::default),
-                first: *first,
-                next: Time::NEVER,
-                sequence: 0,
-            })),
+            Role::Router { serves, is_foreign, hosts, first } => {
+                let foreign = is_foreign.then(Foreign::default);
+                Part::Router(Box::new(Router::new(sending, serves.clone(), Home::new(hosts), foreign, *first)))
+            }
             Role::Host { home, agent, network, forged } => {
                 Part::Host(Box::new(State::new(sending, *home, *agent, *network, forged.clone(), params)))
             }
@@ -222,13 +118,7 @@ impl Agent for MobileIp {
         let Self { params, rng, part } = self;
         match part {
             Part::Nothing => {}
-            Part::Router(router) => {
-                let phase = params.beacon.mul_f64(rng.uniform());
-                router.next = router.first.unwrap_or(cx.now + phase);
-                if let Some(home) = &router.home {
-                    home.start(&router.sending, params, cx);
-                }
-            }
+            Part::Router(router) => router.start(rng.uniform(), params, cx),
             Part::Host(host) => match params.procedure {
                 Procedure::Rfc => rfc::start(host, params, cx, rng.uniform()),
                 Procedure::Ns2 => ns2::start(host, params, cx),
@@ -237,22 +127,30 @@ impl Agent for MobileIp {
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let source = cx.packets[packet].source;
+        let arrived = Arrived { source: cx.packets[packet].source, from, ttl: cx.packets[packet].ttl };
         let Body::Control { message, .. } = &cx.packets[packet].body else { return };
         let Some(&message) = message.get::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);
         };
+        let is_taken = match &self.part {
+            Part::Router(router) => router.takes(&message, arrived.source),
+            Part::Nothing | Part::Host(_) => true,
+        };
+        if !is_taken {
+            let node = cx.owners.of(cx.packets[packet].destination);
+            return cx.drop_packet(node, packet, DropReason::NoListener);
+        }
         cx.end(packet);
         let params = &self.params;
         match &mut self.part {
             Part::Nothing => {}
-            Part::Router(router) => router.on_message(&message, source, from, params, cx),
+            Part::Router(router) => router.on_message(&message, arrived, params, cx),
             Part::Host(host) => match (&message, params.procedure) {
                 (Message::Advertisement(it), Procedure::Rfc) => rfc::on_advertisement(host, it, params, cx),
                 (Message::Advertisement(it), Procedure::Ns2) => ns2::on_advertisement(host, it, params, cx),
                 (Message::Reply(it), Procedure::Rfc) => rfc::on_reply(host, it, params, cx),
                 (Message::Reply(it), Procedure::Ns2) => ns2::on_reply(host, it, params, cx),
-                (Message::Solicitation | Message::Request(_), _) => {}
+                (Message::Solicitation | Message::Request(_) | Message::Unreachable(..), _) => {}
             },
         }
     }
@@ -261,18 +159,7 @@ impl Agent for MobileIp {
         let params = &self.params;
         match &mut self.part {
             Part::Nothing => {}
-            Part::Router(router) => {
-                if let Some(home) = &mut router.home {
-                    home.on_timer(&router.sending, params, cx);
-                }
-                if let Some(foreign) = &mut router.foreign {
-                    foreign.on_timer(&router.sending, params, cx);
-                }
-                if router.next <= cx.now {
-                    router.advertise(params, cx);
-                    router.next = cx.now + params.beacon;
-                }
-            }
+            Part::Router(router) => router.on_timer(params, cx),
             Part::Host(host) => match params.procedure {
                 Procedure::Rfc => rfc::on_timer(host, params, cx),
                 Procedure::Ns2 => ns2::on_timer(host, params, cx),

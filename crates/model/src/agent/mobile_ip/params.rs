@@ -66,15 +66,31 @@ pub struct Params {
     pub most_visitors: u32,
     /// How many bindings a host may have at once.
     pub most_bindings: u32,
+    /// How many hosts may be away at once, for each home agent.
+    pub most_absent: u32,
     /// Whether a host asks its home agent to keep its earlier bindings (S), so that packets go to all of them.
     pub simultaneous: bool,
     /// The form of the tunnels: "ip_in_ip" (RFC 2003) or "minimal" (RFC 2004).
     pub tunnel: Form,
     /// Whether the packets of hosts that are away go through a tunnel to their home agent (RFC 3024).
     pub reverse_tunnel: bool,
+    /// Whether agents deny hosts that ask for no reverse tunnel (codes 75 and 138). They offer one then, whatever
+    /// `reverse_tunnel` says; a host that is denied for this asks for one.
+    pub reverse_tunnel_mandatory: bool,
+    /// Whether hosts that ask for a reverse tunnel want to send their packets to the agent in a tunnel (RFC 3024 §2,
+    /// encapsulating delivery). Agents offer direct delivery alone, and deny that (code 79); the host does without then.
+    pub encapsulating_delivery: bool,
+    /// Whether foreign agents say that hosts must register with them, even those with an address of their own in the
+    /// agent's network (R). Hosts here have none, and register always.
+    pub registration_required: bool,
     /// Whether messages between hosts and home agents have an authenticator, which is checked, and an identification
     /// that protects against replay.
     pub authentication: bool,
+    /// Whether hosts and foreign agents share keys, so that their messages have a second authenticator (RFC 5944
+    /// §3.5.3).
+    pub mobile_foreign_authentication: bool,
+    /// Whether foreign and home agents share keys, so that their messages have a third authenticator (RFC 5944 §3.5.4).
+    pub foreign_home_authentication: bool,
     /// By how much the clocks of host and home agent may differ (RFC 5944 §5.7.1).
     pub clock_tolerance: Span,
 }
@@ -104,10 +120,16 @@ impl params::Params for Params {
             pending_timeout: Span::from_secs(7),
             most_visitors: 1000,
             most_bindings: 3,
+            most_absent: 1_000_000,
             simultaneous: false,
             tunnel: Form::IpInIp,
             reverse_tunnel: false,
+            reverse_tunnel_mandatory: false,
+            encapsulating_delivery: false,
+            registration_required: false,
             authentication: !ns2,
+            mobile_foreign_authentication: false,
+            foreign_home_authentication: false,
             clock_tolerance: Span::from_secs(7),
         }
     }
@@ -152,7 +174,11 @@ impl params::Params for Params {
         if !(self.renewal > 0.0 && self.renewal <= 1.0) {
             return Err(Fault::new("renewal", format!("must lie above 0, and at most at 1; found {}", self.renewal)));
         }
-        for (name, count) in [("most_visitors", self.most_visitors), ("most_bindings", self.most_bindings)] {
+        for (name, count) in [
+            ("most_visitors", self.most_visitors),
+            ("most_bindings", self.most_bindings),
+            ("most_absent", self.most_absent),
+        ] {
             if count == 0 {
                 return Err(Fault::new(name, "must be at least 1, found 0"));
             }
@@ -168,11 +194,17 @@ impl Facts for Params {
     }
 
     fn takes_reverse_tunnels(&self) -> bool {
-        self.reverse_tunnel
+        self.offers_reverse_tunnels()
     }
 }
 
 impl Params {
+    /// Whether agents offer tunnels for what hosts that are away send.
+    #[must_use]
+    pub(super) const fn offers_reverse_tunnels(&self) -> bool {
+        self.reverse_tunnel || self.reverse_tunnel_mandatory
+    }
+
     /// Whether advertisements name the length of the prefix of their network: hosts that look for other prefixes need
     /// it.
     #[must_use]

@@ -12,7 +12,9 @@ use crate::context::{Action, Context, MobileChange};
 /// The first sequence numbers of an agent; after 65535 comes the number behind them (RFC 5944 §2.3.2).
 const FIRST_NUMBERS: u16 = 256;
 
-/// Whether an advertisement comes from an agent that has begun anew.
+/// Whether an advertisement comes from an agent that has begun anew: its number is less than the one before, and in the
+/// range of the first numbers (RFC 5944 §2.4.4). No agent that goes on has the same number twice, so that an equal one
+/// tells it, too.
 fn has_restarted(before: u16, now: u16) -> bool {
     now < FIRST_NUMBERS && now <= before
 }
@@ -34,7 +36,7 @@ pub(super) fn on_advertisement(host: &mut State, it: &Advertisement, params: &Pa
     let is_new = host.hear(it, until, cx);
     let current = host.current;
     if current == Some(it.agent) {
-        if restarted {
+        if restarted && !host.is_home(it.agent, cx) {
             // It has forgotten its visitors (§2.3.2).
             register(host, it.agent, params, cx);
         }
@@ -112,7 +114,15 @@ pub(super) fn on_reply(host: &mut State, reply: &Reply, params: &Params, cx: &mu
         return;
     }
     let is_first = host.refusals == 1;
-    let is_mended = matches!(code, Code::HA_IDENTIFICATION | Code::FA_LIFETIME | Code::HA_TOO_MANY_BINDINGS);
+    let is_mended = matches!(
+        code,
+        Code::HA_IDENTIFICATION
+            | Code::FA_LIFETIME
+            | Code::HA_TOO_MANY_BINDINGS
+            | Code::FA_REVERSE_TUNNEL_MANDATORY
+            | Code::HA_REVERSE_TUNNEL_MANDATORY
+            | Code::FA_DELIVERY_STYLE
+    );
     if is_mended && is_first {
         // The reason is known, and the next request has another time, lifetime or flag (§3.6.2.1).
         host.alone |= code == Code::HA_TOO_MANY_BINDINGS;

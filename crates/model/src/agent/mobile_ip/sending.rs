@@ -1,26 +1,34 @@
 //! How an agent sends its messages, and tells what it does.
 
+use hopyard_wire::mobile_ip::RequestFlags;
+
 use super::message::Message;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::agent::{Port, Site};
+use crate::agent::{Orders, Port, Site};
 use crate::context::{Action, Context, MobileChange, MobileEvent, Way, WayChange};
 use crate::packet::{Body, FlowId, Packet, PacketId, RoutingMessage};
 
 /// The time to live of a registration that crosses a network; messages between neighbours have 1.
 const FAR: u8 = 64;
 
+/// The time to live of a request that must come from a neighbour: no router has lowered it.
+pub(super) const NEAR: u8 = 255;
+
 /// A node as its agent sees it, with what the parameters say about messages.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     pub node: NodeId,
+    /// What it is ordered to do wrong.
+    pub orders: Orders,
     ports: Vec<Port>,
     ns2: bool,
 }
 
 impl Sending {
     pub fn new(site: &Site, procedure: Procedure) -> Self {
-        Self { node: site.node, ports: site.interfaces.clone(), ns2: procedure == Procedure::Ns2 }
+        let (orders, ports) = (site.orders.clone(), site.interfaces.clone());
+        Self { node: site.node, orders, ports, ns2: procedure == Procedure::Ns2 }
     }
 
     /// The node's first address.
@@ -80,15 +88,24 @@ impl Sending {
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
 
+    /// The time to live of a message that a neighbour gets, or any other node. That of a request for a reverse tunnel
+    /// tells the foreign agent whether the host is a neighbour (RFC 3024 §3.2).
+    fn ttl(message: &Message, other: u8) -> u8 {
+        match message {
+            Message::Request(it) if it.flags.contains(RequestFlags::REVERSE_TUNNEL) && !it.wants_notice => NEAR,
+            _ => other,
+        }
+    }
+
     /// To a neighbour, whatever the tables say.
     pub fn to_neighbour(&self, message: Message, source: Address, to: Address, next_hop: Address, cx: &mut Context) {
-        let packet = self.packet(message, source, to, 1, cx);
+        let packet = self.packet(message, source, to, Self::ttl(&message, 1), cx);
         cx.act(Action::Send { node: self.node, packet, next_hop });
     }
 
     /// To a node anywhere, as IP says.
     pub fn by_ip(&self, message: Message, source: Address, to: Address, cx: &mut Context) {
-        let packet = self.packet(message, source, to, FAR, cx);
+        let packet = self.packet(message, source, to, Self::ttl(&message, FAR), cx);
         cx.act(Action::Route { node: self.node, packet });
     }
 

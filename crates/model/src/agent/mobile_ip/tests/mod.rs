@@ -12,7 +12,7 @@ use super::message::{Advertisement, Message, Proof, Reply, Request};
 use super::{MobileIp, MoveDetection, Params};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::protocol::Agent;
-use crate::agent::{Port, Role, Site};
+use crate::agent::{Orders, Port, Role, Site};
 use crate::context::{Action, Context, MobileChange, Owners, Way, WayChange};
 use crate::packet::{Body, FlowId, Form, Packet, RoutingMessage};
 use crate::params::Params as _;
@@ -89,7 +89,7 @@ struct Lone {
 }
 
 impl Lone {
-    fn new(at: Address, role: Role, change: impl FnOnce(&mut Params)) -> Self {
+    fn new(at: Address, role: Role, orders: Orders, change: impl FnOnce(&mut Params)) -> Self {
         let mut params = Params::of_profile("rfc");
         change(&mut params);
         params.check().expect("parameters are right");
@@ -102,7 +102,7 @@ impl Lone {
         if at == FA {
             interfaces.push(port(NODES, 30, false));
         }
-        let site = Site { node, interfaces, role };
+        let site = Site { node, interfaces, role, orders };
         let names = NAMES.map(Ipv4Addr::from).to_vec();
         let cx = Context { owners: Owners::new(NODES, vec![NodeId(FA.0)], names), ..Context::default() };
         let agent = MobileIp::new(&params, &site, Streams::new(7, 0).node(at.index(), "agent"));
@@ -123,22 +123,34 @@ impl Lone {
 
     /// The home agent of [`MH`], which first advertises at 100 s.
     fn home(change: impl FnOnce(&mut Params)) -> Self {
+        Self::home_with(Orders::default(), change)
+    }
+
+    fn home_with(orders: Orders, change: impl FnOnce(&mut Params)) -> Self {
         let first = Some(Time::ZERO + Span::from_secs(100_000));
         let role = Role::Router { serves: vec![InterfaceId(HA.0)], is_foreign: false, hosts: vec![MH], first };
-        Self::new(HA, role, change)
+        Self::new(HA, role, orders, change)
     }
 
     /// A foreign agent, which first advertises at this second.
     fn foreign(first: u64, change: impl FnOnce(&mut Params)) -> Self {
+        Self::foreign_with(first, Orders::default(), change)
+    }
+
+    fn foreign_with(first: u64, orders: Orders, change: impl FnOnce(&mut Params)) -> Self {
         let first = Some(Time::ZERO + Span::from_secs(first));
         let role = Role::Router { serves: vec![InterfaceId(FA.0)], is_foreign: true, hosts: Vec::new(), first };
-        Self::new(FA, role, change)
+        Self::new(FA, role, orders, change)
     }
 
     /// The host.
     fn host(change: impl FnOnce(&mut Params)) -> Self {
+        Self::host_with(Orders::default(), change)
+    }
+
+    fn host_with(orders: Orders, change: impl FnOnce(&mut Params)) -> Self {
         let network = Prefix::of(name(HA), 24);
-        Self::new(MH, Role::Host { home: MH, agent: HA, network, forged: Vec::new() }, change)
+        Self::new(MH, Role::Host { home: MH, agent: HA, network, forged: Vec::new() }, orders, change)
     }
 
     /// What it has sent since it was last asked. All else is kept.
@@ -190,7 +202,7 @@ impl Lone {
             destination: self.at,
             flow: FlowId::NONE,
             size: message.bytes(false),
-            ttl: 64,
+            ttl: 255,
             hops: 0,
             salvaged: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
@@ -239,6 +251,10 @@ fn request(seconds: u64) -> Request {
         care_of: FA,
         identification: identification(seconds, 77),
         proof: Proof::Right,
+        encapsulating: false,
+        foreign_proof: Proof::None,
+        agent_proof: Proof::None,
+        wants_notice: false,
     }
 }
 
@@ -251,6 +267,8 @@ fn reply(request: &Request, code: Code) -> Reply {
         home_agent: request.home_agent,
         identification: request.identification,
         proof: Proof::Right,
+        foreign_proof: Proof::None,
+        agent_proof: Proof::None,
         care_of: request.care_of,
     }
 }

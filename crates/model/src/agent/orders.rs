@@ -1,0 +1,41 @@
+//! What a scenario orders the agent of a node to do wrong: faults that hosts and other agents have to bear.
+
+use hopyard_engine::Time;
+
+use crate::address::Address;
+
+/// From when on, and before when.
+pub type During = (Time, Time);
+
+/// The orders for one node. Without any, its agent follows its protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Orders {
+    /// When its agent does not run, in order, without overlap. One that stops forgets everything; if both times are
+    /// equal, it begins anew at once.
+    pub stops: Vec<During>,
+    /// The codes with which it denies each request, and when.
+    pub denials: Vec<(u8, During)>,
+    /// The hosts that it does not serve as visitors.
+    pub no_visits: Vec<Address>,
+    /// The hosts that it does not serve as their home agent, although it is.
+    pub no_homes: Vec<Address>,
+    /// When what authenticates its messages to another agent is wrong; for a host: to a foreign agent.
+    pub forged: Vec<During>,
+    /// When its messages to other agents, or those to hosts, are poorly formed.
+    pub malformed: Vec<During>,
+}
+
+/// Whether a time is in one of these intervals.
+#[must_use]
+pub fn is_during(intervals: &[During], now: Time) -> bool {
+    intervals.iter().any(|&(from, until)| from <= now && now < until)
+}
+
+impl Orders {
+    /// The first of the codes with which it denies requests now that `is_its` is true for.
+    #[must_use]
+    pub fn denial(&self, now: Time, is_its: impl Fn(u8) -> bool) -> Option<u8> {
+        let holds = |&&(code, (from, until)): &&(u8, During)| from <= now && now < until && is_its(code);
+        self.denials.iter().find(holds).map(|&(code, _)| code)
+    }
+}

@@ -1,0 +1,39 @@
+//! Notices to the source of a message that it did not arrive: ICMP errors (RFC 792, RFC 1812 §4.3.3, §5.2.7).
+
+use super::RoutingMessage;
+use crate::address::Address;
+
+/// Why a message did not arrive, as an ICMP error says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreachable {
+    /// No way leads to the network of its destination: type 3, code 0.
+    Network,
+    /// The last router cannot reach its destination: type 3, code 1.
+    Host,
+    /// No program of its destination takes it: type 3, code 3.
+    Port,
+    /// Its time to live ran out: type 11, code 0.
+    TimeExceeded,
+}
+
+/// A message that did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Why.
+    pub why: Unreachable,
+    /// The source of its packet.
+    pub source: Address,
+    /// The destination of its packet.
+    pub destination: Address,
+    /// The time to live that was left.
+    pub ttl: u8,
+}
+
+/// The message of an ICMP error.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// The message, which is for the agent that takes ICMP's.
+    pub message: RoutingMessage,
+    /// The bytes of its packet.
+    pub size: u32,
+}
