@@ -1,4 +1,5 @@
-//! Tunnels (RFC 2003): what may not enter them, tunnels in tunnels, circles of tunnels, and the longest packet.
+//! Tunnels between nodes (RFC 2003), by section: headers, what may not enter, tunnels in tunnels, circles of tunnels, and
+//! the longest packet. Those of agents are in `mobile_ip/tunnels.rs`, in both forms.
 
 mod common;
 
@@ -50,7 +51,7 @@ fn fate(spec: &Spec) -> (u64, Vec<(u32, &'static str, u64)>) {
 /// RFC 2003 §3.2: the source of the packet is the end of the tunnel, which would send it back. Host 2 reaches host 3
 /// over node 1, and node 1 would tunnel to host 2.
 #[test]
-fn what_comes_from_the_end_of_a_tunnel_does_not_enter_it() {
+fn rfc2003_s3_2_what_comes_from_the_end_of_a_tunnel_does_not_enter_it() {
     let mut spec = wired(4, &[(0, 1), (1, 2), (1, 3)], (2, 3));
     let (arrived, drops) = fate(&spec);
     assert!(arrived > 40 && drops.is_empty());
@@ -62,7 +63,7 @@ fn what_comes_from_the_end_of_a_tunnel_does_not_enter_it() {
 
 /// RFC 2003 §3.2: the source of the packet is the router itself. The end of its tunnel sends the packet back to it.
 #[test]
-fn what_comes_back_to_its_source_does_not_enter_the_tunnel_again() {
+fn rfc2003_s3_2_what_comes_back_to_its_source_does_not_enter_the_tunnel_again() {
     let mut spec = wired(4, &[(0, 1), (1, 2), (0, 3)], (0, 3));
     tunnel(&mut spec, 0, 2, &["192.168.0.8/30"]);
     let (arrived, drops) = fate(&spec);
@@ -73,7 +74,7 @@ fn what_comes_back_to_its_source_does_not_enter_the_tunnel_again() {
 /// A circle of tunnels ends at the tunnel to the packet's source. The packets of another host go round until their time
 /// to live has run out.
 #[test]
-fn circles_of_tunnels_end() {
+fn rfc2003_s3_2_circles_of_tunnels_end() {
     let mut spec = wired(5, &[(0, 1), (1, 2), (2, 3), (4, 0)], (0, 3));
     for (from, to) in [(0, 1), (1, 2), (2, 0)] {
         tunnel(&mut spec, from, to, &["192.168.0.8/30"]);
@@ -87,7 +88,7 @@ fn circles_of_tunnels_end() {
 }
 
 #[test]
-fn two_tunnels_to_and_fro_are_a_loop() {
+fn rfc2003_s3_2_two_tunnels_to_and_fro_are_a_loop() {
     let mut spec = wired(5, &[(0, 1), (1, 2), (2, 3), (4, 0)], (4, 3));
     tunnel(&mut spec, 0, 2, &["192.168.0.8/30"]);
     spec.tunnels[0].carries[1] = spec.tunnels[0].carries[0].clone();
@@ -109,7 +110,7 @@ fn nested(tunnels: usize) -> Spec {
 }
 
 #[test]
-fn tunnels_lie_in_tunnels_up_to_a_limit() {
+fn rfc2473_s6_6_tunnels_lie_in_tunnels_up_to_a_limit() {
     for tunnels in 1..=4 {
         let (arrived, drops) = fate(&nested(tunnels));
         assert!(arrived > 40 && drops.is_empty(), "{tunnels} tunnels: {arrived} arrive, {drops:?}");
@@ -121,7 +122,7 @@ fn tunnels_lie_in_tunnels_up_to_a_limit() {
 
 /// Two tunnels of one node, each of which would send to its end through the other.
 #[test]
-fn tunnels_that_need_each_other_are_a_loop() {
+fn rfc2003_s3_2_tunnels_that_need_each_other_are_a_loop() {
     let mut spec = wired(4, &[(0, 1), (1, 2), (2, 3)], (0, 3));
     tunnel(&mut spec, 0, 2, &["192.168.0.8/30", "192.168.0.0/30"]);
     tunnel(&mut spec, 0, 1, &["192.168.0.4/30"]);
@@ -139,7 +140,7 @@ fn with_payload(mut spec: Spec, bytes: u64) -> Spec {
 
 /// An IP packet has at most 65,535 bytes (RFC 791 §3.1): a header of 20 bytes more does not fit into every one.
 #[test]
-fn a_packet_that_a_tunnel_makes_too_long_is_dropped() {
+fn rfc2003_s3_1_a_packet_that_a_tunnel_makes_too_long_is_dropped() {
     let mut spec = wired(4, &[(0, 1), (1, 2), (2, 3)], (0, 3));
     tunnel(&mut spec, 1, 2, &["192.168.0.8/30"]);
     let (arrived, drops) = fate(&with_payload(spec.clone(), 65_535 - 28 - 20));
@@ -170,7 +171,7 @@ fn a_packet_that_its_source_route_makes_too_long_is_dropped() {
 
 /// Node 1 does not know the options, and its tunnel carries the packet with them to node 2, which does.
 #[test]
-fn a_packet_with_a_source_route_crosses_a_tunnel() {
+fn rfc2003_s3_1_a_packet_with_a_source_route_crosses_a_tunnel() {
     let mut spec = by_source_route(wired(4, &[(0, 1), (1, 2), (2, 3)], (0, 3)), &[&[0, 1, 2, 3]]);
     spec.nodes[1].routing = routing::Config::of_profile("static", "rfc").expect("a protocol");
     tunnel(&mut spec, 1, 2, &["192.168.0.8/30"]);
@@ -187,4 +188,63 @@ fn a_packet_with_a_source_route_crosses_a_tunnel() {
     assert!(outcome.flows[0].packets_arrived > 40, "{:?}", outcome.drops);
     let seen: Vec<_> = seen.0.into_iter().map(|(_, size, tunnel)| (size, tunnel)).collect();
     assert_eq!(seen, [(244, false), (264, true), (244, false)]);
+}
+
+/// What packets look like on each wire: their bytes, the outer and the inner time to live, and the outer source and
+/// destination by node.
+#[derive(Debug, Default)]
+struct Headers(BTreeSet<(u32, u32, u8, Option<u8>, u32, u32)>);
+
+impl Probe for Headers {
+    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+        let inner = match &packet.body {
+            Body::Tunnelled(_, inner) => Some(inner.ttl),
+            _ => None,
+        };
+        let ends = (packet.source.0, packet.destination.0);
+        self.0.insert((interface.0, packet.size, packet.ttl, inner, ends.0, ends.1));
+    }
+}
+
+/// The headers on the wires of a row of hosts, of which the second has a tunnel to the fourth.
+fn headers() -> Vec<(u32, u32, u8, Option<u8>, u32, u32)> {
+    let mut spec = wired(5, &[(0, 1), (1, 2), (2, 3), (3, 4)], (0, 4));
+    spec.ip.ttl = 50;
+    tunnel(&mut spec, 1, 3, &["192.168.0.12/30"]);
+    let world = World::with_probe(&spec, Headers::default()).expect("a world");
+    let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
+    assert!(outcome.flows[0].packets_arrived > 40, "{:?}", outcome.drops);
+    seen.0.into_iter().collect()
+}
+
+/// The outer header has 20 bytes, and the ends of the tunnel as source and destination.
+#[test]
+fn rfc2003_s3_1_the_outer_header_is_one_of_ip_from_one_end_to_the_other() {
+    let seen: Vec<(u32, bool, bool)> = headers()
+        .into_iter()
+        .map(|(_, size, _, inner, source, destination)| (size, inner.is_some(), (source, destination) == (1, 3)))
+        .collect();
+    let expected = [(228, false, false), (248, true, true), (248, true, true), (228, false, false)];
+    assert_eq!(seen, expected);
+}
+
+/// The entry forwards the packet, and lowers its time to live by one; the routers in the tunnel and its exit do not. The
+/// outer header has a time to live of its own.
+#[test]
+fn rfc2003_s3_1_the_inner_time_to_live_is_lowered_once() {
+    let seen: Vec<(u8, Option<u8>)> = headers().into_iter().map(|(_, _, ttl, inner, ..)| (ttl, inner)).collect();
+    assert_eq!(seen[..3], [(50, None), (50, Some(49)), (49, Some(49))]);
+    // Behind the tunnel, the host before the last one forwards it.
+    assert_eq!(seen[3], (48, None));
+}
+
+/// An inner packet whose time to live has run out does not enter.
+#[test]
+fn rfc2003_s3_1_a_packet_whose_time_is_over_does_not_enter() {
+    let mut spec = wired(5, &[(0, 1), (1, 2), (2, 3), (3, 4)], (0, 4));
+    tunnel(&mut spec, 1, 3, &["192.168.0.12/30"]);
+    spec.ip.ttl = 1;
+    let (arrived, drops) = fate(&spec);
+    let [(1, "ttl_expired", count)] = drops[..] else { panic!("{drops:?}") };
+    assert!(arrived == 0 && count > 40);
 }

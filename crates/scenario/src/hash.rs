@@ -145,17 +145,27 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     }
     // Scenarios without hosts that move between networks keep the hash that they had before there were any.
     if !(home_agents.is_empty() && foreign_agents.is_empty() && mobile_hosts.is_empty()) {
+        // And those without faults of agents keep theirs.
+        let with_orders = |mut it: Value, orders: Value| {
+            let has_any = orders.as_array().is_some_and(|lists| lists.iter().any(|list| *list != json!([])));
+            if let (Some(values), true) = (it.as_array_mut(), has_any) {
+                values.push(orders);
+            }
+            it
+        };
         let home = |it: &HomeAgent| {
-            let HomeAgent { node, network, wires, first } = it;
-            json!([node, network, wires, first])
+            let HomeAgent { node, network, wires, first, restarts, down, deny, refuses, forged, malformed } = it;
+            let orders = json!([restarts, down, deny, refuses, forged, malformed]);
+            with_orders(json!([node, network, wires, first]), orders)
         };
         let foreign = |it: &ForeignAgent| {
-            let ForeignAgent { node, network, wires, first } = it;
-            json!([node, network, wires, first])
+            let ForeignAgent { node, network, wires, first, restarts, down, deny, refuses, forged } = it;
+            let orders = json!([restarts, down, deny, refuses, forged]);
+            with_orders(json!([node, network, wires, first]), orders)
         };
         let host = |it: &MobileHost| {
-            let MobileHost { nodes, home, forged } = it;
-            json!([nodes, home, forged])
+            let MobileHost { nodes, home, forged, forged_foreign, malformed } = it;
+            with_orders(json!([nodes, home, forged]), json!([forged_foreign, malformed]))
         };
         identity["home_agents"] = home_agents.iter().map(home).collect();
         identity["foreign_agents"] = foreign_agents.iter().map(foreign).collect();

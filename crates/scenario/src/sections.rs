@@ -35,7 +35,7 @@ mod energy;
 mod mobile;
 mod network;
 pub use energy::{Battery, Energy, Interval, Sleep};
-pub use mobile::{First, ForeignAgent, HomeAgent, MobileHost};
+pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
 
 /// The keys at the top of a scenario.

@@ -18,7 +18,9 @@ use serde_json::Value;
 
 use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
-use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key, roles, served};
+use crate::resolve::{
+    Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key, orders, roles, served,
+};
 use crate::scenario::Scenario;
 use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
 use crate::value::Values;
@@ -82,6 +84,7 @@ impl Scenario {
         };
         spec.tunnels = resolved.tunnels.iter().map(tunnel).collect();
         spec.roles = roles(resolved);
+        spec.orders = orders(resolved);
         spec.served = served(resolved);
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;

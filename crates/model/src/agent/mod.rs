@@ -15,7 +15,7 @@ mod site;
 
 use hopyard_engine::{Rng, Span, Time};
 
-pub use orders::{During, Orders, is_during};
+pub use orders::{During, Keys, Orders, is_during};
 pub use protocol::{Agent, Facts, ICMP};
 pub use site::{Port, Role, Site};
 
@@ -63,6 +63,12 @@ macro_rules! agents {
             #[must_use]
             pub fn needs_kept_routes(&self) -> bool {
                 match self { $(Self::$variant(params) => Facts::needs_kept_routes(&**params),)+ }
+            }
+
+            /// Which parameter says that the agent has no keys with another one.
+            #[must_use]
+            pub fn lacks_keys(&self, keys: Keys) -> Option<&'static str> {
+                match self { $(Self::$variant(params) => Facts::lacks_keys(&**params, keys),)+ }
             }
 
             /// Whether the agent serves hosts that move between networks.

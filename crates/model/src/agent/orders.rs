@@ -31,6 +31,17 @@ pub fn is_during(intervals: &[During], now: Time) -> bool {
     intervals.iter().any(|&(from, until)| from <= now && now < until)
 }
 
+/// Who shares a key, so that the messages between them have an authenticator that can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// A host and its home agent.
+    Home,
+    /// A host and a foreign agent.
+    Foreign,
+    /// A foreign agent and a home agent.
+    Agents,
+}
+
 impl Orders {
     /// The first of the codes with which it denies requests now that `is_its` is true for.
     #[must_use]

@@ -2,6 +2,7 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::orders::Keys;
 use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
@@ -14,6 +15,11 @@ pub trait Facts {
     /// Whether it needs a routing protocol that keeps routes between neighbours.
     fn needs_kept_routes(&self) -> bool {
         false
+    }
+
+    /// Which parameter says that it has no keys with another agent, if it has none.
+    fn lacks_keys(&self, _: Keys) -> Option<&'static str> {
+        None
     }
 
     /// Whether packets of hosts that are away come to it through tunnels.

@@ -4,8 +4,10 @@ mod arithmetic;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod handoffs;
 mod loops;
 mod random;
 mod refusals;
+mod tunnels;
 mod wired;

@@ -66,6 +66,7 @@ impl Resolver<'_> {
         self.check_hosts(resolved);
         self.check_agent_ways(resolved, &routers);
         self.check_profile(resolved);
+        self.check_orders(resolved);
     }
 
     fn check_served_wires(&mut self, resolved: &Resolved, router: &Router<'_>) {

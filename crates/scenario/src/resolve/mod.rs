@@ -10,6 +10,7 @@ mod flows;
 mod links;
 mod mobile;
 mod mobile_checks;
+mod mobile_orders;
 mod movement;
 mod networks;
 mod reach;
@@ -23,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub(crate) use self::mobile::{roles, served};
+pub(crate) use self::mobile_orders::orders;
 pub(crate) use self::resolved::{
     Chosen, Congestion, FlowKind, FurtherChannel, Outcome, RandomFlows, Resolved, TcpKind, file_key, mobility,
 };

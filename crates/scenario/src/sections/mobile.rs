@@ -1,6 +1,7 @@
 //! The tables about hosts that move between networks and keep their addresses.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use hopyard_engine::Span;
 use hopyard_model::params::{Fault, Params};
@@ -78,9 +79,28 @@ pub struct HomeAgent {
     pub wires: Vec<u32>,
     /// When it first advertises: a time, or "random".
     pub first: First,
+    /// When its agent begins anew, in order: it forgets its hosts, and its advertisements are numbered from 0.
+    pub restarts: Vec<Span>,
+    /// When its agent does not run, in order: it forgets its hosts when it stops, and begins anew.
+    pub down: Vec<Interval>,
+    /// The codes with which it denies every request, and when: `{ code = 128, from = "10 s", to = "20 s" }`, with a code
+    /// of 128 to 192.
+    pub deny: Vec<Denial>,
+    /// The numbers of hosts that it does not serve (code 129), although they name it as their home agent.
+    pub refuses: Vec<u32>,
+    /// When the authenticators of its replies for foreign agents are wrong (code 68), in order.
+    pub forged: Vec<Interval>,
+    /// When its replies are poorly formed (code 71), in order.
+    pub malformed: Vec<Interval>,
 }
 
-section!(HomeAgent);
+section!(HomeAgent, |it| {
+    check_restarts(&it.restarts)?;
+    check_denials(&it.deny, &[128..=192])?;
+    check_intervals("down", &it.down)?;
+    check_intervals("forged", &it.forged)?;
+    check_intervals("malformed", &it.malformed)
+});
 
 /// `[[foreign_agent]]`: a node that serves hosts of other networks (RFC 5944 §3.7). A node may be a home agent too;
 /// then the other keys of both tables are the same.
@@ -96,9 +116,25 @@ pub struct ForeignAgent {
     pub wires: Vec<u32>,
     /// When it first advertises: a time, or "random".
     pub first: First,
+    /// When its agent begins anew, in order: it forgets its hosts, and its advertisements are numbered from 0.
+    pub restarts: Vec<Span>,
+    /// When its agent does not run, in order: it forgets its hosts when it stops, and begins anew.
+    pub down: Vec<Interval>,
+    /// The codes with which it denies every request, and when: `{ code = 64, from = "10 s", to = "20 s" }`, with a code
+    /// of 64 to 127, or 194.
+    pub deny: Vec<Denial>,
+    /// The numbers of hosts that it does not serve (code 65).
+    pub refuses: Vec<u32>,
+    /// When the authenticators of the requests that it passes on to home agents are wrong (code 132), in order.
+    pub forged: Vec<Interval>,
 }
 
-section!(ForeignAgent);
+section!(ForeignAgent, |it| {
+    check_restarts(&it.restarts)?;
+    check_denials(&it.deny, &[64..=127, 194..=194])?;
+    check_intervals("down", &it.down)?;
+    check_intervals("forged", &it.forged)
+});
 
 /// `[[mobile_host]]`: a node that moves between networks and keeps its address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -110,14 +146,65 @@ pub struct MobileHost {
     pub home: u32,
     /// When their messages have wrong authenticators, in order.
     pub forged: Vec<Interval>,
+    /// When their messages have wrong authenticators for foreign agents (code 67), in order.
+    pub forged_foreign: Vec<Interval>,
+    /// When their requests are poorly formed (codes 70 and 134), in order.
+    pub malformed: Vec<Interval>,
 }
 
 section!(MobileHost, |host| {
+    check_intervals("forged", &host.forged)?;
+    check_intervals("forged_foreign", &host.forged_foreign)?;
+    check_intervals("malformed", &host.malformed)
+});
+
+/// A code with which an agent denies every request for some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Denial {
+    /// The code of the replies (RFC 5944 §3.4).
+    pub code: u8,
+    /// When it begins, from the start of the run.
+    pub from: Span,
+    /// When it ends.
+    pub to: Span,
+}
+
+fn no_length(from: Span, to: Span) -> String {
+    format!("the time from {from} to {to} has no length: it must end after it begins")
+}
+
+fn check_intervals(key: &'static str, intervals: &[Interval]) -> Result<(), Fault> {
     let mut faults = Vec::new();
-    for (place, &Interval { from, to }) in host.forged.iter().enumerate() {
+    let mut before = Span::ZERO;
+    for (place, &Interval { from, to }) in intervals.iter().enumerate() {
         if to <= from {
-            faults.push((place, format!("the time from {from} to {to} has no length: it must end after it begins")));
+            faults.push((place, no_length(from, to)));
+        } else if from < before {
+            faults.push((place, format!("the time from {from} begins before the last one ends, which is at {before}")));
+        }
+        before = before.max(to);
+    }
+    Fault::of_elements(key, faults)
+}
+
+fn check_restarts(times: &[Span]) -> Result<(), Fault> {
+    let unordered = times.windows(2).enumerate().filter(|(_, pair)| pair[1] <= pair[0]);
+    let faults = unordered.map(|(place, pair)| (place + 1, format!("{} does not come after {}", pair[1], pair[0])));
+    Fault::of_elements("restarts", faults.collect())
+}
+
+fn check_denials(denials: &[Denial], codes: &[RangeInclusive<u8>]) -> Result<(), Fault> {
+    let mut faults = Vec::new();
+    for (place, &Denial { code, from, to }) in denials.iter().enumerate() {
+        if !codes.iter().any(|it| it.contains(&code)) {
+            let (first, last) = (codes[0].start(), codes[0].end());
+            let problem = format!("such an agent does not deny with code {code}: expected one from {first} to {last}");
+            faults.push((place, problem));
+        }
+        if to <= from {
+            faults.push((place, no_length(from, to)));
         }
     }
-    Fault::of_elements("forged", faults)
-});
+    Fault::of_elements("deny", faults)
+}

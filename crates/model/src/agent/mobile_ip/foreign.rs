@@ -78,7 +78,7 @@ impl Foreign {
         if Self::is_by_protocol(home, at, sending, params, cx) { Way::Protocol } else { Way::Via(at) }
     }
 
-    /// Why a request is denied, if it is: the code, and the lifetime of the reply (RFC 5944 §3.7.2.1, RFC 3024 §4.2).
+    /// Why a request is denied, if it is: the code, and the lifetime of the reply (RFC 5944 §3.7.2.1, RFC 3024 §4.2.1).
     fn denied(
         &self,
         request: &Request,

@@ -5,6 +5,7 @@ use hopyard_wire::mobile_ip::FOREVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Keys;
 use crate::agent::protocol::Facts;
 use crate::packet::Form;
 use crate::params::{self, Fault, NS2, RFC};
@@ -191,6 +192,15 @@ impl Facts for Params {
     /// In ns-2, hosts and base stations find each other by DSDV.
     fn needs_kept_routes(&self) -> bool {
         self.procedure == Procedure::Ns2
+    }
+
+    fn lacks_keys(&self, keys: Keys) -> Option<&'static str> {
+        let (has, parameter) = match keys {
+            Keys::Home => (self.authentication, "authentication"),
+            Keys::Foreign => (self.mobile_foreign_authentication, "mobile_foreign_authentication"),
+            Keys::Agents => (self.foreign_home_authentication, "foreign_home_authentication"),
+        };
+        (!has).then_some(parameter)
     }
 
     fn takes_reverse_tunnels(&self) -> bool {

@@ -89,7 +89,7 @@ impl Sending {
     }
 
     /// The time to live of a message that a neighbour gets, or any other node. That of a request for a reverse tunnel
-    /// tells the foreign agent whether the host is a neighbour (RFC 3024 §3.2).
+    /// tells the foreign agent whether the host is a neighbour (RFC 3024 §4.1.1).
     fn ttl(message: &Message, other: u8) -> u8 {
         match message {
             Message::Request(it) if it.flags.contains(RequestFlags::REVERSE_TUNNEL) && !it.wants_notice => NEAR,

@@ -1,6 +1,8 @@
 //! One agent or host, message by message. Whole networks are in `tests/mobile_ip/` of this crate.
 
+mod bytes;
 mod ns2;
+mod rfc3024;
 mod rfc5944;
 
 use std::net::Ipv4Addr;
@@ -13,8 +15,8 @@ use super::{MobileIp, MoveDetection, Params};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::protocol::Agent;
 use crate::agent::{Orders, Port, Role, Site};
-use crate::context::{Action, Context, MobileChange, Owners, Way, WayChange};
-use crate::packet::{Body, FlowId, Form, Packet, RoutingMessage};
+use crate::context::{Action, Context, DropReason, MobileChange, Owners, Way, WayChange};
+use crate::packet::{Body, FlowId, Form, Packet, PacketKind, RoutingMessage, Undelivered, Unreachable};
 use crate::params::Params as _;
 
 /// The home agent, in 10.0.0.0/24.
@@ -182,7 +184,7 @@ impl Lone {
                     self.announced += 1;
                     continue;
                 }
-                Action::Reroute { .. } => continue,
+                Action::Reroute { .. } | Action::Undelivered => continue,
                 other => panic!("not for Mobile IP: {other:?}"),
             };
             let it = &self.cx.packets[packet];
@@ -196,13 +198,18 @@ impl Lone {
 
     /// What it sends to a message with this source, from this neighbour.
     fn hears(&mut self, message: Message, source: Address, from: Address) -> Vec<Sent> {
+        self.hears_after(0, message, source, from)
+    }
+
+    /// The same for a message that so many routers have passed on.
+    fn hears_after(&mut self, routers: u8, message: Message, source: Address, from: Address) -> Vec<Sent> {
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source,
             destination: self.at,
             flow: FlowId::NONE,
             size: message.bytes(false),
-            ttl: 255,
+            ttl: 255 - routers,
             hops: 0,
             salvaged: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
@@ -223,6 +230,11 @@ impl Lone {
         }
         self.cx.now = end;
         sent
+    }
+
+    /// How many registrations it has dropped because no program took them.
+    fn untaken(&self) -> u64 {
+        self.cx.drops.get(NodeId(self.at.0), PacketKind::Control, DropReason::NoListener)
     }
 
     /// The last change of the way to an address, which a prefix of 32 bits names.
@@ -271,6 +283,14 @@ fn reply(request: &Request, code: Code) -> Reply {
         agent_proof: Proof::None,
         care_of: request.care_of,
     }
+}
+
+/// Orders that hold from 10 to 20 s.
+fn ordered(change: impl FnOnce(&mut Orders, (Time, Time))) -> Orders {
+    let second = |at| Time::ZERO + Span::from_secs(at);
+    let mut orders = Orders::default();
+    change(&mut orders, (second(10), second(20)));
+    orders
 }
 
 /// An advertisement of a foreign agent.

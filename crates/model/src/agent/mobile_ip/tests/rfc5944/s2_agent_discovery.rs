@@ -14,6 +14,26 @@ fn s2_1_an_advertisement_says_what_the_agent_is() {
 }
 
 #[test]
+fn s2_1_1_r_says_that_hosts_must_register_and_a_home_agent_alone_does_not_set_it() {
+    let required = |mut agent: Lone| {
+        let sent = agent.hears(Message::Solicitation, MH, MH);
+        sent[0].advertisement().flags.contains(AgentFlags::REGISTRATION_REQUIRED)
+    };
+    assert!(!required(Lone::foreign(1, |_| {})));
+    assert!(required(Lone::foreign(1, |it| it.registration_required = true)));
+    assert!(!required(Lone::home(|it| it.registration_required = true)));
+}
+
+#[test]
+fn s2_4_1_a_host_registers_with_an_agent_that_requires_it_as_with_any_other() {
+    for flags in [AgentFlags::FOREIGN_AGENT, AgentFlags::FOREIGN_AGENT | AgentFlags::REGISTRATION_REQUIRED] {
+        let mut host = Lone::host(|_| {});
+        let sent = host.hears(Message::Advertisement(Advertisement { flags, ..advertisement(FA, 0) }), FA, FA);
+        assert_eq!((sent[0].request().care_of, sent[0].to), (FA, FA));
+    }
+}
+
+#[test]
 fn s2_1_1_a_home_agent_offers_no_care_of_address() {
     let mut agent = Lone::home(|_| {});
     let sent = agent.hears(Message::Solicitation, MH, MH);
@@ -118,10 +138,19 @@ fn s2_4_3_a_host_that_hears_its_home_agent_is_at_home() {
 
 #[test]
 fn s2_3_2_a_host_registers_again_with_an_agent_that_has_restarted() {
-    // Numbers below 256 that are not above the last one tell it; those after a turn do not.
-    for (last, next, again) in
-        [(1000, 0, true), (1000, 255, true), (65_535, 256, false), (7, 8, false), (7, 300, false)]
-    {
+    // Numbers below 256 that are not above the last one tell it, also if the first ones were missed; those after a turn
+    // do not.
+    for (last, next, again) in [
+        (1000, 0, true),
+        (1000, 255, true),
+        (100, 7, true),
+        (255, 254, true),
+        (5, 5, true),
+        (65_535, 256, false),
+        (65_530, 260, false),
+        (7, 8, false),
+        (7, 300, false),
+    ] {
         let mut host = Lone::host(|_| {});
         let sent = host.hears(Message::Advertisement(advertisement(FA, last)), FA, FA);
         let answer = reply(&sent[0].request(), Code::ACCEPTED);

@@ -21,10 +21,12 @@ fn with_visitor() -> Lone {
 }
 
 #[test]
-fn s3_7_2_2_a_request_is_passed_on_unchanged() {
+fn s3_7_2_2_a_request_is_passed_on_with_the_same_bytes() {
     let mut agent = Lone::foreign(100_000, |_| {});
     let sent = agent.hears(Message::Request(request(0)), MH, MH);
-    let expected = Sent { message: Message::Request(request(0)), source: FA, to: HA, next_hop: None, ttl: 64 };
+    // Its source wants to know if it does not arrive, which no byte says.
+    let message = Message::Request(Request { wants_notice: true, ..request(0) });
+    let expected = Sent { message, source: FA, to: HA, next_hop: None, ttl: 64 };
     assert_eq!(sent, [expected]);
     assert!(agent.agent.visitors().is_empty(), "only a reply makes a visitor");
 }

@@ -1,0 +1,102 @@
+//! The bytes of messages: as many as are counted, and with the authenticators that they claim to have.
+
+use hopyard_wire::ipv4;
+use hopyard_wire::mobile_ip::{self as wire, Association, Extension};
+use hopyard_wire::{icmp, udp};
+
+use super::*;
+use crate::packet::{Message as _, Place};
+
+fn encoded(message: &Message) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    message.encode(&Place { source: MH, address: &name }, &mut bytes).expect("it has an encoding");
+    bytes
+}
+
+const PROOFS: [Proof; 4] = [Proof::None, Proof::Right, Proof::Forged, Proof::Malformed];
+
+#[test]
+fn messages_have_as_many_bytes_as_are_counted() {
+    for proof in PROOFS {
+        for foreign_proof in &PROOFS[..3] {
+            for agent_proof in &PROOFS[..3] {
+                let (foreign_proof, agent_proof) = (*foreign_proof, *agent_proof);
+                for encapsulating in [false, true] {
+                    let it = Request { proof, foreign_proof, agent_proof, encapsulating, ..request(0) };
+                    let counted = Message::Request(it).bytes(false) as usize;
+                    assert_eq!(encoded(&Message::Request(it)).len() + 28, counted, "{it:?}");
+                    let what = Undelivered { why: Unreachable::Port, source: FA, destination: HA, ttl: 9 };
+                    let error = Message::Unreachable(what, it);
+                    assert_eq!(encoded(&error).len() + 20, error.bytes(false) as usize);
+                    assert_eq!(error.bytes(false) as usize, counted + 28);
+                }
+                let it = Reply { proof, foreign_proof, agent_proof, ..reply(&request(0), Code::ACCEPTED) };
+                assert_eq!(encoded(&Message::Reply(it)).len() + 28, Message::Reply(it).bytes(false) as usize, "{it:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn s3_5_each_authenticator_has_its_extension_and_its_key() {
+    let key = |addresses: &[Address]| addresses.iter().flat_map(|it| name(*it).octets()).collect::<Vec<u8>>();
+    let all = Request { encapsulating: true, foreign_proof: Proof::Right, agent_proof: Proof::Right, ..request(0) };
+    let message = wire::Message::parse(&encoded(&Message::Request(all))).expect("sound");
+    let kinds: Vec<Option<Association>> = message
+        .extensions()
+        .iter()
+        .map(|it| match it {
+            Extension::Authentication(it) => Some(it.association),
+            _ => None,
+        })
+        .collect();
+    // RFC 3024 §3.3: the delivery style stands behind the authenticator for the home agent.
+    let expected =
+        [Some(Association::MobileHome), None, Some(Association::MobileForeign), Some(Association::ForeignHome)];
+    assert_eq!(kinds, expected);
+    let keys = [
+        (Association::MobileHome, key(&[MH])),
+        (Association::MobileForeign, key(&[MH, FA])),
+        (Association::ForeignHome, key(&[FA, HA])),
+    ];
+    for (association, key) in &keys {
+        assert!(message.is_authentic(*association, key), "{association:?}");
+    }
+    let forged = Request { foreign_proof: Proof::Forged, agent_proof: Proof::Forged, ..all };
+    let message = wire::Message::parse(&encoded(&Message::Request(forged))).expect("sound");
+    let authentic = keys.map(|(association, key)| message.is_authentic(association, &key));
+    assert_eq!(authentic, [true, false, false]);
+}
+
+#[test]
+fn s1_8_a_poorly_formed_message_cannot_be_parsed() {
+    for message in [
+        Message::Request(Request { proof: Proof::Malformed, ..request(0) }),
+        Message::Reply(Reply { proof: Proof::Malformed, ..reply(&request(0), Code::ACCEPTED) }),
+    ] {
+        assert!(wire::Message::parse(&encoded(&message)).is_err());
+    }
+}
+
+#[test]
+fn an_icmp_error_quotes_the_request() {
+    for (why, expected) in [
+        (Unreachable::Network, Some(icmp::Unreachable::NETWORK)),
+        (Unreachable::Host, Some(icmp::Unreachable::HOST)),
+        (Unreachable::Port, Some(icmp::Unreachable::PORT)),
+        (Unreachable::TimeExceeded, None),
+    ] {
+        let what = Undelivered { why, source: FA, destination: HA, ttl: 9 };
+        let bytes = encoded(&Message::Unreachable(what, request(0)));
+        let (message, quote) = icmp::Message::parse(&bytes).expect("sound");
+        match expected {
+            Some(code) => assert_eq!(message, icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 }),
+            None => assert_eq!(message, icmp::Message::TimeExceeded { code: 0 }),
+        }
+        let (header, payload) = ipv4::Header::parse(quote).expect("a whole datagram");
+        assert_eq!((header.source, header.destination, header.ttl), (name(FA), name(HA), 9));
+        let (ports, payload) = udp::Header::parse(payload, name(FA), name(HA)).expect("sound");
+        assert_eq!((ports.source_port, ports.destination_port), (434, 434));
+        assert_eq!(payload, encoded(&Message::Request(request(0))));
+    }
+}

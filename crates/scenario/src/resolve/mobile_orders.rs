@@ -1,0 +1,113 @@
+//! What agents and hosts are ordered to do wrong: that they begin anew, deny, or send what others cannot accept.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::{Address, NodeId};
+use hopyard_model::agent::{self, During, Keys, Orders};
+
+use super::resolved::Resolved;
+use super::resolver::Resolver;
+use crate::sections::{Denial, Interval};
+
+fn at(span: Span) -> Time {
+    Time::ZERO + span
+}
+
+fn during(intervals: &[Interval]) -> impl Iterator<Item = During> + '_ {
+    intervals.iter().map(|it| (at(it.from), at(it.to)))
+}
+
+fn denials(denials: &[Denial]) -> impl Iterator<Item = (u8, During)> + '_ {
+    denials.iter().map(|it| (it.code, (at(it.from), at(it.to))))
+}
+
+/// The orders of nodes that have any.
+pub(crate) fn orders(resolved: &Resolved) -> BTreeMap<NodeId, Orders> {
+    let mut orders: BTreeMap<NodeId, Orders> = BTreeMap::new();
+    let stops = |restarts: &[Span], down: &[Interval]| {
+        restarts.iter().map(|&span| (at(span), at(span))).chain(during(down)).collect::<Vec<During>>()
+    };
+    for it in &resolved.home_agents {
+        let its = orders.entry(NodeId(it.node)).or_default();
+        its.stops.extend(stops(&it.restarts, &it.down));
+        its.denials.extend(denials(&it.deny));
+        its.no_homes.extend(it.refuses.iter().map(|&node| Address::from(NodeId(node))));
+        its.forged.extend(during(&it.forged));
+        its.malformed.extend(during(&it.malformed));
+    }
+    for it in &resolved.foreign_agents {
+        let its = orders.entry(NodeId(it.node)).or_default();
+        its.stops.extend(stops(&it.restarts, &it.down));
+        its.denials.extend(denials(&it.deny));
+        its.no_visits.extend(it.refuses.iter().map(|&node| Address::from(NodeId(node))));
+        its.forged.extend(during(&it.forged));
+    }
+    for it in &resolved.mobile_hosts {
+        for &node in &it.nodes {
+            let its = orders.entry(NodeId(node)).or_default();
+            its.forged.extend(during(&it.forged_foreign));
+            its.malformed.extend(during(&it.malformed));
+        }
+    }
+    for its in orders.values_mut() {
+        its.stops.sort_unstable();
+        // A node that is both a home and a foreign agent has one agent, and the same times in both tables count once.
+        its.stops.dedup();
+    }
+    orders.retain(|_, its| *its != Orders::default());
+    orders
+}
+
+impl Resolver<'_> {
+    /// Reports orders about nodes that are no such hosts, and warns of those without an effect.
+    pub(super) fn check_orders(&mut self, resolved: &Resolved) {
+        let refusals = |list: &'static str, all: Vec<&[u32]>| -> Vec<(String, Vec<u32>)> {
+            let its = all.into_iter().enumerate();
+            its.map(|(place, nodes)| (format!("{list}.{place}.refuses"), nodes.to_vec())).collect()
+        };
+        let homes = refusals("home_agent", resolved.home_agents.iter().map(|it| &*it.refuses).collect());
+        let foreigns = refusals("foreign_agent", resolved.foreign_agents.iter().map(|it| &*it.refuses).collect());
+        for (path, node) in homes
+            .into_iter()
+            .chain(foreigns)
+            .flat_map(|(path, nodes)| nodes.into_iter().map(move |it| (path.clone(), it)))
+        {
+            if !resolved.mobile_hosts.iter().any(|host| host.nodes.contains(&node)) {
+                self.problem(&path, format!("node {node} is no host that moves between networks")).expected =
+                    Some("nodes of a [[mobile_host]]".to_owned());
+            }
+        }
+        let mut keyed: Vec<(String, Keys)> = Vec::new();
+        let has_any = |it: &[Interval]| !it.is_empty();
+        for (i, _) in resolved.home_agents.iter().enumerate().filter(|(_, it)| has_any(&it.forged)) {
+            keyed.push((format!("home_agent.{i}.forged"), Keys::Agents));
+        }
+        for (i, _) in resolved.foreign_agents.iter().enumerate().filter(|(_, it)| has_any(&it.forged)) {
+            keyed.push((format!("foreign_agent.{i}.forged"), Keys::Agents));
+        }
+        for (i, it) in resolved.mobile_hosts.iter().enumerate() {
+            if has_any(&it.forged) {
+                keyed.push((format!("mobile_host.{i}.forged"), Keys::Home));
+            }
+            if has_any(&it.forged_foreign) {
+                keyed.push((format!("mobile_host.{i}.forged_foreign"), Keys::Foreign));
+            }
+        }
+        let configs: Vec<agent::Config> = resolved
+            .agents
+            .iter()
+            .filter_map(|chosen| {
+                agent::Config::read(chosen.model.name, &serde_json::Value::Object(chosen.values.clone())).ok()
+            })
+            .filter(agent::Config::serves_moving_hosts)
+            .collect();
+        for (path, keys) in keyed {
+            if let Some(parameter) = configs.iter().find_map(|it| it.lacks_keys(keys)) {
+                let message =
+                    format!("this has no effect: messages have no such authenticator (`{parameter}` is false)");
+                self.warning(&path, message).hint = Some(format!("set `{parameter} = true`"));
+            }
+        }
+    }
+}
