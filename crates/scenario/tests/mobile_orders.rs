@@ -55,11 +55,8 @@ fn orders_reach_the_agents() {
         forged: vec![(second(1), second(3))],
         ..Orders::default()
     };
-    let host = Orders {
-        forged: vec![(second(2), second(3))],
-        malformed: vec![(second(1), second(2))],
-        ..Orders::default()
-    };
+    let host =
+        Orders { forged: vec![(second(2), second(3))], malformed: vec![(second(1), second(2))], ..Orders::default() };
     let all: Vec<(u32, Orders)> = spec.orders.into_iter().map(|(NodeId(node), it)| (node, it)).collect();
     assert_eq!(all, [(0, home), (1, foreign), (2, host)]);
     assert!(read(&with(["", "", ""])).expect("it can run").spec(0).orders.is_empty());
@@ -67,7 +64,8 @@ fn orders_reach_the_agents() {
 
 #[test]
 fn a_node_that_is_both_agents_stops_once_at_times_of_both_tables() {
-    let both = format!("{NETWORK}{HOME}restarts = [\"2 s\"]\n[[foreign_agent]]\nnode = 0\nrestarts = [\"2 s\"]\n{HOST}");
+    let both =
+        format!("{NETWORK}{HOME}restarts = [\"2 s\"]\n[[foreign_agent]]\nnode = 0\nrestarts = [\"2 s\"]\n{HOST}");
     let spec = read(&both).expect("it can run").spec(0);
     assert_eq!(spec.orders[&NodeId(0)].stops, [(second(2), second(2))]);
 }

@@ -163,7 +163,7 @@ mod tests {
             created: Time::ZERO,
             source: Address(0),
             destination: Address(2),
-            flow: FlowId::NONE,
+            flow: FlowId(0),
             size: 100,
             ttl: 64,
             hops: 0,

@@ -3,7 +3,7 @@
 use hopyard_engine::units::{Bytes, Distance, Energy, Rate};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::agent::{self, mobile_ip};
+use hopyard_model::agent::{self, Orders, mobile_ip};
 use hopyard_model::channel::energy::{self, Battery};
 use hopyard_model::link::{self, wired};
 use hopyard_model::mobility::{self, Position, waypoints};
@@ -145,6 +145,35 @@ fn add_outages(spec: &mut Spec, rng: &mut Rng, first: usize) {
     }
 }
 
+/// Agents that stop, deny, and send what others cannot accept.
+fn add_orders(spec: &mut Spec, rng: &mut Rng, plan: &Plan) {
+    let at = |seconds| Time::ZERO + span(seconds);
+    let times = |rng: &mut Rng, probability| -> Vec<(Time, Time)> {
+        let times = if chance(rng, probability) { intervals(rng) } else { Vec::new() };
+        times.into_iter().map(|(from, to)| (at(from), at(to))).collect()
+    };
+    for agent in 0..plan.agents {
+        let mut stops = times(rng, 0.3);
+        if chance(rng, 0.5) {
+            stops.iter_mut().for_each(|(from, until)| *until = *from);
+        }
+        let codes = [64, 66, 69, 73, 78, 128, 133, 135];
+        let orders = Orders {
+            stops,
+            denials: times(rng, 0.2).into_iter().map(|during| (one_of(rng, &codes), during)).collect(),
+            no_visits: (0..plan.hosts).map(|host| plan.host(host).into()).filter(|_| chance(rng, 0.05)).collect(),
+            forged: times(rng, 0.1),
+            malformed: times(rng, 0.1),
+            ..Orders::default()
+        };
+        spec.orders.insert(plan.agent(agent), orders);
+    }
+    for host in 0..plan.hosts {
+        let orders = Orders { forged: times(rng, 0.1), malformed: times(rng, 0.1), ..Orders::default() };
+        spec.orders.insert(plan.host(host), orders);
+    }
+}
+
 /// The network of a number.
 pub fn numbered(number: u64) -> Spec {
     let rng = &mut Streams::new(number, 0).stream("network");
@@ -164,7 +193,19 @@ pub fn numbered(number: u64) -> Spec {
     with_ranges(&mut spec, 250.0, 550.0);
     spec.link = link::Params::of_profile(profile);
 
-    let params = params(profile, rng);
+    let mut params = params(profile, rng);
+    // Of streams of their own: the networks are those that they were before there were orders.
+    let faults = &mut Streams::new(number, 0).stream("orders");
+    if chance(faults, 0.5) {
+        if profile == "rfc" {
+            params.most_absent = one_of(faults, &[1, 1000]);
+            params.mobile_foreign_authentication = chance(faults, 0.3);
+            params.foreign_home_authentication = chance(faults, 0.3);
+            params.reverse_tunnel_mandatory = chance(faults, 0.2);
+            params.encapsulating_delivery = chance(faults, 0.3);
+        }
+        add_orders(&mut spec, faults, &plan);
+    }
     for node in &mut spec.nodes[..=plan.routers] {
         node.radios.clear();
     }
