@@ -10,6 +10,7 @@ use crate::context::DropReason;
 use crate::ip::{Arrival, Way};
 use crate::observe::Probe;
 use crate::packet::{Body, FlowId, Packet, Undelivered, Unreachable};
+use crate::routing::Routing as _;
 
 impl<P: Probe> World<P> {
     /// Tells the sources of messages that these did not arrive.
@@ -54,11 +55,16 @@ impl<P: Probe> World<P> {
             DropReason::NoRoute | DropReason::DiscoveryFailed | DropReason::RouteTimeout => Some(Unreachable::Network),
             // RFC 1812 §5.2.7.1: that the host is unreachable is said by the last router before it.
             DropReason::WireDown | DropReason::ArpFailed | DropReason::RetryLimit | DropReason::BrokenLink => {
-                let is_last = match self.way(node, destination) {
-                    Some(Way::Direct) => true,
-                    Some(Way::Via(next)) => self.cx.owners.of(next) == self.cx.owners.of(destination),
-                    _ => false,
+                let next = match self.way(node, destination)? {
+                    Way::Direct => Some(destination),
+                    Way::Via(next) => Some(next),
+                    Way::Protocol => {
+                        let name = self.cx.owners.name(destination);
+                        self.nodes[node.index()].routing.lookup_named(destination, name).map(|(next, _)| next)
+                    }
+                    _ => None,
                 };
+                let is_last = next.is_some_and(|next| self.cx.owners.of(next) == self.cx.owners.of(destination));
                 Some(if is_last { Unreachable::Host } else { Unreachable::Network })
             }
             _ => None,
