@@ -80,3 +80,17 @@ fn datagrams_reach_a_wired_host_through_a_tunnel() {
     refused(&format!("{tunnel}{}", flow(false)), &["finds no routes over wires"]);
     refused(&flow(true), &["finds no routes over wires"]);
 }
+
+#[test]
+fn packets_fit_into_tunnels() {
+    let tunnel = "[[tunnel]]\nbetween = [2, 4]\ncarries = [\"192.168.0.12/30\"]\n";
+    // Within the first one: the end of the outer tunnel is node 3, and it carries the inner one's end.
+    let outer = "[[tunnel]]\nbetween = [2, 3]\ncarries = [\"192.168.0.8/30\"]\n";
+    let flow = |size: u32| format!("{FLOW}traffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n");
+    // An IP header and one of UDP more: 65,515 B and 20 B are as long as an IP packet can be.
+    read(&format!("{tunnel}{}", flow(65_487))).expect("it fits");
+    refused(&format!("{tunnel}{}", flow(65_488)), &["a tunnel on their way adds 20 B", "traffic", "at most 65515 B"]);
+    read(&flow(65_507)).expect("no tunnel");
+    read(&format!("{tunnel}{outer}{}", flow(65_467))).expect("it fits into both");
+    refused(&format!("{tunnel}{outer}{}", flow(65_468)), &["adds 40 B", "at most 65495 B"]);
+}

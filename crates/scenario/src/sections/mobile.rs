@@ -114,10 +114,14 @@ pub struct MobileHost {
 
 section!(MobileHost, |host| {
     let mut faults = Vec::new();
+    let mut before = Span::ZERO;
     for (place, &Interval { from, to }) in host.forged.iter().enumerate() {
         if to <= from {
             faults.push((place, format!("the time from {from} to {to} has no length: it must end after it begins")));
+        } else if from < before {
+            faults.push((place, format!("the time from {from} begins before the last one ends, which is at {before}")));
         }
+        before = before.max(to);
     }
     Fault::of_elements("forged", faults)
 });
