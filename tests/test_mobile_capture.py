@@ -1,4 +1,4 @@
-"""Captures of hosts that move between networks: what tshark reads against the table of handoffs and the scenario."""
+"""Captures of hosts that move between networks, as tshark reads them, against the scenario."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 
-#: The foreign agent with its care-of address, the home agent, and the host, as the first addresses of their networks.
+#: The foreign agent, whose address is the care-of address, the home agent, and the host.
 FOREIGN, HOME, HOST = "172.16.1.1", "172.16.0.1", "172.16.0.2"
 
 
@@ -102,7 +102,7 @@ def test_advertisements_requests_and_replies(scenario: Path) -> None:
     names += ["mip.haaddr", "mip.coa", "mip.ext.type", "mip.ext.len", "udp.dstport"]
     radio = 'mip && frame.interface_name == "node 2 radio"'
     request, reply = (found for found in tshark(file, radio, *names) if float(found[0]) > 1)
-    # RFC 5944 §3.3 and §3.4: S is the first flag; the agent grants no more than the 55 s that it advertises.
+    # RFC 5944 §3.3 and §3.4: S is the first flag; a host asks for no more than is advertised.
     assert request[1:] == ("74", "1", "0x80", "55", "", HOST, HOME, FOREIGN, "32", "20", "434")
     assert reply[1:-1] == ("70", "3", "", "55", "0", HOST, HOME, "", "32", "20")
     for time, column in ((request[0], "requested_s"), (reply[0], "registered_s")):
@@ -154,7 +154,8 @@ def test_tunnels(scenario: Path, form: str, protocol: int, more: int, *, reverse
         ("node 0 wire to 4", HOME, FOREIGN, True),
         ("node 1 wire to 4", FOREIGN, HOME, False),
     ):
-        which = f'ip.proto == {protocol} && frame.interface_name == "{wire}" && ip.src == {source} && ip.dst == {end}'
+        which = f"ip.proto == {protocol} && ip.src == {source} && ip.dst == {end}"
+        which += f' && frame.interface_name == "{wire}"'
         found = tshark(file, which, "ip.len", "ip.ttl", "frame.protocols")
         if not to_host and not reverse:
             assert found == []
@@ -167,8 +168,8 @@ def test_tunnels(scenario: Path, form: str, protocol: int, more: int, *, reverse
             assert outer in (
                 (52 + more, 60 + more) if to_host else (1500 + 12 + more, 60 + more, 52 + more)
             )
-            # RFC 2003 §3.1: the node that puts the packet into the tunnel lowers the inner TTL once. With minimal
-            # encapsulation, the TTL goes on in the only header that has one (RFC 2004 §3.1).
+            # RFC 2003 §3.1: the entry of the tunnel lowers the inner TTL once, as any forwarder.
+            # With minimal encapsulation, the only header that has a TTL keeps it (RFC 2004 §3).
             before = 64 - (2 if to_host else 1)
             if form == "ip_in_ip":
                 assert (inner, life) == ([outer - more], [64, before])

@@ -94,3 +94,30 @@ fn packets_fit_into_tunnels() {
     read(&format!("{tunnel}{outer}{}", flow(65_467))).expect("it fits into both");
     refused(&format!("{tunnel}{outer}{}", flow(65_468)), &["adds 40 B", "at most 65495 B"]);
 }
+
+#[test]
+fn tunnels_of_one_node_lie_in_each_other_up_to_a_limit() {
+    // A row of hosts 2 to 8; that of node n + 1 towards node n is the second address of wire n - 1.
+    let row = |tunnels: u32| {
+        let mut text = scenario("").replace("wired = 4", "wired = 7");
+        for node in 5..8 {
+            text += &format!("[[wire]]\nbetween = [{node}, {}]\n", node + 1);
+        }
+        // The first tunnel carries the address of node 8, each further one that of the end of the one before.
+        for end in (0..tunnels).map(|place| 7 - place) {
+            let carried = format!("192.168.0.{}/30", 4 * (end - 1));
+            text += &format!("[[tunnel]]\nbetween = [2, {end}]\ncarries = [\"{carried}\"]\n");
+        }
+        text += "[[flow]]\nfrom = 2\nto = 8\nudp = true\n";
+        Scenario::load(&text, "tunnels.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())
+    };
+    for tunnels in 1..=4 {
+        let scenario = row(tunnels).expect("it can run");
+        let world = hopyard_model::world::World::new(&scenario.spec(0)).expect("a world");
+        let outcome = world.run(&hopyard_model::world::Watch::default()).expect("packets add up");
+        let flow = &outcome.flows[0];
+        assert!(flow.packets_arrived + 2 > flow.packets_sent, "{tunnels}: {:?}", outcome.drops);
+    }
+    let shown = row(5).expect_err("a run would drop each packet");
+    assert!(shown.contains("nothing carries them to the tunnel's end"), "{shown}");
+}

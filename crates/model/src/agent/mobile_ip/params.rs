@@ -177,8 +177,9 @@ impl Facts for Params {
     }
 
     /// RFC 5944 §2.1: agents should advertise at least three times within the lifetime, so that a host may miss some
-    /// advertisements in a row without losing its agent. The procedure of ns-2 does not look at the advertised lifetime:
-    /// there an agent is lost one beacon after its last advertisement. Its own lifetime, of two beacons, is no doubt.
+    /// advertisements in a row without losing its agent. The procedure of ns-2 does not look at the advertised
+    /// lifetime: there, an agent is lost one beacon after its last advertisement. Its lifetime of two beacons is no
+    /// doubt.
     fn doubts(&self) -> Vec<Doubt> {
         let lifetime = Span::from_secs(u64::from(self.advertised_lifetime));
         if self.procedure == Procedure::Ns2 || lifetime / 3 >= self.beacon {
