@@ -126,7 +126,7 @@ impl Form {
     pub const fn bytes(self, is_source: bool) -> u32 {
         match (self, is_source) {
             (Self::IpInIp, _) => IP_HEADER,
-            // RFC 2004 §3.1.
+            // RFC 2004 §3.
             (Self::Minimal, false) => 12,
             (Self::Minimal, true) => 8,
         }

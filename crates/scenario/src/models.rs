@@ -4,7 +4,7 @@ use hopyard_model::params::ModelInfo;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalogue::{ROOMS, all_models, own_sections};
+use crate::catalogue::{LAYOUT, ROOMS, all_models, own_sections};
 use crate::problem::nearest;
 use crate::value::inline;
 
@@ -85,10 +85,10 @@ fn section(info: &ModelInfo) -> String {
     match ROOMS.iter().find(|room| room.name == info.room && room.model(info.name).is_some()) {
         Some(room) => format!("[{}.{}]", room.section, info.name),
         None if info.name == "scenario" => "the top of the scenario".to_owned(),
-        None if ["flow", "wire", "movement", "channel", "address", "tunnel"].contains(&info.name) => {
-            format!("[[{}]]", info.name)
-        }
-        None => format!("[{}]", info.name),
+        None => match LAYOUT.iter().find(|layout| layout.name == info.name) {
+            Some(layout) => layout.title(),
+            None => format!("[{}]", info.name),
+        },
     }
 }
 

@@ -80,3 +80,44 @@ fn datagrams_reach_a_wired_host_through_a_tunnel() {
     refused(&format!("{tunnel}{}", flow(false)), &["finds no routes over wires"]);
     refused(&flow(true), &["finds no routes over wires"]);
 }
+
+#[test]
+fn packets_fit_into_tunnels() {
+    let tunnel = "[[tunnel]]\nbetween = [2, 4]\ncarries = [\"192.168.0.12/30\"]\n";
+    // Within the first one: the end of the outer tunnel is node 3, and it carries the inner one's end.
+    let outer = "[[tunnel]]\nbetween = [2, 3]\ncarries = [\"192.168.0.8/30\"]\n";
+    let flow = |size: u32| format!("{FLOW}traffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n");
+    // An IP header and one of UDP more: 65,515 B and 20 B are as long as an IP packet can be.
+    read(&format!("{tunnel}{}", flow(65_487))).expect("it fits");
+    refused(&format!("{tunnel}{}", flow(65_488)), &["a tunnel on their way adds 20 B", "traffic", "at most 65515 B"]);
+    read(&flow(65_507)).expect("no tunnel");
+    read(&format!("{tunnel}{outer}{}", flow(65_467))).expect("it fits into both");
+    refused(&format!("{tunnel}{outer}{}", flow(65_468)), &["adds 40 B", "at most 65495 B"]);
+}
+
+#[test]
+fn tunnels_of_one_node_lie_in_each_other_up_to_a_limit() {
+    // A row of hosts 2 to 8; that of node n + 1 towards node n is the second address of wire n - 1.
+    let row = |tunnels: u32| {
+        let mut text = scenario("").replace("wired = 4", "wired = 7");
+        for node in 5..8 {
+            text += &format!("[[wire]]\nbetween = [{node}, {}]\n", node + 1);
+        }
+        // The first tunnel carries the address of node 8, each further one that of the end of the one before.
+        for end in (0..tunnels).map(|place| 7 - place) {
+            let carried = format!("192.168.0.{}/30", 4 * (end - 1));
+            text += &format!("[[tunnel]]\nbetween = [2, {end}]\ncarries = [\"{carried}\"]\n");
+        }
+        text += "[[flow]]\nfrom = 2\nto = 8\nudp = true\n";
+        Scenario::load(&text, "tunnels.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())
+    };
+    for tunnels in 1..=4 {
+        let scenario = row(tunnels).expect("it can run");
+        let world = hopyard_model::world::World::new(&scenario.spec(0)).expect("a world");
+        let outcome = world.run(&hopyard_model::world::Watch::default()).expect("packets add up");
+        let flow = &outcome.flows[0];
+        assert!(flow.packets_arrived + 2 > flow.packets_sent, "{tunnels}: {:?}", outcome.drops);
+    }
+    let shown = row(5).expect_err("a run would drop each packet");
+    assert!(shown.contains("nothing carries them to the tunnel's end"), "{shown}");
+}

@@ -11,7 +11,7 @@ const FORMAT: &str = "minimal encapsulation";
 /// S: the header contains the original source.
 const SOURCE_PRESENT: u8 = 0x80;
 
-/// The minimal forwarding header (§3.1). The checksum is computed.
+/// The minimal forwarding header (§3). The checksum is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What the datagram carries.
@@ -64,7 +64,7 @@ impl Header {
     }
 }
 
-/// Appends a datagram as it is sent from the entry of a tunnel to its exit (§3.1). Its time to live stays as it is.
+/// Appends a datagram as it is sent from the entry of a tunnel to its exit (§3). Its time to live stays as it is.
 ///
 /// # Errors
 /// If the bytes are not a datagram, are a fragment, which this encapsulation cannot carry, or become too long.

@@ -16,7 +16,7 @@ mod site;
 use hopyard_engine::{Rng, Span, Time};
 
 pub use orders::{During, Keys, Orders, is_during};
-pub use protocol::{Agent, Facts, ICMP};
+pub use protocol::{Agent, Doubt, Facts, ICMP};
 pub use site::{Port, Role, Site};
 
 use crate::address::Address;
@@ -57,6 +57,18 @@ macro_rules! agents {
             #[must_use]
             pub fn takes_reverse_tunnels(&self) -> bool {
                 match self { $(Self::$variant(params) => Facts::takes_reverse_tunnels(&**params),)+ }
+            }
+
+            /// How many bytes the tunnels of the agent add to a packet for a host that is away.
+            #[must_use]
+            pub fn tunnel_bytes(&self) -> u32 {
+                match self { $(Self::$variant(params) => Facts::tunnel_bytes(&**params),)+ }
+            }
+
+            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            #[must_use]
+            pub fn doubts(&self) -> Vec<Doubt> {
+                match self { $(Self::$variant(params) => Facts::doubts(&**params),)+ }
             }
 
             /// Whether the agent needs a routing protocol that keeps routes between neighbours.

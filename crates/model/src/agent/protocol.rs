@@ -10,6 +10,17 @@ use crate::packet::PacketId;
 /// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
 pub const ICMP: u16 = 0;
 
+/// A value that is possible and hardly meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// The parameter, and others from which the doubt may come too.
+    pub parameters: &'static [&'static str],
+    /// What is doubtful.
+    pub message: String,
+    /// What was expected.
+    pub expected: String,
+}
+
 /// What the checks of a scenario and a node ask about an agent with these parameters.
 pub trait Facts {
     /// Whether it needs a routing protocol that keeps routes between neighbours.
@@ -25,6 +36,16 @@ pub trait Facts {
     /// Whether packets of hosts that are away come to it through tunnels.
     fn takes_reverse_tunnels(&self) -> bool {
         false
+    }
+
+    /// How many bytes its tunnels add to a packet for a host that is away.
+    fn tunnel_bytes(&self) -> u32 {
+        0
+    }
+
+    /// Values that are possible and hardly meant: each parameter with what is doubtful about it, and what is expected.
+    fn doubts(&self) -> Vec<Doubt> {
+        Vec::new()
     }
 }
 

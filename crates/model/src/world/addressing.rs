@@ -598,4 +598,96 @@ mod tests {
         assert_eq!(plan.names, [third, one]);
         assert_eq!(plan.members[&network], [(NodeId(0), Address(0)), (NodeId(1), Address(1))]);
     }
+
+    /// Nodes 0 to 4 have radios on channel 0, and node 5 has a wire to node 0.
+    fn with_agents<'a>(served: Vec<(NodeId, Option<Prefix>, &'a [NodeId])>) -> Layout<'a> {
+        let mut radios: Vec<&[u16]> = vec![&[0]; 5];
+        radios.push(&[]);
+        let wires = vec![([NodeId(0), NodeId(5)], None)];
+        Layout { radios, channels: vec![None], wires, served, ..Layout::default() }
+    }
+
+    #[test]
+    fn a_served_network_has_a_prefix_of_its_own_on_the_channel() {
+        let hosts = [NodeId(4), NodeId(2)];
+        let plan = with_agents(vec![(NodeId(3), None, &hosts), (NodeId(0), None, &[])]).plan().expect("a plan");
+        let text = |network| plan.prefixes[&network].to_string();
+        assert_eq!(text(Network::Served(0)), "172.16.0.0/24");
+        assert_eq!(text(Network::Served(1)), "172.16.1.0/24");
+        // The router comes first, whatever its number; who is in no such network has an address of the channel.
+        let names = |node: usize| plan.names[node].to_string();
+        assert_eq!([3, 4, 2].map(names), ["172.16.0.1", "172.16.0.2", "172.16.0.3"]);
+        assert_eq!([0, 1].map(names), ["172.16.1.1", "10.0.0.1"]);
+        let members = |network| plan.members[&network].iter().map(|(node, _)| node.0).collect::<Vec<_>>();
+        assert_eq!(members(Network::Served(0)), [3, 4, 2]);
+        assert_eq!(members(Network::Channel(0)), [1]);
+        assert_eq!(plan.served().len(), 4);
+        assert_eq!(plan.of_interfaces()[&InterfaceId(4)].to_string(), "172.16.0.0/24");
+        // More than 172.16.0.0/12 has.
+        let many: Vec<_> = (0..4097).map(|n| member(Network::Served(n), None, &[])).collect();
+        assert_eq!(assign(&many, 0).expect("a plan").prefixes[&Network::Served(4096)].to_string(), "100.64.0.0/24");
+    }
+
+    #[test]
+    fn a_served_network_is_checked_as_any_other_one() {
+        let hosts = [NodeId(1), NodeId(2)];
+        let prefix = |text: &str| Some(text.parse::<Prefix>().expect("a prefix"));
+        let served = |text: &str| with_agents(vec![(NodeId(0), prefix(text), &hosts), (NodeId(3), None, &[])]);
+        let said = |layout: &Layout<'_>| {
+            let errors = layout.plan().err().into_iter().flatten();
+            errors.map(|it| it.to_string()).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(said(&served("10.7.0.0/24")), "");
+        // Those that are not given make room.
+        assert_eq!(
+            served("172.16.1.0/24").plan().expect("a plan").prefixes[&Network::Served(1)].to_string(),
+            "172.16.0.0/24"
+        );
+        assert_eq!(
+            served("10.0.0.0/8").plan().expect("a plan").prefixes[&Network::Channel(0)].to_string(),
+            "172.17.0.0/16"
+        );
+        assert!(said(&served("10.7.0.0/31")).contains("served network 0 has 3 interfaces"), "two addresses too few");
+        assert!(said(&served("224.1.0.0/24")).contains("served network 0 cannot have the prefix"));
+        let mut layout = served("10.7.0.0/24");
+        layout.channels = vec![prefix("10.7.0.0/16")];
+        assert!(
+            said(&layout).contains("channel 0 and served network 0 have overlapping prefixes"),
+            "{}",
+            said(&layout)
+        );
+        // A host has its address in the network of its home agent, and nowhere else.
+        let address = |node: u32, last: [u8; 4]| (NodeId(node), Ipv4Addr::from(last));
+        layout.channels = vec![None];
+        layout.addresses = vec![address(2, [10, 7, 0, 1]), address(1, [10, 7, 0, 9])];
+        let plan = layout.plan().expect("a plan");
+        assert_eq!([0, 1, 2].map(|node: usize| plan.names[node].to_string()), ["10.7.0.2", "10.7.0.9", "10.7.0.1"]);
+        layout.addresses = vec![address(2, [10, 7, 1, 1]), address(1, [10, 7, 0, 255]), address(4, [10, 7, 0, 3])];
+        let [outside, nowhere] = [2, 4].map(|node| format!("node {node} has no interface in whose prefix"));
+        let shown = said(&layout);
+        assert!(shown.contains(&outside) && shown.contains(&nowhere) && shown.contains("found 10.7.0.255"), "{shown}");
+        layout.addresses = vec![address(2, [10, 7, 0, 5]), address(1, [10, 7, 0, 5])];
+        assert_eq!(said(&layout), "two interfaces of served network 0 have the address 10.7.0.5");
+    }
+
+    #[test]
+    fn a_node_without_a_radio_is_in_no_served_network() {
+        // A router with wires only: its hosts are in the network of their wire.
+        let hosts = [NodeId(5)];
+        let plan = with_agents(vec![(NodeId(5), None, &[]), (NodeId(0), None, &hosts)]).plan().expect("a plan");
+        assert_eq!(plan.members[&Network::Served(0)], []);
+        assert_eq!(plan.members[&Network::Served(1)], [(NodeId(0), Address(0))]);
+        assert_eq!(plan.names[5].to_string(), "192.168.0.2");
+    }
+
+    #[test]
+    fn a_second_radio_of_a_router_is_on_its_channel() {
+        let mut layout = with_agents(vec![(NodeId(0), None, &[])]);
+        layout.radios[0] = &[0, 1];
+        layout.channels.push(None);
+        let plan = layout.plan().expect("a plan");
+        let of_node: Vec<_> = plan.members.iter().filter(|(_, it)| it.iter().any(|(node, _)| node.0 == 0)).collect();
+        let networks: Vec<Network> = of_node.into_iter().map(|(network, _)| *network).collect();
+        assert_eq!(networks, [Network::Channel(1), Network::Wire(0), Network::Served(0)]);
+    }
 }

@@ -232,4 +232,30 @@ mod tests {
         assert_eq!(gateway.lookup(ip("192.168.0.9")), Some(Way::Via(Address(102))), "wire 2, over node 1");
         assert_eq!(gateway.lookup(ip("10.1.0.9")), Some(Way::Protocol), "over radio, if at all");
     }
+
+    #[test]
+    fn a_served_network_is_reached_by_way_of_its_router_alone() {
+        // 0 - 1 and 0 - 2 - 3: node 3 is the router of a network, and node 1, a member of it, is nearer to node 0.
+        let wires = wires(&[(0, 1, 1), (0, 2, 1), (2, 3, 5)], 5);
+        let members: Vec<_> = [3, 1, 4].map(|node| (NodeId(node), Address(node))).into();
+        let channel: Vec<_> = [2].map(|node| (NodeId(node), Address(10 + node))).into();
+        let channels = [(Network::Served(0), members.as_slice()), (Network::Channel(1), channel.as_slice())];
+        let mut plan = plan(3, 2);
+        let prefix = plan.prefixes.remove(&Network::Channel(0)).expect("it has one");
+        plan.prefixes.insert(Network::Served(0), prefix);
+        let ip = |text: &str| text.parse().expect("an address");
+        let table = wires.table(NodeId(0), &plan, &channels);
+        for address in ["10.0.0.3", "10.0.0.1", "10.0.0.4", "10.0.0.77"] {
+            assert_eq!(table.lookup(ip(address)), Some(Way::Via(Address(103))), "{address}");
+        }
+        assert_eq!(table.lookup(ip("10.1.0.2")), Some(Way::Via(Address(103))), "a channel, by its node with a wire");
+        // The router asks its routing protocol.
+        let router = wires.table(NodeId(3), &plan, &channels);
+        assert_eq!(router.lookup(ip("10.0.0.4")), Some(Way::Protocol));
+        assert_eq!(router.lookup(ip("10.0.0.1")), Some(Way::Protocol), "a member with a wire, too");
+        // A router without a way over wires is not reached.
+        let wires = super::tests::wires(&[(0, 1, 1)], 5);
+        let table = wires.table(NodeId(0), &plan, &channels);
+        assert_eq!(table.lookup(ip("10.0.0.1")), None);
+    }
 }

@@ -42,7 +42,7 @@ fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
 }
 
 /// The size of the largest packets of a flow, headers included, and what they are.
-fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
+pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     match &kind.tcp {
         Some(tcp) => {
             let params: tcp::Params = serde_json::from_value(Value::Object(tcp.machine.clone())).ok()?;

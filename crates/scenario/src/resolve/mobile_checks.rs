@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopyard_model::params::NS2;
+use hopyard_model::params::{NS2, RFC};
 use hopyard_model::{agent, routing};
 
 use super::links::Groups;
@@ -10,11 +10,43 @@ use super::mobile::{Router, has_parts, routers};
 use super::resolved::{Resolved, chosen_routing};
 use super::resolver::Resolver;
 use crate::problem::one_of;
+use crate::sections::First;
+
+/// Why a node stays in one network: a wire joins it to a node that is no agent.
+fn stays(resolved: &Resolved, node: u32) -> Option<String> {
+    let is_agent = |other: u32| {
+        let homes = resolved.home_agents.iter().map(|it| it.node);
+        homes.chain(resolved.foreign_agents.iter().map(|it| it.node)).any(|agent| agent == other)
+    };
+    resolved.wires.iter().enumerate().find_map(|(number, (wire, _))| {
+        let [a, b] = wire.between;
+        let other = if a == node { b } else { a };
+        let is_fixed = [a, b].contains(&node) && a != b && !is_agent(other);
+        is_fixed.then(|| {
+            format!(
+                "node {node} does not move between networks: wire {number} joins it to node {other}, which is no agent"
+            )
+        })
+    })
+}
+
+/// Whether a home agent advertises on a wire to a node.
+fn serves_by_wire(resolved: &Resolved, agent: u32, node: u32) -> bool {
+    let of_agent = resolved.home_agents.iter().filter(|it| it.node == agent);
+    let wires = of_agent.flat_map(|it| &it.wires).filter_map(|&number| resolved.wires.get(number as usize));
+    wires.into_iter().any(|(wire, _)| wire.between.contains(&node))
+}
 
 impl Resolver<'_> {
     /// Reports agents and hosts that cannot be.
     pub(super) fn check_mobile(&mut self, resolved: &Resolved) {
         if !has_parts(resolved) {
+            let serves = |name: &str| agent::Config::of_profile(name, RFC).is_ok_and(|it| it.serves_moving_hosts());
+            if let Some(idle) = resolved.agents.iter().find(|it| serves(it.model.name)) {
+                let message = format!("`{}` has nothing to do: no node is an agent or moves", idle.model.name);
+                self.warning("agents.run", message).expected =
+                    Some("[[home_agent]], [[foreign_agent]] and [[mobile_host]]".to_owned());
+            }
             return;
         }
         let all = resolved.all_nodes();
@@ -47,31 +79,65 @@ impl Resolver<'_> {
                     format!("node {} has no radio and serves on no wire, so that no host hears it", router.node);
                 self.problem(&path, message).expected = Some("a node with a radio, or `wires`".to_owned());
             }
+            if router.node >= resolved.nodes.count && router.network.prefix().is_some() {
+                let message = format!("node {} has no radio, and so no network on it", router.node);
+                let problem = self.problem(&router.path("network"), message);
+                problem.expected = Some("a node with a radio, or no `network`".to_owned());
+                problem.hint = Some("hosts on a wire are in its network: `network` in [[wire]]".to_owned());
+            }
+            if let First::At(first) = router.first
+                && first >= resolved.head.duration
+            {
+                let end = resolved.head.duration;
+                let message = format!("node {} first advertises at {first}, and the run ends at {end}", router.node);
+                self.warning(&router.path("first"), message).expected = Some("a time before the end".to_owned());
+            }
             self.check_served_wires(resolved, router);
-            if let Some(other) = routers.iter().find(|it| {
-                it.node == router.node
-                    && it.list == "home_agent"
-                    && router.list == "foreign_agent"
-                    && (it.wires != router.wires || it.first != router.first || it.network != router.network)
-            }) {
-                let message = format!("node {} has other values in [[{}]]", router.node, other.list);
-                self.problem(&path, message).expected =
-                    Some("the same `network`, `wires` and `first` in both tables of a node".to_owned());
+            if router.list == "foreign_agent"
+                && let Some(other) = routers.iter().find(|it| it.node == router.node && it.list == "home_agent")
+            {
+                self.check_both(router, other);
             }
             if router.list == "home_agent" && !resolved.mobile_hosts.iter().any(|host| host.home == router.node) {
                 self.warning(&path, format!("node {} is the home agent of no host", router.node)).hint =
                     Some("name it as `home` in a [[mobile_host]]".to_owned());
             }
         }
-        self.check_hosts(resolved);
-        self.check_agent_ways(resolved, &routers);
+        let fixed = self.check_hosts(resolved);
+        self.check_agent_ways(resolved, &routers, &fixed);
         self.check_profile(resolved);
         self.check_orders(resolved);
+        self.check_agent_tunnels(resolved);
+        self.check_doubts(resolved);
+    }
+
+    /// Reports keys that differ in the two tables of a node.
+    fn check_both(&mut self, foreign: &Router<'_>, home: &Router<'_>) {
+        let prefix =
+            |it: &Router<'_>| it.network.prefix().map_or_else(|| "\"auto\"".to_owned(), |it| format!("\"{it}\""));
+        let values = |it: &Router<'_>| [prefix(it), format!("{:?}", it.wires), format!("\"{}\"", it.first)];
+        for ((key, here), there) in ["network", "wires", "first"].into_iter().zip(values(foreign)).zip(values(home)) {
+            if here == there {
+                continue;
+            }
+            // The table that leaves the key out has the default, and the other one the value that is meant.
+            let message =
+                format!("node {} has `{key}` {here} as a foreign agent, and {there} as a home agent", foreign.node);
+            let path = foreign.path(key);
+            let path = if self.has(&path) { path } else { foreign.path("node") };
+            let problem = self.problem(&path, message);
+            problem.expected = Some(format!("the same `{key}` in both tables of a node"));
+        }
     }
 
     fn check_served_wires(&mut self, resolved: &Resolved, router: &Router<'_>) {
-        for &number in router.wires {
+        for (place, &number) in router.wires.iter().enumerate() {
             let path = router.path("wires");
+            if router.wires[..place].contains(&number) {
+                self.problem(&path, format!("wire {number} is in the list twice")).expected =
+                    Some("each wire once".to_owned());
+                continue;
+            }
             match resolved.wires.get(number as usize) {
                 None => {
                     let message = format!("there is no wire {number}");
@@ -91,9 +157,11 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_hosts(&mut self, resolved: &Resolved) {
+    /// Reports hosts that cannot be. Returns those that do not move.
+    fn check_hosts(&mut self, resolved: &Resolved) -> BTreeSet<u32> {
         let all = resolved.all_nodes();
-        let mut homes: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut fixed = BTreeSet::new();
+        let mut homes: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
         for (i, host) in resolved.mobile_hosts.iter().enumerate() {
             if self.is_faulty(&format!("mobile_host.{i}")) {
                 continue;
@@ -117,18 +185,32 @@ impl Resolver<'_> {
                     self.no_node(&nodes, node, all, "nodes");
                     continue;
                 }
-                if let Some(other) = homes.insert(node, host.home) {
-                    let message = if other == host.home {
-                        format!("node {node} is in two [[mobile_host]] tables")
+                if let Some((table, other)) = homes.insert(node, (i, host.home)) {
+                    let (message, expected) = if table == i {
+                        (format!("node {node} is in the list twice"), "each node once")
+                    } else if other == host.home {
+                        (format!("node {node} is in two [[mobile_host]] tables"), "one table for each host")
                     } else {
-                        format!("node {node} has two home agents, {other} and {}", host.home)
+                        let message = format!("node {node} has two home agents, {other} and {}", host.home);
+                        (message, "one home agent for each host")
                     };
-                    self.problem(&nodes, message).expected = Some("one home agent for each host".to_owned());
+                    self.problem(&nodes, message).expected = Some(expected.to_owned());
+                    if table == i {
+                        continue;
+                    }
                 }
                 let is_agent = resolved.home_agents.iter().map(|it| it.node);
                 if is_agent.chain(resolved.foreign_agents.iter().map(|it| it.node)).any(|agent| agent == node) {
                     self.problem(&nodes, format!("node {node} is an agent, and agents do not move between networks"))
                         .expected = Some("a node that is no agent".to_owned());
+                    fixed.insert(node);
+                    continue;
+                }
+                if let Some(message) = stays(resolved, node) {
+                    let problem = self.problem(&nodes, message);
+                    problem.expected = Some("a node that wires join to agents alone".to_owned());
+                    problem.hint = Some("a host moves from radio to radio, or from wire to wire of agents".to_owned());
+                    fixed.insert(node);
                     continue;
                 }
                 let to_home = |wire: &[u32; 2]| wire.contains(&node) && wire.contains(&host.home);
@@ -146,16 +228,36 @@ impl Resolver<'_> {
                     let problem = self.problem(&nodes, message);
                     problem.expected = Some("a node with a radio".to_owned());
                     problem.hint = Some("nodes with a radio are counted in `count` of [nodes]".to_owned());
+                    fixed.insert(node);
+                } else if !by_radio && !serves_by_wire(resolved, host.home, node) {
+                    let message = format!(
+                        "node {node} has no radio, and its home agent, node {}, advertises on no wire to it: it never \
+                         is at home",
+                        host.home
+                    );
+                    let problem = self.problem(&nodes, message);
+                    problem.expected = Some("a wire on which the home agent advertises".to_owned());
+                    problem.hint = Some("`wires` in [[home_agent]] lists such wires".to_owned());
+                    fixed.insert(node);
                 }
             }
+            let end = resolved.head.duration;
+            if let Some(late) = host.forged.iter().find(|it| it.from >= end) {
+                let message = format!("no message is forged from {} on: the run ends at {end}", late.from);
+                self.warning(&format!("mobile_host.{i}.forged"), message).expected =
+                    Some("times before the end of the run".to_owned());
+            }
         }
+        fixed
     }
 
     /// Reports agents between which no wires lead.
-    fn check_agent_ways(&mut self, resolved: &Resolved, routers: &[Router<'_>]) {
+    fn check_agent_ways(&mut self, resolved: &Resolved, routers: &[Router<'_>], fixed: &BTreeSet<u32>) {
         let all = resolved.all_nodes();
         let mut groups = Groups::apart(all);
-        let hosts: BTreeSet<u32> = resolved.mobile_hosts.iter().flat_map(|host| host.nodes.iter().copied()).collect();
+        let hosts = resolved.mobile_hosts.iter().flat_map(|host| host.nodes.iter().copied());
+        // What is wrong with a node that does not move was said of it, and not of the agents around it.
+        let hosts: BTreeSet<u32> = hosts.filter(|node| !fixed.contains(node)).collect();
         for (wire, _) in &resolved.wires {
             let [a, b] = wire.between;
             // A host passes nothing on.
@@ -163,11 +265,11 @@ impl Resolver<'_> {
                 groups.join(a, b);
             }
         }
-        let homes = resolved.home_agents.iter().filter(|it| it.node < all);
-        for home in homes {
-            for router in routers.iter().filter(|it| it.list == "foreign_agent" && it.node < all) {
-                let has_wire = resolved.wires.iter().any(|(wire, _)| wire.between.contains(&router.node));
-                if has_wire && router.node != home.node && !groups.joins(home.node, router.node) {
+        // An agent without any wire was reported.
+        let has_wire = |node: u32| node < all && resolved.wires.iter().any(|(wire, _)| wire.between.contains(&node));
+        for home in resolved.home_agents.iter().filter(|it| has_wire(it.node)) {
+            for router in routers.iter().filter(|it| it.list == "foreign_agent" && has_wire(it.node)) {
+                if router.node != home.node && !groups.joins(home.node, router.node) {
                     let message = format!(
                         "no wires lead from node {} to the home agent at node {}, so that it cannot register its hosts",
                         router.node, home.node
@@ -175,6 +277,24 @@ impl Resolver<'_> {
                     self.problem(&router.path("node"), message).expected =
                         Some("wires between the agents, directly or by way of routers".to_owned());
                 }
+            }
+        }
+    }
+
+    /// Warns of parameters of the agents that are hardly meant.
+    fn check_doubts(&mut self, resolved: &Resolved) {
+        if self.is_faulty("agents") {
+            return;
+        }
+        for chosen in &resolved.agents {
+            let value = serde_json::Value::Object(chosen.values.clone());
+            let Ok(config) = agent::Config::read(chosen.model.name, &value) else { continue };
+            for doubt in config.doubts() {
+                let paths = doubt.parameters.iter().map(|key| format!("agents.{}.{key}", chosen.model.name));
+                let paths: Vec<String> = paths.collect();
+                // The parameter that the scenario gives is the one to change.
+                let Some(path) = paths.iter().find(|path| self.has(path)).or(paths.first()) else { continue };
+                self.warning(path, doubt.message).expected = Some(doubt.expected);
             }
         }
     }

@@ -8,6 +8,7 @@ mod external;
 mod flow_faults;
 mod flows;
 mod links;
+mod longest;
 mod mobile;
 mod mobile_checks;
 mod mobile_orders;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::address::{NodeId, Prefix};
+use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::world::{AddressError, Layout, Network, ServedSpec};
 use serde_json::Value;
@@ -54,6 +55,37 @@ const fn hint(error: &AddressError) -> &'static str {
         AddressError::Nowhere { .. } => {
             "a node has an interface for each of its channels and wires; their keys `network` give prefixes"
         }
+    }
+}
+
+/// The message of an error. A network that an agent serves is named after its agent.
+fn said(error: &AddressError, served: &[ServedSpec]) -> String {
+    let mut message = error.to_string();
+    // The longest number first: another one may be the begin of it.
+    for (number, it) in served.iter().enumerate().rev() {
+        let network = Network::Served(number).to_string();
+        message = message.replace(&network, &format!("the network of the agent at node {}", it.router));
+    }
+    message
+}
+
+/// The prefixes in which a node has addresses, where they are known.
+fn of_node(resolved: &Resolved, layout: &Layout<'_>, node: NodeId) -> Option<String> {
+    let moves = resolved.mobile_hosts.iter().find(|host| host.nodes.contains(&node.0));
+    let of = moves.map_or_else(String::new, |host| format!(", the network of its home agent, node {}", host.home));
+    let Ok(plan) = (Layout { addresses: Vec::new(), ..layout.clone() }).plan() else {
+        // A prefix that is given is known all the same.
+        let own = layout.served.iter().find(|(router, _, members)| *router == node || members.contains(&node));
+        return own.and_then(|it| it.1).map(|prefix| format!("an address in {prefix}{of}"));
+    };
+    let is_tunnel = |network: &Network| matches!(network, Network::Tunnel(_));
+    let own = plan.members.iter().filter(|(network, _)| !is_tunnel(network));
+    let own = own.filter(|(_, members)| members.iter().any(|(member, _)| *member == node));
+    let prefixes: Vec<String> = own.filter_map(|(it, _)| plan.prefixes.get(it)).map(ToString::to_string).collect();
+    match &prefixes[..] {
+        [] => None,
+        [one] => Some(format!("an address in {one}{of}")),
+        _ => Some(format!("an address in {}", prefixes.join(" or "))),
     }
 }
 
@@ -220,7 +252,13 @@ impl Resolver<'_> {
                     given(*address, Some(*node))
                 }
             };
-            self.problem(&path, error.to_string()).hint = Some(hint(error).to_owned());
+            let expected = match error {
+                AddressError::Nowhere { node, .. } => of_node(resolved, &layout, *node),
+                _ => None,
+            };
+            let problem = self.problem(&path, said(error, &served));
+            problem.hint = Some(hint(error).to_owned());
+            problem.expected = expected;
         }
         if let Ok(plan) = &plan {
             let channels = plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
@@ -284,7 +322,18 @@ impl Resolver<'_> {
                 self.problem(&path, "a wire leads from one node to another").expected = Some("two nodes".to_owned());
             } else if let Some(other) = joined.insert((a.min(b), a.max(b)), i) {
                 let message = format!("nodes {a} and {b} are joined already: [[wire]] number {other} joins them");
-                self.problem(&path, message);
+                self.problem(&path, message).expected = Some("one wire between two nodes".to_owned());
+            }
+        }
+        let end = resolved.head.duration;
+        for (i, (_, link)) in resolved.wires.iter().enumerate() {
+            let Ok(link) = serde_json::from_value::<wired::Params>(Value::Object(link.clone())) else { continue };
+            let path = format!("wire.{i}.down");
+            if let Some(late) = link.down.iter().find(|it| it.from >= end)
+                && self.has(&path)
+            {
+                let message = format!("the wire does not go down at {}: the run ends at {end}", late.from);
+                self.warning(&path, message).expected = Some("times before the end of the run".to_owned());
             }
         }
         let ends: BTreeSet<u32> = joined.keys().flat_map(|(a, b)| [*a, *b]).collect();

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place};
 use super::links::{Checks, Groups, Reach};
+use super::longest::Longer;
 use super::resolved::{Chosen, Resolved, chosen_routing, mobility};
 use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
@@ -99,6 +100,8 @@ impl Resolver<'_> {
             } else {
                 self.check_hops(checks, i, flow, tcp);
                 self.check_gateways(&ways, &mut links, i, flow, tcp);
+                let bytes = ways.longer(&mut links, from, to);
+                self.check_longest(resolved, i, &Longer { bytes, of: "a tunnel on their way".to_owned() });
             }
         }
         let draws = resolved.random_flows.iter().find(|set| set.flows.number(radios) > 0);

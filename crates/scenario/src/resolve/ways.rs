@@ -15,6 +15,7 @@ use hopyard_model::context::Owners;
 use hopyard_model::ip::{Table, Way};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
+use hopyard_model::packet::Form;
 use hopyard_model::routing::{self, Connectivity, Prescribed};
 use hopyard_model::world::{Network, Plan, tables};
 use serde_json::Value;
@@ -58,8 +59,8 @@ impl Links {
     }
 }
 
-/// Tunnels within tunnels are followed so far.
-const MOST_TUNNELS: u32 = 8;
+/// A packet is in so many tunnels at once at most (the default of RFC 2473 §6.6). The run drops it at a further one.
+const MOST_TUNNELS: u32 = 4;
 
 /// Packets of a flow that do not arrive.
 pub(super) struct Lost {
@@ -90,6 +91,8 @@ pub(super) struct Ways {
     tunnels: BTreeMap<Address, NodeId>,
     crosses: bool,
     reaches: bool,
+    /// Whether packets for hosts behind a gateway go to it in a tunnel.
+    to_gateways: bool,
     /// The gateways, each with the networks that it tells the ad hoc network of.
     gateways: BTreeMap<NodeId, Vec<Prefix>>,
     /// The paths of the protocol, where they are known and tunnels may take packets out of them.
@@ -154,6 +157,7 @@ impl Ways {
             }
         }
         let (crosses, reaches) = (routing.crosses_wires(), routing.reaches_wires());
+        let to_gateways = routing.tunnels_to_gateways();
         let gateways = gateways(resolved, &routing, &plan, &tables);
         // Without tunnels, nothing but the protocol decides on the way.
         let follows = crosses && !resolved.tunnels.is_empty();
@@ -161,7 +165,7 @@ impl Ways {
         let paths =
             links.map(|(connectivity, links)| Paths { routing, connectivity, links, steps: Cell::new(MOST_STEPS) });
         let mobile = resolved.mobile_hosts.iter().flat_map(|host| host.nodes.iter().copied()).collect();
-        Some(Self { plan, owners, tables, tunnels, crosses, reaches, gateways, paths, mobile })
+        Some(Self { plan, owners, tables, tunnels, crosses, reaches, to_gateways, gateways, paths, mobile })
     }
 
     /// The packets of a flow that nothing carries: from where to where, which, and how they are lost.
@@ -175,6 +179,14 @@ impl Ways {
             let how = self.carry(links, NodeId(from), NodeId(to), 0).err()?;
             Some(Lost { from, to, what, how })
         })
+    }
+
+    /// How many bytes tunnels add to the packets from a node to another one, where they add most.
+    pub(super) fn longer(&self, links: &mut Links, from: u32, to: u32) -> u32 {
+        if self.mobile.contains(&from) || self.mobile.contains(&to) {
+            return 0;
+        }
+        self.carry(links, NodeId(from), NodeId(to), 0).unwrap_or(0)
     }
 
     /// A gateway in reach of a node that tells of a destination as much as any other one, and whose wires do not lead
@@ -213,13 +225,14 @@ impl Ways {
     }
 
     /// Follows packets from a node to the first address of another one. If they do not arrive, says how they are lost.
-    fn carry(&self, links: &mut Links, from: NodeId, to: NodeId, depth: u32) -> Result<(), How> {
+    /// Otherwise returns how many bytes the outer headers have where they have most.
+    fn carry(&self, links: &mut Links, from: NodeId, to: NodeId, depth: u32) -> Result<u32, How> {
         let name = self.plan.names[to.index()];
         let way = |node: NodeId| match self.tables.get(&node) {
             None => Some(Way::Protocol),
             Some(table) => table.lookup(name),
         };
-        let (mut at, mut seen) = (from, BTreeSet::new());
+        let (mut at, mut seen, mut longer) = (from, BTreeSet::new(), 0);
         while at != to {
             if !seen.insert(at) {
                 return Err(How::Circle);
@@ -232,13 +245,15 @@ impl Ways {
                 Some(Way::Towards(_) | Way::Into { .. } | Way::Nowhere) => return Err(How::NoWay),
                 Some(Way::Tunnel(interface)) => {
                     let Some(&end) = self.tunnels.get(&interface.into()) else { return Err(How::InTunnel) };
-                    // The outer packet must not enter a tunnel of this node again.
+                    // The outer packet must not enter the same tunnel. It may enter another one of this node.
                     let outer = self.plan.names[end.index()];
                     let again = self.tables.get(&at).and_then(|table| table.lookup(outer));
-                    let is_loop = matches!(again, Some(Way::Tunnel(_))) || depth >= MOST_TUNNELS;
-                    if is_loop || self.carry(links, at, end, depth + 1).is_err() {
+                    let is_loop = again == Some(Way::Tunnel(interface)) || depth >= MOST_TUNNELS;
+                    if is_loop {
                         return Err(How::InTunnel);
                     }
+                    let outer = self.carry(links, at, end, depth + 1).map_err(|_| How::InTunnel)?;
+                    longer = longer.max(outer + Form::IpInIp.bytes(false));
                     end
                 }
                 // A protocol that knows nothing of wires finds no route for packets that come from them.
@@ -258,12 +273,15 @@ impl Ways {
                     let Some(gateway) = nodes.find(|node| links.radio.joins(at.0, node.0)) else {
                         return Err(How::NoWay);
                     };
+                    if self.to_gateways {
+                        longer = longer.max(Form::IpInIp.bytes(false));
+                    }
                     gateway
                 }
                 Some(Way::Protocol) => return Err(How::NoWay),
             };
         }
-        Ok(())
+        Ok(longer)
     }
 }
 

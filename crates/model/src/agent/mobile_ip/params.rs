@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Keys;
-use crate::agent::protocol::Facts;
+use crate::agent::protocol::{Doubt, Facts};
 use crate::packet::Form;
 use crate::params::{self, Fault, NS2, RFC};
 
@@ -205,6 +205,37 @@ impl Facts for Params {
 
     fn takes_reverse_tunnels(&self) -> bool {
         self.offers_reverse_tunnels()
+    }
+
+    /// The home agent is not the source of the packets that it puts into a tunnel.
+    fn tunnel_bytes(&self) -> u32 {
+        self.tunnel.bytes(false)
+    }
+
+    /// RFC 5944 §2.1: agents should advertise at least three times within the lifetime, so that a host may miss some
+    /// advertisements in a row without losing its agent. The procedure of ns-2 does not look at the advertised
+    /// lifetime: there, an agent is lost one beacon after its last advertisement. Its lifetime of two beacons is no
+    /// doubt.
+    fn doubts(&self) -> Vec<Doubt> {
+        let lifetime = Span::from_secs(u64::from(self.advertised_lifetime));
+        if self.procedure == Procedure::Ns2 || lifetime / 3 >= self.beacon {
+            return Vec::new();
+        }
+        let least = (3 * self.beacon.nanos()).div_ceil(1_000_000_000);
+        let fitting =
+            format!("a `beacon` of at most {}", Span::from_millis(u64::from(self.advertised_lifetime) * 1000 / 3));
+        vec![Doubt {
+            parameters: &["advertised_lifetime", "beacon"],
+            message: format!(
+                "an advertisement is valid for {lifetime}, less than three times `beacon`, which is {}: a host that \
+                 misses one or two loses its agent (RFC 5944 §2.1)",
+                self.beacon
+            ),
+            expected: match u16::try_from(least) {
+                Ok(least) => format!("`advertised_lifetime` of at least {least}, or {fitting}"),
+                Err(_) => fitting,
+            },
+        }]
     }
 }
 
