@@ -1,6 +1,7 @@
 //! Mobile IP in whole networks.
 
 mod arithmetic;
+mod arithmetic_ns2;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;

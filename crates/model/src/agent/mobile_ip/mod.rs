@@ -95,8 +95,10 @@ impl Router {
     }
 
     fn advertise(&mut self, params: &Params, cx: &mut Context) {
-        for &interface in &self.serves {
-            self.sending.broadcast(Message::Advertisement(self.advertisement(interface, params)), interface, cx);
+        for place in 0..self.serves.len() {
+            let interface = self.serves[place];
+            let message = Message::Advertisement(self.advertisement(interface, params));
+            self.sending.broadcast(message, interface, cx);
         }
         self.count();
     }
@@ -149,15 +151,15 @@ impl Router {
     fn deadline(&self) -> Time {
         let home = self.home.as_ref().map_or(Time::NEVER, Home::deadline);
         let foreign = self.foreign.as_ref().map_or(Time::NEVER, Foreign::deadline);
-        self.next.min(home).min(foreign)
+        self.next.min(home).min(foreign).min(self.sending.deadline())
     }
 }
 
 impl MobileIp {
     /// Mobile IP at a place.
     #[must_use]
-    pub fn new(params: &Params, site: &Site, rng: Rng) -> Self {
-        let sending = Sending::new(site, params.procedure);
+    pub fn new(params: &Params, site: &Site, mut rng: Rng) -> Self {
+        let sending = Sending::new(site, params.procedure, &mut rng);
         let part = match &site.role {
             Role::Fixed => Part::Nothing,
             Role::Router { serves, is_foreign, hosts, first } => Part::Router(Box::new(Router {
@@ -242,11 +244,16 @@ impl Agent for MobileIp {
         let Some(&message) = message.get::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);
         };
+        let size = cx.packets[packet].size;
         cx.end(packet);
         let params = &self.params;
         match &mut self.part {
             Part::Nothing => {}
-            Part::Router(router) => router.on_message(&message, source, from, params, cx),
+            Part::Router(router) => {
+                router.sending.handles(Some(size));
+                router.on_message(&message, source, from, params, cx);
+                router.sending.handles(None);
+            }
             Part::Host(host) => match (&message, params.procedure) {
                 (Message::Advertisement(it), Procedure::Rfc) => rfc::on_advertisement(host, it, params, cx),
                 (Message::Advertisement(it), Procedure::Ns2) => ns2::on_advertisement(host, it, params, cx),
@@ -262,6 +269,7 @@ impl Agent for MobileIp {
         match &mut self.part {
             Part::Nothing => {}
             Part::Router(router) => {
+                router.sending.on_timer(cx);
                 if let Some(home) = &mut router.home {
                     home.on_timer(&router.sending, params, cx);
                 }
