@@ -7,20 +7,17 @@
 //! one result, to the nanosecond but for distances.
 
 use hopyard_engine::rng::Streams;
-use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Span, Time};
-use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::MoveDetection;
-use hopyard_model::context::{DropReason, MobileChange, MobileEvent};
+use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
-use hopyard_model::observe::Probe;
-use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport, Watch, World};
-use hopyard_model::{traffic, transport};
+use hopyard_model::traffic;
+use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched};
-use crate::common::{add_tcp, run, with_dcf};
+use crate::common::with_dcf;
 
 /// Bytes that the MAC adds, and that an advertisement of a foreign agent, one of a home agent, a request and a reply
 /// have: IP 20; ICMP 8, router 8, extension 8, care-of address 4; UDP 8, 24 or 20, authentication 22.
