@@ -70,6 +70,11 @@ pub(super) fn on_advertisement(host: &mut State, it: &Advertisement, params: &Pa
     let is_new = host.hear(it, cx.now + params.beacon, cx);
     if is_new {
         host.move_to(Some(it.agent), cx);
+        // A packet for another network goes towards this base station from now on; towards one that was heard before,
+        // and with which the host registers again, only when it is heard anew.
+        if !host.sending.is_by_wire(it.agent, cx) {
+            host.leave_by(Some(it.agent), params, cx);
+        }
     }
     if host.current == Some(it.agent) {
         register(host, params, cx);
@@ -85,17 +90,15 @@ fn register(host: &mut State, params: &Params, cx: &mut Context) {
     }
     let current = host.current.unwrap_or(newest);
     let Some(heard) = host.find(current).copied() else { return };
-    // A packet for another network goes towards this base station from now on.
-    if !host.sending.is_by_wire(current, cx) {
-        host.leave_by(Some(current), params, cx);
-    }
     host.request(&heard, params, cx);
 }
 
 /// A reply has come.
 pub(super) fn on_reply(host: &mut State, reply: &Reply, params: &Params, cx: &mut Context) {
     let agent = host.asked.map(|asked| asked.agent);
-    if host.answered(reply, params, cx).is_some_and(|code| code.is_accepted()) {
+    let is_accepted = host.answered(reply, params, cx).is_some_and(|code| code.is_accepted());
+    // By wire, the agent is the router once it has answered.
+    if is_accepted && agent.is_some_and(|agent| host.sending.is_by_wire(agent, cx)) {
         host.leave_by(agent, params, cx);
     }
 }
