@@ -5,6 +5,7 @@ mod arithmetic_ns2;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
+mod crossings;
 mod handoffs;
 mod loops;
 mod random;
