@@ -5,6 +5,7 @@ The larger scenarios, which no peer runs, have the same density of nodes.
 """
 
 import math
+import random
 import sys
 from pathlib import Path
 
@@ -50,6 +51,9 @@ SIZES = {100: 240, 1000: 24, 10000: 4, 100000: 1}
 # 802.11b whose frames four or five others decode and about 35 sense, a beacon every 2 to 5 s,
 # random waypoints at 2 to 10 m/s with pauses of 30 s.
 SWANS = {1000: 300, 10000: 60, 100000: 60}
+
+# Mobile hosts and simulated seconds: fifty foreign agents and a home agent, in cells that overlap.
+ROAMING = {250: 300, 500: 300, 1000: 300}
 
 
 def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
@@ -154,11 +158,45 @@ def swans(nodes: int, seconds: int) -> str:
     return text
 
 
+def roaming(hosts: int, seconds: int) -> str:
+    """Mobile hosts that walk through the cells of fifty foreign agents, with a packet each second.
+
+    The correspondent has a wire to a router, and so has each agent.
+    """
+    columns, agents, spacing = 7, 51, 350
+    side = spacing * columns
+    router, correspondent = agents + hosts, agents + hosts + 1
+    text = f'name = "roaming{hosts}"\nduration = "{seconds} s"\nruns = 1\nseed = 1\n'
+    text += '\n[routing]\nprotocol = "static"\n' + radio(250, 550, 11)
+    text += '\n[agents.mobile_ip]\nmove_detection = "eager"\n'
+    rng = random.Random(hosts)
+    places = [
+        (spacing * (number % columns + 0.5), spacing * (number // columns + 0.5))
+        for number in range(agents)
+    ]
+    places += [(rng.uniform(0, side), rng.uniform(0, side)) for _ in range(hosts)]
+    shown = ", ".join(f"[{x:.0f}, {y:.0f}]" for x, y in places)
+    text += f"\n[nodes]\npositions = [{shown}]\nwired = 2\n"
+    text += f'area = ["{side} m", "{side + spacing} m"]\n'
+    text += f'\n[[movement]]\nnodes = "{agents}..{router - 1}"\nmodel = "random_waypoint"\n'
+    text += 'random_waypoint.speed_min = "2 m/s"\nrandom_waypoint.speed_max = "20 m/s"\n'
+    text += '\n[[home_agent]]\nnode = 0\nnetwork = "10.0.0.0/16"\n'
+    text += "".join(f"\n[[foreign_agent]]\nnode = {node}\n" for node in range(1, agents))
+    text += f'\n[[mobile_host]]\nnodes = "{agents}..{router - 1}"\nhome = 0\n'
+    for end in (correspondent, *range(agents)):
+        text += f'\n[[wire]]\nbetween = [{router}, {end}]\nrate = "100 Mbps"\ndelay = "2 ms"\n'
+    for host in range(agents, router):
+        text += f"\n[[flow]]\nfrom = {correspondent}\nto = {host}\nudp = true\n"
+        text += f'cbr.packet_size = "172 B"\ncbr.interval = "1 s"\nstart = "{rng.uniform(5, 6):.3f} s"\n'
+    return text
+
+
 #: The scenarios that are made when they are needed: some have thousands of flows.
 MADE = {
     **{f"flood{nodes}": flood(nodes, seconds) for nodes, seconds in SIZES.items()},
     **{f"tcp{nodes}": tcp(nodes, seconds) for nodes, seconds in SIZES.items()},
     **{f"swans{nodes}": swans(nodes, seconds) for nodes, seconds in SWANS.items()},
+    **{f"roaming{hosts}": roaming(hosts, seconds) for hosts, seconds in ROAMING.items()},
 }
 
 

@@ -36,6 +36,11 @@ FAMILIES = {
     "Floods alone": ("flood100", "flood1000", "flood10000", "flood100000"),
     "TCP alone, to a neighbour": ("tcp100", "tcp1000", "tcp10000", "tcp100000"),
     "The benchmark of JiST/SWANS": ("swans1000", "swans10000", "swans100000"),
+    "Mobile IP: hosts that roam among fifty foreign agents": (
+        "roaming250",
+        "roaming500",
+        "roaming1000",
+    ),
 }
 
 

@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_openings, ns2_paper, ns2_tcp
+from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_mobile_ip, ns2_openings, ns2_paper, ns2_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -58,6 +58,18 @@ EXPERIMENTS = (
         ns2_loops.cases,
         ns2_loops.run,
         {"loops.csv": ns2_loops.COLUMNS},
+    ),
+    Experiment(
+        "mobile_ip",
+        "TCP from a host that moves between two cells, Mobile IP with DSDV",
+        ns2_mobile_ip.cases,
+        ns2_mobile_ip.run,
+        {
+            "mobile_ip.csv": ns2_mobile_ip.COLUMNS,
+            "mobile_ip_series.csv.gz": ns2_mobile_ip.SERIES,
+            "mobile_ip_handoffs.csv": ns2_mobile_ip.HANDOFFS,
+            "mobile_ip_sizes.csv": ns2_mobile_ip.SIZES,
+        },
     ),
     Experiment(
         "rwp50",

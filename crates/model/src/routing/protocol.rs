@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 
 use super::connectivity::Connectivity;
-use crate::address::{Address, Prefix};
-use crate::context::Context;
+use crate::address::{Address, NodeId, Prefix};
+use crate::context::{Action, Context, DropReason};
 use crate::packet::{Packet, PacketId};
 use crate::params::Params;
 
@@ -161,6 +161,15 @@ pub trait Routing {
     /// or drops it. IP has lowered the TTL of a forwarded packet already.
     fn route(&mut self, packet: PacketId, cx: &mut Context);
 
+    /// A packet at `node` for another network, which an agent leads towards a router of this one. The protocol sends it,
+    /// or drops it where it knows no route.
+    fn route_towards(&mut self, packet: PacketId, router: Address, node: NodeId, cx: &mut Context) {
+        match self.lookup(router) {
+            Some((next_hop, _)) => cx.act(Action::Send { node, packet, next_hop }),
+            None => cx.drop_packet(node, packet, DropReason::NoRoute),
+        }
+    }
+
     /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
     /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
     /// it.
@@ -211,6 +220,11 @@ pub trait Routing {
     /// gateway before.
     fn lookup_named(&self, destination: Address, _name: Ipv4Addr) -> Option<(Address, u8)> {
         self.lookup(destination)
+    }
+
+    /// The next hop of packets to a destination that an agent leads towards a router, for measurement.
+    fn lookup_towards(&self, _destination: Address, router: Address) -> Option<(Address, u8)> {
+        self.lookup(router)
     }
 
     /// The gateway for which the node puts its packets to a destination into a tunnel, for measurement.
@@ -272,6 +286,15 @@ macro_rules! forward_routing {
         #[inline]
         fn route(&mut self, packet: $crate::packet::PacketId, cx: &mut $crate::context::Context) {
             match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
+        }
+        fn route_towards(
+            &mut self,
+            packet: $crate::packet::PacketId,
+            router: $crate::address::Address,
+            node: $crate::address::NodeId,
+            cx: &mut $crate::context::Context,
+        ) {
+            match self { $(Self::$variant(it) => it.route_towards(packet, router, node, cx),)+ }
         }
         fn on_message(
             &mut self,
@@ -346,6 +369,13 @@ macro_rules! forward_routing {
             name: ::std::net::Ipv4Addr,
         ) -> Option<($crate::address::Address, u8)> {
             match self { $(Self::$variant(it) => it.lookup_named(destination, name),)+ }
+        }
+        fn lookup_towards(
+            &self,
+            destination: $crate::address::Address,
+            router: $crate::address::Address,
+        ) -> Option<($crate::address::Address, u8)> {
+            match self { $(Self::$variant(it) => it.lookup_towards(destination, router),)+ }
         }
         fn tunnel_end(&self, destination: $crate::address::Address) -> Option<$crate::address::Address> {
             match self { $(Self::$variant(it) => it.tunnel_end(destination),)+ }

@@ -190,7 +190,9 @@ impl<P: Probe> World<P> {
             Some(Way::Via(next_hop)) => self.cx.act(Action::Send { node, packet, next_hop }),
             Some(Way::Tunnel(interface)) => self.send_by(interface, packet, destination),
             Some(Way::Nowhere) => self.cx.drop_packet(node, packet, DropReason::NotRegistered),
-            Some(Way::Towards(router)) => self.send_towards(node, packet, router),
+            Some(Way::Towards(router)) => {
+                self.nodes[node.index()].routing.route_towards(packet, router, node, &mut self.cx);
+            }
             Some(Way::Into { to, form }) => self.enters_agent_tunnel(node, packet, to, form),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }

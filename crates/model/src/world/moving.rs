@@ -8,7 +8,6 @@ use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::ip::{Table, Way, WayChange};
 use crate::observe::Probe;
 use crate::packet::{Body, Form, PacketId};
-use crate::routing::Routing as _;
 use crate::transport::tcp::NetworkEvent;
 
 impl<P: Probe> World<P> {
@@ -90,14 +89,6 @@ impl<P: Probe> World<P> {
         }
         for packet in packets {
             self.route(node, packet);
-        }
-    }
-
-    /// To the next hop that the routing protocol has towards a router.
-    pub(super) fn send_towards(&mut self, node: NodeId, packet: PacketId, router: Address) {
-        match self.nodes[node.index()].routing.lookup(router) {
-            Some((next_hop, _)) => self.send(node, packet, next_hop),
-            None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
     }
 

@@ -72,7 +72,7 @@ impl<P: Probe> World<P> {
                 Way::Via(next_hop) => (next_hop, None),
                 Way::Nowhere => return None,
                 Way::Into { to, .. } => (to, None),
-                Way::Towards(router) => (self.nodes[node.index()].routing.lookup(router)?.0, None),
+                Way::Towards(router) => (self.nodes[node.index()].routing.lookup_towards(destination, router)?.0, None),
                 Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
                     Attachment::Tunnel { to } => (to, None),
                     _ => return None,

@@ -37,7 +37,7 @@ impl Ways<'_> {
             Way::Direct => destination,
             Way::Via(next_hop) => next_hop,
             Way::Nowhere => return None,
-            Way::Towards(router) => it.routing.lookup(router)?.0,
+            Way::Towards(router) => it.routing.lookup_towards(destination, router)?.0,
             Way::Into { to, .. } => to,
             Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
                 Attachment::Tunnel { to } => to,

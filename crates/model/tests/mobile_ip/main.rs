@@ -1,9 +1,11 @@
 //! Mobile IP in whole networks.
 
 mod arithmetic;
+mod arithmetic_ns2;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;
+mod crossings;
 mod faults;
 mod handoffs;
 mod loops;

@@ -9,6 +9,7 @@ mod gateway;
 mod groups;
 mod loop_freedom;
 mod loops;
+mod mobile_ip;
 mod olsr;
 mod paper;
 mod published;
@@ -64,6 +65,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::RWP50,
     olsr::OLSR,
     gateway::GATEWAY,
+    mobile_ip::MOBILE_IP,
     groups::GROUPS,
     drand::DRAND,
     paper::PAPER,

@@ -57,8 +57,8 @@ enum Part {
 impl MobileIp {
     /// Mobile IP at a place.
     #[must_use]
-    pub fn new(params: &Params, site: &Site, rng: Rng) -> Self {
-        let sending = Sending::new(site, params.procedure);
+    pub fn new(params: &Params, site: &Site, mut rng: Rng) -> Self {
+        let sending = Sending::new(site, params.procedure, &mut rng);
         let part = match &site.role {
             Role::Fixed => Part::Nothing,
             Role::Router { serves, is_foreign, hosts, first } => {
@@ -140,11 +140,12 @@ impl Agent for MobileIp {
             let node = cx.owners.of(cx.packets[packet].destination);
             return cx.drop_packet(node, packet, DropReason::NoListener);
         }
+        let size = cx.packets[packet].size;
         cx.end(packet);
         let params = &self.params;
         match &mut self.part {
             Part::Nothing => {}
-            Part::Router(router) => router.on_message(&message, arrived, params, cx),
+            Part::Router(router) => router.on_message(&message, size, arrived, params, cx),
             Part::Host(host) => match (&message, params.procedure) {
                 (Message::Advertisement(it), Procedure::Rfc) => rfc::on_advertisement(host, it, params, cx),
                 (Message::Advertisement(it), Procedure::Ns2) => ns2::on_advertisement(host, it, params, cx),

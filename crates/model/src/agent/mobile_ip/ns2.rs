@@ -1,14 +1,64 @@
-//! A mobile host as in ns-2.35 (read for the facts: `mobile/mip-reg.cc`).
+//! A mobile host as in ns-2.35, and the habits of all its agents (read for the facts: `mobile/mip-reg.cc`,
+//! `dsdv/dsdv.cc`).
 //!
 //! It is at an agent as soon as it hears a new one, registers again at each advertisement of that agent, at home too,
 //! and looks once a beacon interval which agents it has not heard for a beacon interval. Without an agent it solicits.
+//!
+//! By radio, each message passes the node's DSDV, which adds an IP header to the bytes of what the node originates, and
+//! delays broadcasts. A reply is the packet of the request, and what an agent passes on is the packet that came; so
+//! bytes that were added stay.
 
-use hopyard_engine::Time;
+use std::collections::VecDeque;
+
+use hopyard_engine::{Rng, Span, Streams, Time};
 
 use super::host::{Heard, State};
-use super::message::{Advertisement, Reply};
+use super::message::{Advertisement, Message, Reply};
 use super::params::Params;
+use crate::address::InterfaceId;
 use crate::context::Context;
+
+/// The longest time that a broadcast by radio waits.
+const BROADCAST_JITTER: Span = Span::from_millis(10);
+
+/// What ns-2 does to the messages of agents and hosts.
+#[derive(Clone, Debug)]
+pub(super) struct Habits {
+    rng: Rng,
+    /// The bytes of the message that is handled.
+    pub came_with: Option<u32>,
+    /// Broadcasts that wait, and when they leave.
+    waiting: VecDeque<(Time, Message, InterfaceId)>,
+}
+
+impl Habits {
+    pub fn new(rng: &mut Rng) -> Self {
+        let rng = Streams::new(rng.next_u64(), 0).stream("broadcasts");
+        Self { rng, came_with: None, waiting: VecDeque::new() }
+    }
+
+    /// The bytes of a message, without those that the routing protocol adds.
+    pub fn bytes(&self, message: &Message) -> u32 {
+        match message {
+            Message::Request(_) | Message::Reply(_) => self.came_with.unwrap_or_else(|| message.bytes(true)),
+            Message::Advertisement(_) | Message::Solicitation | Message::Unreachable(..) => message.bytes(true),
+        }
+    }
+
+    pub fn delay(&mut self, message: Message, interface: InterfaceId, now: Time) {
+        self.waiting.push_back((now + BROADCAST_JITTER.mul_f64(self.rng.uniform()), message, interface));
+    }
+
+    pub fn deadline(&self) -> Time {
+        self.waiting.iter().map(|it| it.0).min().unwrap_or(Time::NEVER)
+    }
+
+    /// A broadcast whose time has come.
+    pub fn due(&mut self, now: Time) -> Option<(Message, InterfaceId)> {
+        let place = self.waiting.iter().position(|it| it.0 <= now)?;
+        self.waiting.remove(place).map(|(_, message, interface)| (message, interface))
+    }
+}
 
 /// The host starts: it looks at its list at every beacon interval.
 pub(super) fn start(host: &mut State, params: &Params, cx: &Context) {
@@ -20,6 +70,11 @@ pub(super) fn on_advertisement(host: &mut State, it: &Advertisement, params: &Pa
     let is_new = host.hear(it, cx.now + params.beacon, cx);
     if is_new {
         host.move_to(Some(it.agent), cx);
+        // A packet for another network goes towards this base station from now on; towards one that was heard before,
+        // and with which the host registers again, only when it is heard anew.
+        if !host.sending.is_by_wire(it.agent, cx) {
+            host.leave_by(Some(it.agent), params, cx);
+        }
     }
     if host.current == Some(it.agent) {
         register(host, params, cx);
@@ -35,27 +90,27 @@ fn register(host: &mut State, params: &Params, cx: &mut Context) {
     }
     let current = host.current.unwrap_or(newest);
     let Some(heard) = host.find(current).copied() else { return };
-    // A packet for another network goes towards this base station from now on.
-    if !host.sending.is_by_wire(current, cx) {
-        host.leave_by(Some(current), params, cx);
-    }
     host.request(&heard, params, cx);
 }
 
 /// A reply has come.
 pub(super) fn on_reply(host: &mut State, reply: &Reply, params: &Params, cx: &mut Context) {
     let agent = host.asked.map(|asked| asked.agent);
-    if host.answered(reply, params, cx).is_some_and(|code| code.is_accepted()) {
+    let is_accepted = host.answered(reply, params, cx).is_some_and(|code| code.is_accepted());
+    // By wire, the agent is the router once it has answered.
+    if is_accepted && agent.is_some_and(|agent| host.sending.is_by_wire(agent, cx)) {
         host.leave_by(agent, params, cx);
     }
 }
 
 pub(super) fn deadline(host: &State) -> Time {
-    host.check.min(host.asked.map_or(Time::NEVER, |it| it.again)).min(host.solicit)
+    let tries = host.asked.map_or(Time::NEVER, |it| it.again).min(host.solicit);
+    tries.min(host.check).min(host.sending.deadline())
 }
 
 pub(super) fn on_timer(host: &mut State, params: &Params, cx: &mut Context) {
     let now = cx.now;
+    host.sending.on_timer(cx);
     if host.check <= now {
         host.check = now + params.beacon;
         let is_over = |it: &Heard| it.until < now;

@@ -76,8 +76,10 @@ impl Router {
     }
 
     fn advertise(&mut self, params: &Params, cx: &mut Context) {
-        for &interface in &self.serves {
-            self.sending.broadcast(Message::Advertisement(self.advertisement(interface, params)), interface, cx);
+        for place in 0..self.serves.len() {
+            let interface = self.serves[place];
+            let message = Message::Advertisement(self.advertisement(interface, params));
+            self.sending.broadcast(message, interface, cx);
         }
         self.count();
     }
@@ -114,11 +116,17 @@ impl Router {
         }
     }
 
-    pub fn on_message(&mut self, message: &Message, arrived: Arrived, params: &Params, cx: &mut Context) {
+    pub fn on_message(&mut self, message: &Message, size: u32, arrived: Arrived, params: &Params, cx: &mut Context) {
         // ICMP goes on without the agent, which alone would answer.
         if self.back.is_some() {
             return;
         }
+        self.sending.handles(Some(size));
+        self.handle(message, arrived, params, cx);
+        self.sending.handles(None);
+    }
+
+    fn handle(&mut self, message: &Message, arrived: Arrived, params: &Params, cx: &mut Context) {
         let Arrived { source, from, .. } = arrived;
         match message {
             Message::Solicitation => self.on_solicitation(source, from, params, cx),
@@ -160,7 +168,7 @@ impl Router {
         let home = self.home.as_ref().map_or(Time::NEVER, Home::deadline);
         let foreign = self.foreign.as_ref().map_or(Time::NEVER, Foreign::deadline);
         let stop = self.stop().map_or(Time::NEVER, |(from, _)| from);
-        self.next.min(home).min(foreign).min(stop)
+        self.next.min(home).min(foreign).min(stop).min(self.sending.deadline())
     }
 
     pub fn on_timer(&mut self, params: &Params, cx: &mut Context) {
@@ -180,6 +188,7 @@ impl Router {
                 self.next = cx.now;
             }
         }
+        self.sending.on_timer(cx);
         if let Some(home) = &mut self.home {
             home.on_timer(&self.sending, params, cx);
         }

@@ -1,13 +1,15 @@
 //! How an agent sends its messages, and tells what it does.
 
+use hopyard_engine::{Rng, Time};
 use hopyard_wire::mobile_ip::RequestFlags;
 
 use super::message::Message;
+use super::ns2;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Orders, Port, Site};
 use crate::context::{Action, Context, MobileChange, MobileEvent, Way, WayChange};
-use crate::packet::{Body, FlowId, Packet, PacketId, RoutingMessage};
+use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage};
 
 /// The time to live of a registration that crosses a network; messages between neighbours have 1.
 const FAR: u8 = 64;
@@ -15,20 +17,40 @@ const FAR: u8 = 64;
 /// The time to live of a request that must come from a neighbour: no router has lowered it.
 pub(super) const NEAR: u8 = 255;
 
-/// A node as its agent sees it, with what the parameters say about messages.
+/// A node as its agent sees it, with what the procedure says about messages.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     pub node: NodeId,
     /// What it is ordered to do wrong.
     pub orders: Orders,
     ports: Vec<Port>,
-    ns2: bool,
+    /// In ns-2's procedure.
+    ns2: Option<ns2::Habits>,
 }
 
 impl Sending {
-    pub fn new(site: &Site, procedure: Procedure) -> Self {
-        let (orders, ports) = (site.orders.clone(), site.interfaces.clone());
-        Self { node: site.node, orders, ports, ns2: procedure == Procedure::Ns2 }
+    pub fn new(site: &Site, procedure: Procedure, rng: &mut Rng) -> Self {
+        let ns2 = (procedure == Procedure::Ns2).then(|| ns2::Habits::new(rng));
+        Self { node: site.node, orders: site.orders.clone(), ports: site.interfaces.clone(), ns2 }
+    }
+
+    /// A message with so many bytes is handled from now on, or none.
+    pub fn handles(&mut self, bytes: Option<u32>) {
+        if let Some(ns2) = &mut self.ns2 {
+            ns2.came_with = bytes;
+        }
+    }
+
+    /// When the next broadcast that waits leaves.
+    pub fn deadline(&self) -> Time {
+        self.ns2.as_ref().map_or(Time::NEVER, ns2::Habits::deadline)
+    }
+
+    /// Sends the broadcasts whose time has come.
+    pub fn on_timer(&mut self, cx: &mut Context) {
+        while let Some((message, interface)) = self.ns2.as_mut().and_then(|ns2| ns2.due(cx.now)) {
+            self.broadcast_now(message, interface, cx);
+        }
     }
 
     /// The node's first address.
@@ -69,12 +91,16 @@ impl Sending {
     }
 
     fn packet(&self, message: Message, source: Address, destination: Address, ttl: u8, cx: &mut Context) -> PacketId {
+        let size = match &self.ns2 {
+            None => message.bytes(false),
+            Some(ns2) => ns2.bytes(&message),
+        };
         cx.originate(Packet {
             created: cx.now,
             source,
             destination,
             flow: FlowId::NONE,
-            size: message.bytes(self.ns2),
+            size,
             ttl,
             hops: 0,
             salvaged: 0,
@@ -83,8 +109,17 @@ impl Sending {
     }
 
     /// To all neighbours at an interface.
-    pub fn broadcast(&self, message: Message, interface: InterfaceId, cx: &mut Context) {
+    pub fn broadcast(&mut self, message: Message, interface: InterfaceId, cx: &mut Context) {
+        let is_radio = self.is_radio(interface);
+        match self.ns2.as_mut().filter(|_| is_radio) {
+            Some(ns2) => ns2.delay(message, interface, cx.now),
+            None => self.broadcast_now(message, interface, cx),
+        }
+    }
+
+    fn broadcast_now(&self, message: Message, interface: InterfaceId, cx: &mut Context) {
         let packet = self.packet(message, interface.into(), Address::BROADCAST, 1, cx);
+        self.repeat_header(packet, self.is_radio(interface), cx);
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
 
@@ -97,9 +132,17 @@ impl Sending {
         }
     }
 
+    /// A message that leaves by a radio and is not routed has passed ns-2's routing protocol all the same.
+    fn repeat_header(&self, packet: PacketId, by_radio: bool, cx: &mut Context) {
+        if self.ns2.is_some() && by_radio {
+            cx.packets[packet].size += IP_HEADER;
+        }
+    }
+
     /// To a neighbour, whatever the tables say.
     pub fn to_neighbour(&self, message: Message, source: Address, to: Address, next_hop: Address, cx: &mut Context) {
         let packet = self.packet(message, source, to, Self::ttl(&message, 1), cx);
+        self.repeat_header(packet, self.wire_to(next_hop, cx).is_none(), cx);
         cx.act(Action::Send { node: self.node, packet, next_hop });
     }
 

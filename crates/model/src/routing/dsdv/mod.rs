@@ -335,13 +335,34 @@ impl Dsdv {
         self.flush(heard.destination, cx);
     }
 
-    /// A packet of this node, or one on its way.
-    fn forward(&mut self, packet: PacketId, cx: &mut Context) {
+    /// What is done to each packet before it is routed. Returns whether it is: one of this node's own that comes back
+    /// has gone round.
+    fn admits(&self, packet: PacketId, cx: &mut Context) -> bool {
         let it = &mut cx.packets[packet];
-        let destination = it.destination;
-        if self.own.contains(&it.source) && matches!(it.body, Body::Tcp(_)) {
+        if self.own.contains(&it.source) {
+            if it.hops > 0 {
+                cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
+                return false;
+            }
+            if self.params.data_ttl > 0 {
+                it.ttl = self.params.data_ttl;
+            }
+        }
+        true
+    }
+
+    /// ns-2 counts the IP header of a packet of this node once more.
+    fn repeat_header(&self, packet: PacketId, cx: &mut Context) {
+        let it = &mut cx.packets[packet];
+        if self.own.contains(&it.source) && matches!(it.body, Body::Tcp(_) | Body::Control { .. }) {
             it.size += self.params.repeated_header.count() as u32;
         }
+    }
+
+    /// A packet of this node, or one on its way.
+    fn forward(&mut self, packet: PacketId, cx: &mut Context) {
+        self.repeat_header(packet, cx);
+        let destination = cx.packets[packet].destination;
         let infinity = self.params.infinity;
         if let Some(entry) = self.table.get_mut(destination).filter(|entry| entry.metric < infinity) {
             let next_hop = entry.next_hop;
@@ -412,6 +433,12 @@ impl Dsdv {
         }
     }
 
+    /// The route to a destination of which the node has heard by itself.
+    fn own_route(&self, destination: Address) -> Option<(Address, u8)> {
+        let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
+        Some((entry.next_hop, entry.metric))
+    }
+
     fn find_next_entry(&mut self) {
         let times = self.table.entries().iter().map(|entry| entry.trigger_at.min(entry.lost_at));
         self.next_entry = times.min().unwrap_or(Time::NEVER);
@@ -441,17 +468,28 @@ impl Routing for Dsdv {
 
     #[inline]
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
-        let it = &mut cx.packets[packet];
-        if self.own.contains(&it.source) {
-            if it.hops > 0 {
-                cx.drop_packet(self.node, packet, DropReason::RoutingLoop);
-                return;
-            }
-            if self.params.data_ttl > 0 {
-                it.ttl = self.params.data_ttl;
-            }
+        if self.admits(packet, cx) {
+            self.forward(packet, cx);
         }
-        self.forward(packet, cx);
+    }
+
+    /// A destination in another network that the node has heard of by itself goes the shorter way, as in ns-2. Nothing
+    /// waits for a route to the router.
+    fn route_towards(&mut self, packet: PacketId, router: Address, node: NodeId, cx: &mut Context) {
+        if !self.admits(packet, cx) {
+            return;
+        }
+        let destination = cx.packets[packet].destination;
+        if self.own_route(destination).is_some() {
+            return self.forward(packet, cx);
+        }
+        match self.lookup(router) {
+            Some((next_hop, _)) => {
+                self.repeat_header(packet, cx);
+                cx.act(Action::Send { node, packet, next_hop });
+            }
+            None => cx.drop_packet(node, packet, DropReason::NoRoute),
+        }
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
@@ -537,15 +575,16 @@ impl Routing for Dsdv {
     }
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-        let infinity = self.params.infinity;
-        match self.table.get(destination).filter(|entry| entry.metric < infinity) {
-            Some(entry) => Some((entry.next_hop, entry.metric)),
-            None => self.gateways.way(destination, &self.table, infinity, None),
-        }
+        let outside = || self.gateways.way(destination, &self.table, self.params.infinity, None);
+        self.own_route(destination).or_else(outside)
     }
 
     fn lookup_named(&self, destination: Address, name: Ipv4Addr) -> Option<(Address, u8)> {
         self.lookup(destination).or_else(|| self.gateways.way_to(name, &self.table, self.params.infinity, None))
+    }
+
+    fn lookup_towards(&self, destination: Address, router: Address) -> Option<(Address, u8)> {
+        self.own_route(destination).or_else(|| self.lookup(router))
     }
 
     fn held(&self) -> Vec<PacketId> {

@@ -81,8 +81,8 @@ pub struct Params {
     pub header: Bytes,
     /// Bytes of each entry in an update: address, metric, sequence number.
     pub entry_size: Bytes,
-    /// Bytes added to each TCP segment of this node whenever it is routed: ns-2's DSDV counts the IP header once more,
-    /// also for a segment that comes out of the buffer.
+    /// Bytes added to each TCP segment, and each message of an agent, of this node whenever it is routed: ns-2's DSDV
+    /// counts the IP header once more, also for a packet that comes out of the buffer.
     pub repeated_header: Bytes,
 }
 
