@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::Metric;
-use crate::{mac, mobility};
+use crate::{agent, mac, mobility};
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
@@ -246,6 +246,12 @@ pub struct NodeRow {
     /// ICMP errors that this node sent.
     #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
+    /// Packets that this node put into tunnels: of the scenario, of a routing protocol to its gateway, or of Mobile IP.
+    #[schemars(extend("unit" = "packets"))]
+    pub tunnelled: u64,
+    /// The bytes that this added, once for each of them.
+    #[schemars(extend("unit" = "bytes"))]
+    pub tunnel_bytes: u64,
     /// The time in which the node's radios sent, if energy is counted, as all columns from here to `battery_empty_s`.
     #[schemars(extend("unit" = "s"))]
     pub sending_s: Option<f64>,
@@ -309,7 +315,7 @@ pub struct NodeRow {
     /// Simulated time at which the node's battery ran dry.
     #[schemars(extend("unit" = "s"))]
     pub battery_empty_s: Option<f64>,
-    /// What only the node's MACs and its movement model count: a column for each counter, in the order of
+    /// What only the node's MACs, its movement model and its agents count: a column for each counter, in the order of
     /// [`own_columns`], with no value if the node has no such model.
     #[serde(skip)]
     pub own: Vec<Option<u64>>,
@@ -319,7 +325,10 @@ pub struct NodeRow {
 pub fn own_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static Metric)> {
     let macs = mac::METRICS.iter().map(|it| ("MAC", it));
     let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
-    macs.chain(movements).flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
+    let agents = agent::METRICS.iter().map(|it| ("Agent", it));
+    macs.chain(movements)
+        .chain(agents)
+        .flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
 }
 
 impl NodeRow {
@@ -366,6 +375,19 @@ pub struct OverheadRow {
     /// Their bytes. IP's header, and every other header of a packet with several messages, counts for the first one.
     #[schemars(extend("unit" = "bytes"))]
     pub sent_bytes: u64,
+    /// How often these messages went out at radios. A broadcast at several interfaces is one message in `sent`, and
+    /// counts here for each of them.
+    #[schemars(extend("unit" = "messages"))]
+    pub sent_radio: u64,
+    /// The bytes of `sent_radio`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub sent_radio_bytes: u64,
+    /// How often they went out by wires, likewise.
+    #[schemars(extend("unit" = "messages"))]
+    pub sent_wire: u64,
+    /// The bytes of `sent_wire`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub sent_wire_bytes: u64,
     /// Messages that this node made, and did not forward for others. A message that a node sends in answer to one of
     /// the same type counts as forwarded.
     #[schemars(extend("unit" = "messages"))]

@@ -15,10 +15,6 @@ pub(super) struct Part {
     pub home_of: Vec<NodeId>,
     /// What these hosts send while they are away may come through tunnels (RFC 3024).
     pub takes_reverse_tunnels: bool,
-    /// The packets that it has put into tunnels of agents, and the bytes that this added.
-    pub tunnelled: u64,
-    /// The bytes of the outer headers.
-    pub tunnel_bytes: u64,
     /// The care-of address at which the host is registered.
     pub care_of: Option<Address>,
 }
