@@ -3,6 +3,7 @@
 use super::spec::RoleSpec;
 use crate::address::{Address, NodeId};
 use crate::agent;
+use crate::mobility::Leg;
 
 /// What a node is for hosts that move between networks.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +16,14 @@ pub(super) struct Part {
     pub home_of: Vec<NodeId>,
     /// What these hosts send while they are away may come through tunnels (RFC 3024).
     pub takes_reverse_tunnels: bool,
+    /// On which leg the node begins.
+    pub leg: Option<Leg>,
     /// The care-of address at which the host is registered.
     pub care_of: Option<Address>,
 }
 
 impl Part {
-    pub(super) fn of(role: &RoleSpec, agents: &[agent::Config]) -> Option<Box<Self>> {
+    pub(super) fn of(role: &RoleSpec, agents: &[agent::Config], leg: Leg) -> Option<Box<Self>> {
         let part = match role {
             RoleSpec::Fixed => return None,
             RoleSpec::Router { hosts, .. } => {
@@ -31,6 +34,6 @@ impl Part {
             }
             RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
         };
-        Some(Box::new(part))
+        Some(Box::new(Self { leg: Some(leg), ..part }))
     }
 }

@@ -40,6 +40,8 @@ impl<P: Probe> World<P> {
             paths: Vec::new(),
             segments: Vec::new(),
             handoffs: Vec::new(),
+            mobile_events: Vec::new(),
+            detours: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);

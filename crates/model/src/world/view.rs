@@ -1,9 +1,12 @@
 //! What a probe is told of the network before the run begins.
 
+use std::collections::BTreeSet;
+
 use super::flow::{Endpoints, Flow};
 use super::{Attachment, FlowSpec, Spec, Transport, World};
-use crate::address::InterfaceId;
-use crate::observe::{AttachmentView, FlowView, InterfaceView, NetworkView, Probe};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::ip::Way;
+use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
 
 impl<P: Probe> World<P> {
     /// Shows the network to the probe.
@@ -13,7 +16,57 @@ impl<P: Probe> World<P> {
         }
         let interfaces: Vec<InterfaceView> = (0..self.interfaces.len()).map(|it| self.interface(it, spec)).collect();
         let flows: Vec<FlowView<'_>> = self.flows.iter().zip(&spec.flows).map(|(flow, it)| view(flow, it)).collect();
-        self.probe.on_start(&NetworkView { nodes: self.nodes.len(), interfaces: &interfaces, flows: &flows });
+        let (nodes, mobile) = (self.nodes.len(), self.mobile());
+        self.probe.on_start(&NetworkView { nodes, interfaces: &interfaces, flows: &flows, mobile: &mobile });
+    }
+
+    /// The hosts that move between networks, and their agents.
+    pub(super) fn mobile(&self) -> MobileView {
+        let parts = || (0..).map(NodeId).zip(&self.nodes).filter_map(|(id, node)| Some((id, node.part.as_ref()?)));
+        let hosts: Vec<NodeId> = parts().filter(|(_, part)| part.moves).map(|(node, _)| node).collect();
+        if hosts.is_empty() {
+            return MobileView::default();
+        }
+        let agents: Vec<NodeId> = parts().filter(|(_, part)| part.serves).map(|(node, _)| node).collect();
+        let stations = parts().filter_map(|(node, part)| {
+            let its = |interface: InterfaceId| match self.interfaces[interface.index()].attachment {
+                Attachment::Radio { channel, .. } => Some(channel),
+                _ => None,
+            };
+            let (channel, leg) = (self.interfaces_of(node).find_map(its)?, part.leg?);
+            Some(StationView { node, channel: channel.0, leg, range: self.channels[channel.index()].range() })
+        });
+        let stations = stations.collect();
+        let moves = |node: &NodeId| hosts.binary_search(node).is_ok();
+        let others = self.flows.iter().filter_map(|flow| match (moves(&flow.from), moves(&flow.to)) {
+            (true, false) => Some(flow.to),
+            (false, true) => Some(flow.from),
+            _ => None,
+        });
+        let others: BTreeSet<NodeId> = others.collect();
+        let both = others.iter().flat_map(|&peer| agents.iter().flat_map(move |&agent| [(peer, agent), (agent, peer)]));
+        let ways = both.filter_map(|(from, to)| self.wired_way(from, to)).collect();
+        MobileView { hosts, agents, stations, ways }
+    }
+
+    /// The way over wires from one node to another one, as the tables lead.
+    fn wired_way(&self, from: NodeId, to: NodeId) -> Option<WiredWay> {
+        let (mut node, mut wires) = (from, Vec::new());
+        while node != to && wires.len() < self.nodes.len() {
+            let next_hop = match self.way(node, to.into())? {
+                Way::Direct => Address::from(to),
+                Way::Via(next_hop) => next_hop,
+                _ => return None,
+            };
+            let (interface, _) = self.towards(node, next_hop)?;
+            let Attachment::Wire { wire, direction } = self.interfaces[interface.index()].attachment else {
+                return None;
+            };
+            let it = &self.wires[wire];
+            wires.push((it.rate(direction), it.delay(direction)));
+            node = self.interfaces[it.to(direction).index()].node;
+        }
+        (node == to).then_some(WiredWay { from, to, wires })
     }
 
     fn interface(&self, number: usize, spec: &Spec) -> InterfaceView {

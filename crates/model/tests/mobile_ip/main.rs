@@ -6,6 +6,7 @@ mod cells;
 mod common;
 mod handoffs;
 mod loops;
+mod measures;
 mod random;
 mod refusals;
 mod wired;
