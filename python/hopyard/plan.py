@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 from hopyard.records import (
     ALL_SEGMENTS,
-    MOST_RUN,
     MOBILE_EVENTS,
+    MOST_RUN,
     PATHS,
     ROUTES,
     SEGMENTS,

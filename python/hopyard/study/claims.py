@@ -310,19 +310,26 @@ def _correlations(
             pairs = groups.setdefault(where, {}).setdefault(point.labels[along], [])
             pairs.append((point, base))
     for where, pairs_of in groups.items():
-        ours = [mean_of([point for point, _ in it], values, claim.measure) for it in pairs_of.values()]
+        ours = [
+            mean_of([point for point, _ in it], values, claim.measure) for it in pairs_of.values()
+        ]
         theirs = [mean_of([base for _, base in it], values, against) for it in pairs_of.values()]
         if len(ours) < 3:
-            lacks = f"{where}: a correlation needs three values of {along}, and there are {len(ours)}"
+            lacks = (
+                f"{where}: a correlation needs three values of {along}, and there are {len(ours)}"
+            )
             yield Comparison(_correlated(claim), {}, where, lacks=lacks)
             continue
         common = ours[0][0]
         for runs, _ in (*ours, *theirs):
             common = np.intersect1d(common, runs)
         first, second = (
-            np.array([found[np.isin(runs, common)] for runs, found in each]) for each in (ours, theirs)
+            np.array([found[np.isin(runs, common)] for runs, found in each])
+            for each in (ours, theirs)
         )
-        found = np.array([_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T)])
+        found = np.array(
+            [_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T, strict=True)]
+        )
         watched = values.watched([each for it in pairs_of.values() for pair in it for each in pair])
         yield Comparison(
             _correlated(claim), {"coefficient": found[~np.isnan(found)]}, where, watched
@@ -331,7 +338,9 @@ def _correlations(
 
 def _correlated(claim: Claim) -> statistics.Claim:
     """What is asked of a coefficient."""
-    return statistics.Claim(Kind.WITHIN, low=claim.low, high=claim.high)
+    low = -math.inf if claim.low is None else claim.low
+    high = math.inf if claim.high is None else claim.high
+    return statistics.Claim(Kind.WITHIN, low=low, high=high)
 
 
 def _coefficient(first: Floats, second: Floats, *, ranks: bool) -> float:

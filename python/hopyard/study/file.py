@@ -95,7 +95,11 @@ class Quantity(Part):
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
     #: value in the column.
-    reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count"] = "sum"
+    #: `below`: how many samples of a series are below `limit`.
+    reduce: Literal[
+        "sum", "mean", "median", "max", "min", "std", "last", "first", "count", "below"
+    ] = "sum"
+    limit: float | None = None
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
     #: Only rows with these values.
@@ -186,9 +190,9 @@ class Claim(Part):
     #: The case, and those that it is compared with: values of axes. It must hold beside each.
     case: Where = {}
     than: Where | None = None
-    #: The axis along which the measure increases or decreases, or over whose values it is correlated.
+    #: The axis along which the measure increases or decreases, or is correlated.
     along: str | None = None
-    #: For "correlated": the other measure, of the same case; with `than`, it is the same measure there.
+    #: For "correlated": the other measure, of the same case. With `than`, it is the same measure.
     against: str | None = None
     #: For "correlated": whether ranks are compared (Spearman), and not values (Pearson).
     ranks: bool = False

@@ -265,6 +265,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus
     ):
         yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
+    if (quantity.reduce == "below") != (quantity.limit is not None):
+        yield f"{place}: reduce = below and limit are given together"
     given = (quantity.column, quantity.series, quantity.measure)
     if sum(each is not None for each in given) != 1:
         yield f"{place}: expected a column, a series or a measure"
@@ -313,8 +315,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
 def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     """What is wrong with the choice of rows of a table."""
     known = columns(table)
-    if quantity.since or quantity.until or quantity.reduce == "first":
-        yield f"{place}: since, until and reduce = first are for series"
+    if quantity.since or quantity.until or quantity.reduce in ("first", "below"):
+        yield f"{place}: since, until and reduce = first or below are for series"
     for column in quantity.where:
         if column not in known:
             near = nearest(column, known)

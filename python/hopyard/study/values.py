@@ -192,7 +192,9 @@ class Values:
                     found[place] = above[0] - (since if own.since else 0.0)
                 continue
             values = values[~np.isnan(values)]
-            if values.size:
+            if own.reduce == "below":
+                found[place] = np.count_nonzero(values < float(own.limit or 0))
+            elif values.size:
                 found[place] = _REDUCTIONS[own.reduce](values)
         return found
 

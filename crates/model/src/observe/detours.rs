@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Time};
 
+use super::mobile_rows::DetourRow;
 use super::network::{MobileView, WiredWay};
-use super::results::DetourRow;
 use crate::address::{Address, NodeId};
 use crate::packet::{Body, FlowId, Packet};
 

@@ -9,7 +9,7 @@ use hopyard_engine::{Span, Time};
 
 use super::cells::{Cells, Crossing};
 use super::mobile_log::MobileLog;
-use super::results::HandoffRow;
+use super::mobile_rows::HandoffRow;
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::packet::{FlowId, Packet, PacketKind};

@@ -4,7 +4,7 @@
 use hopyard_engine::Time;
 
 use super::cells::Cells;
-use super::results::MobileEventRow;
+use super::mobile_rows::MobileEventRow;
 use crate::address::{Address, NodeId};
 use crate::context::{MobileChange, MobileEvent};
 

@@ -8,12 +8,11 @@ use super::decisions::Decisions;
 use super::detours::Detours;
 use super::handoffs::Handoffs;
 use super::mobile_log::MobileLog;
+use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
 use super::network::{MobileView, NetworkView};
 use super::path_log::PathLog;
 use super::probe::{DecisionView, Probe};
-use super::results::{
-    DecisionRow, DetourRow, HandoffRow, MobileEventRow, Outcome, PathRow, RouteChangeRow, SegmentRow,
-};
+use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
 use super::route_log::{RouteChangeView, RouteChanges, RouteLog};
 use super::segment_log::{SegmentFlows, SegmentLog};
 use crate::address::{Address, NodeId};
