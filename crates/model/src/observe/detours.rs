@@ -1,7 +1,7 @@
 //! What the way through the tunnels of Mobile IP costs, against the direct way.
 //!
-//! The direct way of a packet leads over the wires, as the routing of the wires does, between the other end of its flow
-//! and the agent at which the host is, and over the radio as the packet itself went. Of the direct way, wires take the
+//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the agent
+//! at which the host is, as the tables of wires do, and over the radio as the packet itself went. Of the direct way, wires take the
 //! time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is that of
 //! the packet.
 
@@ -102,8 +102,9 @@ impl Detours {
         if self.under_way.is_empty() || self.node(packet.destination) != Some(node) {
             return;
         }
-        let Some((key, it)) = self.take(packet, from) else { return };
+        // Within a tunnel, the outer packet is that of agents.
         let Some((host, is_up)) = self.host(packet) else { return };
+        let Some((key, it)) = self.take(packet, from) else { return };
         let agent = key.3;
         let way = if is_up { Some((agent, node)) } else { self.node(packet.source).map(|source| (source, agent)) };
         let Some(wires) = way.and_then(|way| self.ways.get(&way)) else { return };

@@ -49,7 +49,7 @@ pub struct StationView {
     pub range: Option<f64>,
 }
 
-/// The way over wires from one node to another one, as the wired routing leads.
+/// The way over wires from one node to another one that has the shortest delay.
 #[derive(Clone, Debug)]
 pub struct WiredWay {
     /// Where it begins.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::flow::{Endpoints, Flow};
-use super::{Attachment, FlowSpec, Spec, Transport, World};
+use super::{Attachment, FlowSpec, Spec, Transport, World, wired_routes};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::ip::Way;
+use crate::link::wired::Direction;
 use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
 
 impl<P: Probe> World<P> {
@@ -44,29 +44,31 @@ impl<P: Probe> World<P> {
             _ => None,
         });
         let others: BTreeSet<NodeId> = others.collect();
-        let both = others.iter().flat_map(|&peer| agents.iter().flat_map(move |&agent| [(peer, agent), (agent, peer)]));
-        let ways = both.filter_map(|(from, to)| self.wired_way(from, to)).collect();
+        let down = others.iter().flat_map(|&peer| agents.iter().map(move |&agent| (peer, agent)));
+        let up = agents.iter().flat_map(|&agent| others.iter().map(move |&peer| (agent, peer)));
+        let ways = self.wired_ways(&down.chain(up).collect::<Vec<_>>());
         MobileView { hosts, agents, stations, ways }
     }
 
-    /// The way over wires from one node to another one, as the tables lead.
-    fn wired_way(&self, from: NodeId, to: NodeId) -> Option<WiredWay> {
-        let (mut node, mut wires) = (from, Vec::new());
-        while node != to && wires.len() < self.nodes.len() {
-            let next_hop = match self.way(node, to.into())? {
-                Way::Direct => Address::from(to),
-                Way::Via(next_hop) => next_hop,
-                _ => return None,
-            };
-            let (interface, _) = self.towards(node, next_hop)?;
-            let Attachment::Wire { wire, direction } = self.interfaces[interface.index()].attachment else {
-                return None;
-            };
-            let it = &self.wires[wire];
-            wires.push((it.rate(direction), it.delay(direction)));
-            node = self.interfaces[it.to(direction).index()].node;
-        }
-        (node == to).then_some(WiredWay { from, to, wires })
+    /// The ways of the shortest delay over wires for these pairs of nodes, where there is one.
+    fn wired_ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<WiredWay> {
+        let ends = self.wires.iter().map(|wire| {
+            [(Direction::Backward, Direction::Forward), (Direction::Forward, Direction::Backward)].map(
+                |(here, there)| {
+                    let interface = wire.to(here);
+                    (self.interfaces[interface.index()].node, Address::from(interface), wire.delay(there))
+                },
+            )
+        });
+        let found = wired_routes::ways(&ends.collect::<Vec<_>>(), self.nodes.len(), pairs);
+        let way = |(&(from, to), wires): (&(NodeId, NodeId), Option<Vec<(usize, bool)>>)| {
+            let wires = wires?.into_iter().map(|(wire, is_forward)| {
+                let direction = if is_forward { Direction::Forward } else { Direction::Backward };
+                (self.wires[wire].rate(direction), self.wires[wire].delay(direction))
+            });
+            Some(WiredWay { from, to, wires: wires.collect() })
+        };
+        pairs.iter().zip(found).filter_map(way).collect()
     }
 
     fn interface(&self, number: usize, spec: &Spec) -> InterfaceView {
