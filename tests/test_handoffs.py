@@ -131,7 +131,7 @@ def test_events_are_recorded_if_that_is_asked_for(file: Path, tmp_path: Path) ->
 def test_a_run_in_steps_has_the_same_events_and_detours(file: Path) -> None:
     whole = hopyard.run(file, runs=1, set={"measure.mobile_events": True})
     text = file.read_text() + "\n[measure]\nmobile_events = true\n"
-    with hopyard.start(hopyard.Scenario.loads(text)) as simulation:
+    with hopyard.start(hopyard.Scenario.parse(text)) as simulation:
         simulation.advance(until="20 s")
         for name in ("mobile_events", "detours", "handoffs"):
             rows = getattr(simulation, name).to_pylist()

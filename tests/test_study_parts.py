@@ -279,10 +279,7 @@ case = { sender = "NewReno" }
         values = Values(study, store)
         (verdict,) = judged(study, points(study), values)
         table = [
-            [
-                values.of(point, name)[1]
-                for point in points(study, only={"sender": "NewReno"})
-            ]
+            [values.of(point, name)[1] for point in points(study, only={"sender": "NewReno"})]
             for name in ("goodput", "throughput")
         ]
         few = [p for p in points(study) if p.labels["segment"] != "300 B"]

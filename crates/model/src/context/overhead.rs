@@ -85,8 +85,8 @@ struct Received {
 
 impl Overhead {
     /// Counts a packet that a node sends or forwards. What DSR adds to a packet has its originator in the packet's
-    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made. `media` are those at
-    /// which it goes out.
+    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made. `media` says where
+    /// it goes out.
     #[inline]
     pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool, media: Media) {
         match &packet.body {

@@ -1,7 +1,7 @@
 //! What the way through the tunnels of Mobile IP costs, against the direct way.
 //!
-//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the agent
-//! at which the host is, as the tables of wires do, and over the radio as the packet itself went. Of the direct way, wires take the
+//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the
+//! agent at which the host is, as the tables of wires do, and over the radio as the packet itself went. Wires take the
 //! time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is that of
 //! the packet.
 

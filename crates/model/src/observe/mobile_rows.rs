@@ -103,8 +103,8 @@ pub struct MobileEventRow {
 
 /// A row for each flow between a host that moves between networks and one that does not, each agent and each direction,
 /// with packets that came through a tunnel of Mobile IP and arrived; from the start of the run. Beside their way it has
-/// the direct one: over the wires between the agent and the other end of the flow that have the shortest delay, and over
-/// the radio as the packets went themselves.
+/// the direct one: over the wires of the shortest delay between the agent and the other end of the flow, and over the
+/// radio as the packets went themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DetourRow {
     /// The flow's number.
