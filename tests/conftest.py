@@ -152,5 +152,15 @@ def results() -> Results:
         for tcp in goodput
         for run in range(3)
     ]
+    events = [
+        _origin(tcp, run, time_s=10.0 + run, node=2, host=2, event="moved", agent=1)
+        for tcp in goodput
+        for run in range(3)
+    ]
+    detours = [
+        _origin(tcp, run, flow=0, host=2, agent=1, direction="to_host", packets=9, hops=4.0)
+        for tcp in goodput
+        for run in range(3)
+    ]
     rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
-    return Results(*map(_table, rows))
+    return Results(*map(_table, (*rows, events, detours)))

@@ -204,7 +204,11 @@ skip = [{ file = "short", nodes = "100 m" }]
         ('x = "hops"', 'x = "hop"', ["no axis is called 'hop'; did you mean 'hops'?"]),
         ('expect = "less"', 'expect = "lower"', ["claim.0.expect:", "'lower'"]),
         ('case = { sender = "Vegas" }', 'case = { sender = "Vega" }', ["did you mean 'Vegas'?"]),
-        ('along = "hops"', "", ["claim falls: along is given with increasing and decreasing"]),
+        (
+            'along = "hops"',
+            "",
+            ["claim falls: along is given with increasing and decreasing, and with"],
+        ),
         ('measure = "goodput"', 'measure = "goodputt"', ["did you mean 'goodput'?"]),
         ('axes = { hops = ["2"] }', 'axes = { hops = ["5"] }', ["has no value '5'"]),
         ('"chain.toml"', '"chains.toml"', ["scenario chains.toml: No such file"]),

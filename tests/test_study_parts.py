@@ -17,7 +17,7 @@ from hopyard.cli import main
 from hopyard.reading import Reader
 from hopyard.stats import estimate
 from hopyard.study import StudyError, load
-from hopyard.study.claims import judged
+from hopyard.study.claims import _coefficient, _ranks, judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import Point, points
 from hopyard.study.report import ReportError, make
@@ -257,6 +257,57 @@ than = { sender = "Vegas" }
         load(folder)
 
 
+def test_a_correlation(folder: Path) -> None:
+    pytest.importorskip("statsmodels")
+    claim = """
+[[claim]]
+id = "alike"
+text = "Over the sizes of segments, goodput and throughput go together."
+measure = "goodput"
+against = "throughput"
+expect = "correlated"
+along = "segment"
+low = 0.5
+case = { sender = "NewReno" }
+"""
+    sizes = STUDY.replace('values = ["500 B", "1000 B"]', 'values = ["300 B", "600 B", "1000 B"]')
+    assert sizes != STUDY
+    (folder / "study.toml").write_text(sizes + claim)
+    study = load(folder)
+    sweep(study, out=folder / "store", progress=False)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        (verdict,) = judged(study, points(study), values)
+        table = [
+            [values.of(point, name)[1] for point in points(study, only={"sender": "NewReno"})]
+            for name in ("goodput", "throughput")
+        ]
+        few = [p for p in points(study) if p.labels["segment"] != "300 B"]
+        (lacking,) = judged(study, few, values)
+    first, second = np.array(table)
+    expected = [np.corrcoef(a, b)[0, 1] for a, b in zip(first.T, second.T, strict=True)]
+    assert (verdict.verdict, verdict.comparisons) == ("holds", 1)
+    assert str(estimate(np.array(expected))) in verdict.figure
+    assert "needs three values of segment, and there are 2" in lacking.figure
+    for old, new, told in (
+        ('against = "throughput"\n', "", "needs another measure \\(against\\) or another case"),
+        ("low = 0.5", "", "needs low or high, bounds"),
+        ("low = 0.5", "low = 1.5", "expected a coefficient from -1 to 1, found 1.5"),
+        ('expect = "correlated"', 'expect = "increasing"', "against and ranks are for correlated"),
+    ):
+        (folder / "study.toml").write_text(sizes + claim.replace(old, new))
+        with pytest.raises(StudyError, match=told):
+            load(folder)
+
+
+def test_ranks_of_equal_values_are_shared() -> None:
+    assert _ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1, 3.5, 2]
+    up, down = np.array([1.0, 2.0, 30.0]), np.array([9.0, 8.0, 1.0])
+    assert _coefficient(up, down, ranks=True) == pytest.approx(-1)
+    assert -1 < _coefficient(up, down, ranks=False) < -0.9
+    assert np.isnan(_coefficient(up, np.ones(3), ranks=True))
+
+
 class Given(Values):
     """Values that no store has: eight runs of each point."""
 
@@ -339,7 +390,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ('plus = ["forth"', 'plus = ["share"', "plus: expected measures that are neither sums"),
         ('plus = ["forth"', 'plus = ["fort"', "plus: no measure is called 'fort'"),
         ('reduce = "first"', 'reduce = "count"', "median, max, min, std, last or first for a"),
-        ('reduce = "count"', 'reduce = "first"', "reduce = first are for series"),
+        ('reduce = "count"', 'reduce = "first"', "reduce = first or below are for series"),
         ('since = "0.5 s"', "where = { flow = 1 }", "where is for columns of tables"),
         ('since = "0.5 s"', 'experiments = ["no"]', "no experiment is called 'no'"),
         ('mean_over = ["segment"]', 'mean_over = ["sender"]', "sender stands in mean_over"),

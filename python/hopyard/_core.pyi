@@ -39,7 +39,8 @@ __all__ = [
     "student_t_quantile",
 ]
 
-_Tables: TypeAlias = tuple[Table, Table, Table, Table, Table, Table, Table, Table, Table, Table]
+#: As many tables as `hopyard.database.TABLES` has names.
+_Tables: TypeAlias = tuple[Table, ...]
 
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.

@@ -21,7 +21,7 @@ FORMAT = "1"
 #: The tables of a run, in the order in which the core gives them.
 TABLES = (
     *("flows", "nodes", "drops", "series", "decisions"),
-    *("overhead", "route_changes", "paths", "segments", "handoffs"),
+    *("overhead", "route_changes", "paths", "segments", "handoffs", "mobile_events", "detours"),
 )
 #: The tables that are large: those of each run are a Parquet file, which the store names.
 FILED = ("series", "segments")

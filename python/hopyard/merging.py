@@ -13,7 +13,7 @@ from hopyard.arrays import array, integers, where
 from hopyard.database import TABLES, StoreError
 from hopyard.inputs import read_toml
 from hopyard.reading import Reader
-from hopyard.records import ALL_SEGMENTS, PATHS, ROUTES, SEGMENTS
+from hopyard.records import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, ROUTES, SEGMENTS
 from hopyard.results import Case
 from hopyard.scenario import value_of
 
@@ -232,7 +232,8 @@ class _Source:
 
     def part_of(self, table: str) -> int:
         """The part whose rows of a table are taken: one that has recorded them."""
-        recorded = {"route_changes": ROUTES[::-1], "paths": (PATHS,)}.get(table, ())
+        names = {"route_changes": ROUTES[::-1], "paths": (PATHS,)}
+        recorded = {**names, "mobile_events": (MOBILE_EVENTS,)}.get(table, ())
         found = self.part_with(recorded)
         return self.part if found is None else found
 

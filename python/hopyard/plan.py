@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 from hopyard.records import (
     ALL_SEGMENTS,
+    MOBILE_EVENTS,
     MOST_RUN,
     PATHS,
     ROUTES,
@@ -99,7 +100,8 @@ def _recorded(measure: Mapping[str, Any]) -> tuple[str, ...]:
     """What a scenario records beyond series. Where the routes of all are, those of flows are."""
     routes = {"flows": ROUTES[:1], "all": ROUTES}.get(measure.get("routes", ""), ())
     paths = (PATHS,) if measure.get("paths") else ()
-    return (*routes, *paths, *segment_names(measure.get("segments", False)))
+    events = (MOBILE_EVENTS,) if measure.get("mobile_events") else ()
+    return (*routes, *paths, *events, *segment_names(measure.get("segments", False)))
 
 
 def segment_names(flows: bool | str | None) -> tuple[str, ...]:
@@ -119,6 +121,8 @@ def measuring(names: Sequence[str], interval: str) -> list[tuple[str, str]]:
         given.append(("measure.routes", json.dumps(routes[-1][1])))
     if PATHS in names:
         given.append(("measure.paths", "true"))
+    if MOBILE_EVENTS in names:
+        given.append(("measure.mobile_events", "true"))
     if segments := [name for name in names if name.startswith(SEGMENTS)]:
         flows = [int(name.removeprefix(SEGMENTS)) for name in segments if name != ALL_SEGMENTS]
         every = ALL_SEGMENTS in segments

@@ -20,13 +20,17 @@ MOST_RUN = 2**32
 #: The most runs of a case that can be asked for.
 MOST_ASKED = 10_000_000
 #: What a run may record beyond series, as a store names it among the quantities of the run: changes
-#: of the routes of flows, those of all nodes, the paths of packets, and the segments of all flows
+#: of the routes of flows, those of all nodes, the paths of packets, the events of hosts that move
+#: between networks, and the segments of all flows
 #: or of one, such as "segments=3".
 ROUTES = ("routes=flows", "routes=all")
 PATHS = "paths"
+MOBILE_EVENTS = "mobile_events"
 SEGMENTS = "segments="
 ALL_SEGMENTS = f"{SEGMENTS}all"
-_RECORDED = re.compile(rf"{'|'.join((*ROUTES, PATHS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}")
+_RECORDED = re.compile(
+    rf"{'|'.join((*ROUTES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,8 @@ class Results:
     paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
     segments: pa.Table = _Readable(may_lack=True)
     handoffs: pa.Table = field(default_factory=lambda: tables.empty()["handoffs"])
+    mobile_events: pa.Table = field(default_factory=lambda: tables.empty()["mobile_events"])
+    detours: pa.Table = field(default_factory=lambda: tables.empty()["detours"])
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)

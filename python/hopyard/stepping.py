@@ -252,6 +252,16 @@ class Simulation:
         return self._table("handoffs")
 
     @property
+    def mobile_events(self) -> pa.Table:
+        """A row for each event of such hosts and their agents so far (`measure.mobile_events`)."""
+        return self._table("mobile_events")
+
+    @property
+    def detours(self) -> pa.Table:
+        """A row for each flow of such a host with packets through a tunnel so far."""
+        return self._table("detours")
+
+    @property
     def positions(self) -> pa.Table:
         """A row for each node with a radio: `node`, and `x_m`, `y_m`, `z_m` in metres."""
         return self._table("positions")

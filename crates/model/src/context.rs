@@ -22,7 +22,7 @@ use hopyard_engine::{Digest, Time};
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token};
-pub use self::overhead::{Overhead, Tally};
+pub use self::overhead::{Media, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
 pub use self::spending::{Shares, Spending};
@@ -262,6 +262,15 @@ impl DropCounts {
     }
 }
 
+/// What a node has put into tunnels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tunnelled {
+    /// Packets.
+    pub packets: u64,
+    /// The bytes by which they became longer.
+    pub bytes: u64,
+}
+
 /// Which node has an address. The first interface of each node has the node's number as its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
@@ -320,6 +329,8 @@ pub struct Context {
     pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
     /// The messages of routing protocols and agents, by node and type.
     pub overhead: Overhead,
+    /// What each node has put into tunnels; a node beyond the end, nothing.
+    pub tunnelled: Vec<Tunnelled>,
     /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
     /// one.
     pub answering: Option<&'static str>,
@@ -398,13 +409,20 @@ impl Context {
     /// Puts a packet into another one, which goes to the other end of a tunnel. The handle stays. `ttl` is the outer
     /// time to live of IP in IP (RFC 2003 §3.1); minimal encapsulation keeps the packet's own (RFC 2004 §3.1).
     pub fn encapsulate(&mut self, id: PacketId, source: Address, destination: Address, ttl: u8, form: Form) {
+        let node = self.owners.of(source).index();
         let packet = &mut self.packets[id];
+        let bytes = form.bytes(packet.source == source);
+        if self.tunnelled.len() <= node {
+            self.tunnelled.resize(node + 1, Tunnelled::default());
+        }
+        self.tunnelled[node].packets += 1;
+        self.tunnelled[node].bytes += u64::from(bytes);
         let outer = Packet {
             created: packet.created,
             source,
             destination,
             flow: packet.flow,
-            size: packet.size + form.bytes(packet.source == source),
+            size: packet.size + bytes,
             ttl: if form == Form::Minimal { packet.ttl } else { ttl },
             hops: 0,
             salvaged: 0,

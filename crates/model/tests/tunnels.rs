@@ -186,6 +186,9 @@ fn rfc2003_s3_1_a_packet_with_a_source_route_crosses_a_tunnel() {
     let world = World::with_probe(&spec, Seen::default()).expect("a world");
     let (outcome, seen) = world.run_watched(&Watch::default()).expect("packets add up");
     assert!(outcome.flows[0].packets_arrived > 40, "{:?}", outcome.drops);
+    for node in &outcome.nodes {
+        assert_eq!((node.tunnelled > 40, node.tunnel_bytes), (node.node == 1, 20 * node.tunnelled));
+    }
     let seen: Vec<_> = seen.0.into_iter().map(|(_, size, tunnel)| (size, tunnel)).collect();
     assert_eq!(seen, [(244, false), (264, true), (244, false)]);
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hopyard_model::observe::{
-    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow,
-    SeriesRow, own_columns,
+    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Outcome, OverheadRow, PathRow,
+    RouteChangeRow, SegmentRow, SeriesRow, own_columns,
 };
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
@@ -140,7 +140,8 @@ impl Batch {
     }
 
     /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
-    /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs. The batch does not
+    /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events,
+    /// detours. The batch does not
     /// keep them.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
         py.detach(|| {
@@ -152,8 +153,8 @@ impl Batch {
     }
 }
 
-/// Flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs.
-pub type Tables = (Table, Table, Table, Table, Table, Table, Table, Table, Table, Table);
+/// Flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events, detours.
+pub type Tables = (Table, Table, Table, Table, Table, Table, Table, Table, Table, Table, Table, Table);
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
@@ -183,6 +184,7 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
     let (mut decisions, mut overhead) = (Rows::of::<DecisionRow>()?, Rows::of::<OverheadRow>()?);
     let (mut route_changes, mut paths) = (Rows::of::<RouteChangeRow>()?, Rows::of::<PathRow>()?);
     let (mut segments, mut handoffs) = (Rows::of::<SegmentRow>()?, Rows::of::<HandoffRow>()?);
+    let (mut mobile_events, mut detours) = (Rows::of::<MobileEventRow>()?, Rows::of::<DetourRow>()?);
     for (case, run, outcome) in runs {
         flows.extend(case, run, &outcome.flows)?;
         nodes.extend(case, run, &outcome.nodes)?;
@@ -195,11 +197,27 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
         paths.extend(case, run, &outcome.paths)?;
         segments.extend(case, run, &outcome.segments)?;
         handoffs.extend(case, run, &outcome.handoffs)?;
+        mobile_events.extend(case, run, &outcome.mobile_events)?;
+        detours.extend(case, run, &outcome.detours)?;
     }
     let (flows, nodes, drops, series) = (flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?);
     let (decisions, overhead) = (decisions.finish()?, overhead.finish()?);
     let (route_changes, paths, segments) = (route_changes.finish()?, paths.finish()?, segments.finish()?);
-    Ok((flows, nodes, drops, series, decisions, overhead, route_changes, paths, segments, handoffs.finish()?))
+    let (handoffs, mobile_events, detours) = (handoffs.finish()?, mobile_events.finish()?, detours.finish()?);
+    Ok((
+        flows,
+        nodes,
+        drops,
+        series,
+        decisions,
+        overhead,
+        route_changes,
+        paths,
+        segments,
+        handoffs,
+        mobile_events,
+        detours,
+    ))
 }
 
 impl Run {

@@ -9,8 +9,8 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
-    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, Observer, OverheadRow, PathRow, PositionRow, QueueRow,
-    RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
+    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Observer, OverheadRow, PathRow,
+    PositionRow, QueueRow, RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -168,7 +168,9 @@ impl Simulation {
             "route_changes" => rows::<RouteChangeRow>(world.probe().route_changes()),
             "paths" => rows::<PathRow>(&world.probe().paths()),
             "segments" => rows::<SegmentRow>(&world.probe().segments()),
-            "handoffs" => rows::<HandoffRow>(&world.probe().handoffs()),
+            "handoffs" => rows::<HandoffRow>(&world.probe().handoffs(world.now())),
+            "mobile_events" => rows::<MobileEventRow>(&world.probe().mobile_events(world.now())),
+            "detours" => rows::<DetourRow>(&world.probe().detours()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),

@@ -189,6 +189,7 @@ fn network_events() -> Vec<(&'static str, NetworkEvent)> {
         ("route lost", NetworkEvent::RouteLost),
         ("route restored", NetworkEvent::RouteRestored),
         ("route of 8 hops", NetworkEvent::HopCount(8)),
+        ("new care-of address", NetworkEvent::CareOfChanged),
         ("segment unreachable", NetworkEvent::Unreachable { seq: 0 }),
     ]
 }

@@ -56,7 +56,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     // The profile selected the defaults, which are all included here. The number of runs changes none of the runs.
     let Head { name: _, profile: _, duration, runs: _, seed: _ } = head;
     // The others only observe the run.
-    let Measure { from, series: _, interval: _, routes: _, paths: _, segments: _ } = measure;
+    let Measure { from, series: _, interval: _, routes: _, paths: _, mobile_events: _, segments: _ } = measure;
     let mut nodes = json!(nodes);
     if let Some(nodes) = nodes.as_object_mut() {
         // If positions are listed, only the list matters, not the rule that produced it.

@@ -355,6 +355,8 @@ pub struct Measure {
     pub routes: RouteChanges,
     /// Whether the paths are recorded that the data packets of each flow took.
     pub paths: bool,
+    /// Whether the events of hosts that move between networks, and of their agents, are recorded.
+    pub mobile_events: bool,
     /// The flows whose TCP segments are recorded, at both ends: `true` (all), `false` (none), or their numbers, such as
     /// "0,2..4".
     pub segments: SegmentFlows,
@@ -364,7 +366,15 @@ impl Default for Measure {
     fn default() -> Self {
         let (series, interval) = (Vec::new(), Span::from_millis(100));
         let segments = SegmentFlows::None;
-        Self { from: Span::ZERO, series, interval, routes: RouteChanges::None, paths: false, segments }
+        Self {
+            from: Span::ZERO,
+            series,
+            interval,
+            routes: RouteChanges::None,
+            paths: false,
+            mobile_events: false,
+            segments,
+        }
     }
 }
 

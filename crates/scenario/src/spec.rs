@@ -89,7 +89,7 @@ impl Scenario {
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;
         let (routes, paths, segments) = (measure.routes, measure.paths, measure.segments.clone());
-        let recorded = Recorded { routes, paths, segments };
+        let recorded = Recorded { routes, paths, segments, mobile_events: measure.mobile_events };
         spec.observe = ObserveSpec { series: measure.series.clone(), interval: measure.interval, recorded };
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
         spec

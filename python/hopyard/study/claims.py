@@ -192,8 +192,12 @@ def _comparisons(
     ]
     chosen = [point for point in mine if fits(point.labels, claim.case)]
     asked = [*chosen, *(p for p in mine if claim.than is not None and fits(p.labels, claim.than))]
-    if any(not values.of(point, claim.measure)[0].size for point in asked):
+    measures = [claim.measure, *([claim.against] if claim.against is not None else [])]
+    if any(not values.of(point, name)[0].size for point in asked for name in measures):
         # A part of its points would be another claim.
+        return
+    if claim.expect == "correlated":
+        yield from _correlations(claim, chosen, mine, values)
         return
     if claim.along is not None:
         yield from _trends(claim, chosen, mine, values)
@@ -284,6 +288,75 @@ def _trends(
         paired = {name: found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
         wanted = statistics.Claim(Kind(claim.expect), axis=axis)
         yield Comparison(wanted, paired, where, watched[where])
+
+
+def _correlations(
+    claim: Claim, points: Sequence[Point], others: Sequence[Point], values: Values
+) -> Iterator[Comparison]:
+    """For each choice of the other axes, the coefficient over the values of an axis, run by run.
+
+    The other variable is another measure of the same points, or the same one of the points of
+    `than`. Runs in which one of both has the same value everywhere have no coefficient.
+    """
+    along, against = str(claim.along), claim.against or claim.measure
+    groups: dict[str, dict[str, list[tuple[Point, Point]]]] = {}
+    for point in points:
+        rest = named(
+            {n: v for n, v in point.labels.items() if n != along and n not in claim.mean_over}
+        )
+        for base in [point] if claim.than is None else beside(point, others, claim.than):
+            case = named({name: base.labels[name] for name in claim.than or {}})
+            where = f"{rest} with {case}" if case else rest
+            pairs = groups.setdefault(where, {}).setdefault(point.labels[along], [])
+            pairs.append((point, base))
+    for where, pairs_of in groups.items():
+        ours = [
+            mean_of([point for point, _ in it], values, claim.measure) for it in pairs_of.values()
+        ]
+        theirs = [mean_of([base for _, base in it], values, against) for it in pairs_of.values()]
+        if len(ours) < 3:
+            lacks = (
+                f"{where}: a correlation needs three values of {along}, and there are {len(ours)}"
+            )
+            yield Comparison(_correlated(claim), {}, where, lacks=lacks)
+            continue
+        common = ours[0][0]
+        for runs, _ in (*ours, *theirs):
+            common = np.intersect1d(common, runs)
+        first, second = (
+            np.array([found[np.isin(runs, common)] for runs, found in each])
+            for each in (ours, theirs)
+        )
+        found = np.array(
+            [_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T, strict=True)]
+        )
+        watched = values.watched([each for it in pairs_of.values() for pair in it for each in pair])
+        yield Comparison(
+            _correlated(claim), {"coefficient": found[~np.isnan(found)]}, where, watched
+        )
+
+
+def _correlated(claim: Claim) -> statistics.Claim:
+    """What is asked of a coefficient."""
+    low = -math.inf if claim.low is None else claim.low
+    high = math.inf if claim.high is None else claim.high
+    return statistics.Claim(Kind.WITHIN, low=low, high=high)
+
+
+def _coefficient(first: Floats, second: Floats, *, ranks: bool) -> float:
+    """The coefficient of correlation: of the values (Pearson), or of their ranks (Spearman)."""
+    if ranks:
+        first, second = _ranks(first), _ranks(second)
+    if np.ptp(first) == 0 or np.ptp(second) == 0 or np.isnan([*first, *second]).any():
+        return math.nan
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    """The rank of each value; equal ones share the mean of theirs."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray(last - (count - 1) / 2, dtype=float)[place]
 
 
 def _sized(claim: Claim) -> Iterator[statistics.Claim]:

@@ -89,10 +89,17 @@ class Quantity(Part):
     #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
     measure: str | None = None
-    table: Literal["flows", "nodes", "decisions", "overhead", "handoffs"] = "flows"
+    table: Literal[
+        "flows", "nodes", "decisions", "overhead", "handoffs", "mobile_events", "detours"
+    ] = "flows"
     series: str | None = None
-    #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows.
-    reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count"] = "sum"
+    #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
+    #: value in the column.
+    #: `below`: how many samples of a series are below `limit`.
+    reduce: Literal[
+        "sum", "mean", "median", "max", "min", "std", "last", "first", "count", "below"
+    ] = "sum"
+    limit: float | None = None
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
     #: Only rows with these values.
@@ -170,13 +177,25 @@ class Claim(Part):
     experiment: str | None = None
     measure: str
     expect: Literal[
-        "greater", "less", "similar", "at least", "at most", "between", "increasing", "decreasing"
+        "greater",
+        "less",
+        "similar",
+        "at least",
+        "at most",
+        "between",
+        "increasing",
+        "decreasing",
+        "correlated",
     ]
     #: The case, and those that it is compared with: values of axes. It must hold beside each.
     case: Where = {}
     than: Where | None = None
-    #: The axis along which the measure increases or decreases.
+    #: The axis along which the measure increases or decreases, or is correlated.
     along: str | None = None
+    #: For "correlated": the other measure, of the same case. With `than`, it is the same measure.
+    against: str | None = None
+    #: For "correlated": whether ranks are compared (Spearman), and not values (Pearson).
+    ranks: bool = False
     #: Axes over whose values the mean is taken, run by run.
     mean_over: Names = []
     where: Where = {}

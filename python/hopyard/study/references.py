@@ -265,6 +265,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus
     ):
         yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
+    if (quantity.reduce == "below") != (quantity.limit is not None):
+        yield f"{place}: reduce = below and limit are given together"
     given = (quantity.column, quantity.series, quantity.measure)
     if sum(each is not None for each in given) != 1:
         yield f"{place}: expected a column, a series or a measure"
@@ -313,8 +315,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
 def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     """What is wrong with the choice of rows of a table."""
     known = columns(table)
-    if quantity.since or quantity.until or quantity.reduce == "first":
-        yield f"{place}: since, until and reduce = first are for series"
+    if quantity.since or quantity.until or quantity.reduce in ("first", "below"):
+        yield f"{place}: since, until and reduce = first or below are for series"
     for column in quantity.where:
         if column not in known:
             near = nearest(column, known)
@@ -388,6 +390,21 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         yield f"{place}: {name} stands for two of x, lines and panels: expected it for one"
 
 
+def _correlated(
+    study: Study, claim: Claim, experiment: str, place: str, known: list[str]
+) -> Iterator[str]:
+    if (claim.against is None) == (claim.than is None):
+        yield f"{place}: correlated needs another measure (against) or another case (than), and one"
+    if claim.against is not None:
+        yield from _known_measures([claim.against], known, place)
+        yield from _sampled_there(study, experiment, [claim.against], place)
+    if claim.low is None and claim.high is None:
+        yield f"{place}: correlated needs low or high, bounds of the coefficient from -1 to 1"
+    for bound in (claim.low, claim.high):
+        if bound is not None and not -1 <= bound <= 1:
+            yield f"{place}: expected a coefficient from -1 to 1, found {bound:g}"
+
+
 def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator[str]:
     place = f"{place}: claim {claim.id}"
     wrong = list(_of_experiment(study, claim.experiment, place))
@@ -405,11 +422,17 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
         yield f"{place}: {name} stands in mean_over: expected it neither in than nor in along"
     if claim.along is not None and claim.along in (claim.than or {}):
         yield f"{place}: {claim.along} stands in along and in than: expected it in one"
-    if claim.mean_over and claim.along is not None:
-        yield f"{place}: mean_over is not for increasing and decreasing"
+    correlated = claim.expect == "correlated"
     trend = claim.expect in ("increasing", "decreasing")
-    if trend != (claim.along is not None):
-        yield f"{place}: along is given with increasing and decreasing, and with these alone"
+    if claim.mean_over and trend:
+        yield f"{place}: mean_over is not for increasing and decreasing"
+    if (trend or correlated) != (claim.along is not None):
+        also = "along is given with increasing and decreasing, and with correlated,"
+        yield f"{place}: {also} and with these alone"
+    if correlated:
+        yield from _correlated(study, claim, experiment, place, known)
+    elif claim.against is not None or claim.ranks:
+        yield f"{place}: against and ranks are for correlated alone"
     if claim.expect in ("greater", "less", "similar") and claim.than is None:
         yield f"{place}: {claim.expect} needs the case that it is compared with (than)"
     if claim.expect == "similar" and claim.tolerance is None:

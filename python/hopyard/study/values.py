@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
 #: Tables whose rows are of a node, and of no flow.
-OF_NODES = ("nodes", "overhead", "handoffs")
+OF_NODES = ("nodes", "overhead", "handoffs", "mobile_events")
 #: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),
@@ -192,7 +192,9 @@ class Values:
                     found[place] = above[0] - (since if own.since else 0.0)
                 continue
             values = values[~np.isnan(values)]
-            if values.size:
+            if own.reduce == "below":
+                found[place] = np.count_nonzero(values < float(own.limit or 0))
+            elif values.size:
                 found[place] = _REDUCTIONS[own.reduce](values)
         return found
 
@@ -225,11 +227,11 @@ def _within(runs: Integers, numbers: Sequence[int]) -> Integers:
 
 
 def _reduced(own: Quantity, rows: pa.Table, group: Integers, runs: int) -> Floats:
-    counted = own.reduce == "count"
-    values = np.ones(rows.num_rows) if counted else floats(rows, str(own.column))
+    if own.reduce == "count":
+        has = np.asarray(rows[str(own.column)].is_valid())
+        return np.bincount(group[has], minlength=runs).astype(float)
+    values = floats(rows, str(own.column))
     chosen = ~np.isnan(values)
-    if counted:
-        return np.bincount(group[chosen], minlength=runs).astype(float)
     found = np.full(runs, np.nan)
     for place in range(runs):
         mine = values[chosen & (group == place)]

@@ -22,6 +22,7 @@ pub use site::{Port, Role, Site};
 use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
+use crate::params::Metric;
 
 /// Makes the registry, the enum of agents, and the forwarding of [`Agent`] to each.
 macro_rules! agents {
@@ -33,6 +34,9 @@ macro_rules! agents {
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
         }
+
+        /// The counters of every agent: columns of the table of nodes, in the order of the agents.
+        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::$variant as Agent>::METRICS)),+];
 
         impl Config {
             /// The agent at a place; `rng` is its own stream.
@@ -95,6 +99,15 @@ macro_rules! agents {
             #[must_use]
             pub const fn ports(&self) -> &'static [u16] {
                 match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
+            }
+
+            /// The value of a counter; nothing if the agent has no such one, or its part does not count it.
+            #[must_use]
+            pub fn metric(&self, metric: &Metric) -> Option<u64> {
+                let own = match self { $(Self::$variant(_) => <$module::$variant as Agent>::METRICS,)+ };
+                let place = own.iter().position(|it| it.name == metric.name)?;
+                let counts = match self { $(Self::$variant(it) => it.counts(),)+ };
+                counts.get(place).copied().flatten()
             }
 
             /// See [`Agent::first_slot`].

@@ -6,6 +6,7 @@ use super::orders::Keys;
 use crate::address::Address;
 use crate::context::Context;
 use crate::packet::PacketId;
+use crate::params::Metric;
 
 /// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
 pub const ICMP: u16 = 0;
@@ -72,6 +73,14 @@ pub trait Agent {
 
     /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
     const SERVES_MOVING_HOSTS: bool = false;
+
+    /// Its own counters: columns of the table of nodes.
+    const METRICS: &'static [Metric] = &[];
+
+    /// Their values so far, in this order; nothing for what a node with its part does not count.
+    fn counts(&self) -> Vec<Option<u64>> {
+        Vec::new()
+    }
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);

@@ -121,6 +121,12 @@ impl AnyChannel {
         each!(self, channel => channel.set_leg(station, leg));
     }
 
+    /// See [`Channel::range`].
+    #[must_use]
+    pub fn range(&self) -> Option<f64> {
+        each!(self, channel => channel.range())
+    }
+
     /// See [`Channel::position`].
     #[must_use]
     pub fn position(&self, station: usize, now: Time) -> Position {

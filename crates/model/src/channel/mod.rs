@@ -424,6 +424,12 @@ impl<M: Mac> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
+    /// The distance in metres up to which a frame can be decoded when nothing disturbs it, if distance alone decides.
+    #[must_use]
+    pub fn range(&self) -> Option<f64> {
+        self.medium.range()
+    }
+
     /// Where a station is.
     #[must_use]
     pub fn position(&self, station: usize, now: Time) -> Position {

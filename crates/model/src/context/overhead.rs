@@ -16,6 +16,14 @@ pub struct Tally {
     pub sent: u64,
     /// The bytes of these.
     pub bytes: u64,
+    /// How often they went out at radios. A broadcast goes out at several interfaces.
+    pub by_radio: u64,
+    /// The bytes of these.
+    pub radio_bytes: u64,
+    /// How often they went out by wires.
+    pub by_wire: u64,
+    /// The bytes of these.
+    pub wire_bytes: u64,
     /// Messages that the node has made itself, and not forwarded for others.
     pub originated: u64,
     /// The bytes of these.
@@ -26,6 +34,27 @@ pub struct Tally {
     pub piggybacked_bytes: u64,
     /// Messages in packets that a neighbour sent and that IP received here, those that are known already included.
     pub received: u64,
+}
+
+impl Tally {
+    /// Adds a message that goes out in a packet of the protocol.
+    fn send(&mut self, bytes: u64, media: Media) {
+        self.sent += 1;
+        self.bytes += bytes;
+        self.by_radio += media.radios;
+        self.radio_bytes += media.radios * bytes;
+        self.by_wire += media.wires;
+        self.wire_bytes += media.wires * bytes;
+    }
+}
+
+/// At how many interfaces of each kind a packet goes out: none of either for one that goes into a tunnel, or nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Media {
+    /// Radios.
+    pub radios: u64,
+    /// Wires.
+    pub wires: u64,
 }
 
 /// The type of a message: whose it is, and its name.
@@ -56,28 +85,24 @@ struct Received {
 
 impl Overhead {
     /// Counts a packet that a node sends or forwards. What DSR adds to a packet has its originator in the packet's
-    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made.
+    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made. `media` says where
+    /// it goes out.
     #[inline]
-    pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool) {
+    pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool, media: Media) {
         match &packet.body {
-            Body::Routing(message) => self.message(node, PacketKind::Routing, message, packet.size, |it, bytes, _| {
-                it.sent += 1;
-                it.bytes += bytes;
-            }),
+            Body::Routing(message) => {
+                self.message(node, PacketKind::Routing, message, packet.size, |it, bytes, _| it.send(bytes, media));
+            }
             Body::Control { message, .. } => {
-                self.message(node, PacketKind::Control, message, packet.size, |it, bytes, _| {
-                    it.sent += 1;
-                    it.bytes += bytes;
-                });
+                self.message(node, PacketKind::Control, message, packet.size, |it, bytes, _| it.send(bytes, media));
             }
             Body::Extended(_) => self.options(node, packet, |it, bytes, alone| {
-                let (count, sum) = if alone {
-                    (&mut it.sent, &mut it.bytes)
+                if alone {
+                    it.send(bytes, media);
                 } else {
-                    (&mut it.piggybacked, &mut it.piggybacked_bytes)
-                };
-                *count += 1;
-                *sum += bytes;
+                    it.piggybacked += 1;
+                    it.piggybacked_bytes += bytes;
+                }
                 it.originated += u64::from(is_source);
                 it.originated_bytes += if is_source { bytes } else { 0 };
             }),
@@ -264,9 +289,14 @@ mod tests {
         let packet = packet(28 + 4 + 60, Body::Routing(RoutingMessage::new(Several(parts))));
         let mut overhead = Overhead::default();
         overhead.on_originated(NodeId(2), &packet, None);
-        overhead.on_sent(NodeId(2), &packet, true);
-        let hello = Tally { sent: 1, bytes: 52, originated: 1, originated_bytes: 52, ..Tally::default() };
-        let tc = Tally { sent: 2, bytes: 40, originated: 1, originated_bytes: 24, ..Tally::default() };
+        // By a radio, and by two wires.
+        overhead.on_sent(NodeId(2), &packet, true, Media { radios: 1, wires: 2 });
+        let out = |by_radio, radio_bytes| {
+            let (by_wire, wire_bytes) = (2 * by_radio, 2 * radio_bytes);
+            Tally { sent: by_radio, bytes: radio_bytes, by_radio, radio_bytes, by_wire, wire_bytes, ..Tally::default() }
+        };
+        let hello = Tally { originated: 1, originated_bytes: 52, ..out(1, 52) };
+        let tc = Tally { originated: 1, originated_bytes: 24, ..out(2, 40) };
         let routing = PacketKind::Routing;
         assert_eq!(overhead.of(NodeId(2)), [(routing, "HELLO", hello), (routing, "TC", tc)]);
         assert!(overhead.of(NodeId(1)).is_empty() && overhead.of(NodeId(9)).is_empty());
@@ -331,14 +361,23 @@ mod tests {
         let mut overhead = Overhead::default();
         let mut alone = packet(20, Body::Empty);
         alone.change_options(|it| it.push(DsrOption::AckRequest { identification: 1 }));
-        overhead.on_sent(NodeId(2), &alone, true);
+        overhead.on_sent(NodeId(2), &alone, true, Media { radios: 1, wires: 0 });
         let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92 }));
         let route = SourceRoute::new(vec![Address(5)]).expect("it fits");
         data.change_options(|it| it.push(DsrOption::SourceRoute(route)));
-        overhead.on_sent(NodeId(2), &data, false);
+        overhead.on_sent(NodeId(2), &data, false, Media { radios: 1, wires: 0 });
         let routing = PacketKind::Routing;
         // A header of 4 bytes and an option of 4 behind IP's 20; a header of 4 and an option of 8 in a data packet.
-        let request = Tally { sent: 1, bytes: 28, originated: 1, originated_bytes: 28, ..Tally::default() };
+        let (by_radio, radio_bytes) = (1, 28);
+        let request = Tally {
+            sent: 1,
+            bytes: 28,
+            by_radio,
+            radio_bytes,
+            originated: 1,
+            originated_bytes: 28,
+            ..Tally::default()
+        };
         let route = Tally { piggybacked: 1, piggybacked_bytes: 12, ..Tally::default() };
         assert_eq!(overhead.of(NodeId(2)), [(routing, "ack_request", request), (routing, "source_route", route)]);
     }

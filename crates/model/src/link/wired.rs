@@ -300,6 +300,12 @@ impl Wired {
         self.directions[direction as usize].to
     }
 
+    /// The rate of a direction.
+    #[must_use]
+    pub const fn rate(&self, direction: Direction) -> Rate {
+        self.directions[direction as usize].rate
+    }
+
     /// The delay of a direction.
     #[must_use]
     pub const fn delay(&self, direction: Direction) -> Span {

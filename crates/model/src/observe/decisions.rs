@@ -241,7 +241,7 @@ const fn cause_of_break(broken: Option<Break>) -> TrueCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::FlowView;
+    use crate::observe::{FlowView, MobileView};
     use crate::packet::{TcpFlags, TcpHeader};
 
     /// A probe of three flows, of which the second is watched, among ten nodes.
@@ -249,7 +249,7 @@ mod tests {
         let flow = |classifies| FlowView { from: NodeId(0), to: NodeId(9), tcp: None, sack: false, classifies };
         let flows = [flow(false), flow(true), flow(false)];
         let mut probe = Decisions::default();
-        probe.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &flows });
+        probe.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &flows, mobile: &MobileView::default() });
         probe
     }
 
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(lost(&probe, 1).len(), 1);
         let mut idle = Decisions::default();
         let flow = FlowView { from: NodeId(0), to: NodeId(9), tcp: None, sack: false, classifies: false };
-        idle.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &[flow] });
+        idle.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &[flow], mobile: &MobileView::default() });
         idle.on_drop(at(1), NodeId(1), &segment(0, 0, 500, 0), DropReason::QueueFull);
         idle.on_link_failure(at(1), NodeId(1), Address(2), &segment(0, 0, 500, 0), true);
         assert!(idle.flows.is_empty() && idle.breaks.is_empty() && idle.latest.is_none());

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Span, Time};
 
-use super::results::HandoffRow;
+use super::cells::{Cells, Crossing};
+use super::mobile_log::MobileLog;
+use super::mobile_rows::HandoffRow;
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::packet::{FlowId, Packet, PacketKind};
@@ -62,6 +64,20 @@ impl Handoff {
         self.begin() <= loss.at && self.registered.is_none_or(|registered| loss.made <= registered)
     }
 
+    /// When the host left the cell of the agent before, and came into that of the agent now.
+    fn crossings(&self, all: &[Crossing], until: Time) -> [Option<f64>; 2] {
+        let of = |agent: Option<NodeId>| all.iter().filter(move |it| Some(it.agent) == agent && it.at < until);
+        let before = || of(self.from).filter(|it| it.at <= self.moved);
+        let left = match before().next_back() {
+            Some(last) if !last.enters => Some(last),
+            // It came back before it found the same agent again.
+            _ if self.from == Some(self.to) => before().rfind(|it| !it.enters),
+            _ => of(self.from).find(|it| it.at > self.moved && !it.enters),
+        };
+        let entered = of(Some(self.to)).rfind(|it| it.at <= self.moved && it.enters);
+        [left, entered].map(|it| it.map(|it| it.at.seconds()))
+    }
+
     fn row(&self, host: NodeId, losses: &[Loss], timeouts: &[Time], until: Time) -> HandoffRow {
         let is_its = |it: &&Loss| self.has(it) && it.at < until;
         let mut reasons: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -75,9 +91,11 @@ impl Handoff {
             agent_before: self.from.map(|it| it.0),
             agent: self.to.0,
             kind: if self.from == Some(self.to) { "return" } else { "change" },
+            left_s: None,
+            entered_s: None,
             last_exchange_s: self.exchanged.map(Time::seconds),
             heard_s: self.heard.map(Time::seconds),
-            moved_s: self.moved.seconds(),
+            moved_s: Some(self.moved.seconds()),
             requested_s: self.requested.map(Time::seconds),
             requests: self.requests,
             refused: self.refused,
@@ -111,7 +129,10 @@ struct Host {
     /// Data packets of its flows that arrived lately, with their bytes.
     arrivals: VecDeque<(Time, u32)>,
     current: Option<Handoff>,
-    rows: Vec<HandoffRow>,
+    /// The handoffs before it, each with the time at which the next one begins.
+    past: Vec<(Handoff, Time, HandoffRow)>,
+    /// At which agent it found itself, and from when on.
+    stays: Vec<(Time, Option<NodeId>)>,
 }
 
 impl Host {
@@ -152,10 +173,52 @@ impl Host {
         });
     }
 
+    /// A row for each handoff so far, and for each cell that the host passed through and never found itself in.
+    fn rows(&self, host: NodeId, crossings: &[Crossing]) -> Vec<HandoffRow> {
+        let open =
+            self.current.iter().map(|it| (it, Time::NEVER, it.row(host, &self.losses, &self.timeouts, Time::NEVER)));
+        let all = self.past.iter().map(|(it, until, row)| (it, *until, row.clone())).chain(open);
+        let mut rows: Vec<HandoffRow> = all
+            .map(|(handoff, until, row)| {
+                let [left_s, entered_s] = handoff.crossings(crossings, until);
+                HandoffRow { left_s, entered_s, ..row }
+            })
+            .collect();
+        rows.extend(self.missed(host, crossings));
+        let begin = |row: &HandoffRow| row.moved_s.or(row.entered_s).unwrap_or_default();
+        rows.sort_by(|a, b| begin(a).total_cmp(&begin(b)));
+        rows
+    }
+
+    /// A row for each cell that the host came into and left again, and never found itself in meanwhile.
+    fn missed(&self, host: NodeId, crossings: &[Crossing]) -> Vec<HandoffRow> {
+        let mut rows = Vec::new();
+        for (place, entry) in crossings.iter().enumerate().filter(|(_, it)| it.enters) {
+            let leaves = |it: &&Crossing| it.agent == entry.agent && !it.enters;
+            let Some(exit) = crossings[place + 1..].iter().find(leaves) else { continue };
+            let first = self.stays.partition_point(|(at, _)| *at <= entry.at).saturating_sub(1);
+            let meanwhile = self.stays[first..].iter().take_while(|(at, _)| *at < exit.at);
+            if meanwhile.clone().any(|(_, agent)| *agent == Some(entry.agent)) {
+                continue;
+            }
+            let before = self.stays.get(first).filter(|(at, _)| *at <= entry.at).and_then(|(_, agent)| *agent);
+            rows.push(HandoffRow {
+                host: host.0,
+                agent_before: before.map(|it| it.0),
+                agent: entry.agent.0,
+                kind: "missed",
+                entered_s: Some(entry.at.seconds()),
+                ..HandoffRow::default()
+            });
+        }
+        rows
+    }
+
     /// The handoff before ends where the next one begins.
     fn close(&mut self, host: NodeId, until: Time) {
         if let Some(handoff) = self.current.take() {
-            self.rows.push(handoff.row(host, &self.losses, &self.timeouts, until));
+            let row = handoff.row(host, &self.losses, &self.timeouts, until);
+            self.past.push((handoff, until, row));
         }
         self.losses.retain(|it| it.at >= until);
         self.timeouts.retain(|at| *at >= until);
@@ -214,12 +277,14 @@ impl Handoffs {
 
     /// A row for each handoff so far: by host, then by time.
     #[must_use]
-    pub fn rows(&self) -> Vec<HandoffRow> {
-        let of_host = |(&node, host): (&NodeId, &Host)| {
-            let open = host.current.as_ref().map(|it| it.row(node, &host.losses, &host.timeouts, Time::NEVER));
-            host.rows.iter().cloned().chain(open).collect::<Vec<_>>()
-        };
-        self.hosts.iter().flat_map(of_host).collect()
+    pub(super) fn rows(&self, cells: &Cells) -> Vec<HandoffRow> {
+        // One that has never heard an agent may have passed through cells all the same.
+        let unheard = cells.hosts().filter(|node| !self.hosts.contains_key(node));
+        let of_host = |node: NodeId, host: &Host| host.rows(node, &cells.of_host(node));
+        let mut rows: Vec<HandoffRow> = self.hosts.iter().flat_map(|(&node, host)| of_host(node, host)).collect();
+        rows.extend(unheard.flat_map(|node| of_host(node, &Host::default())));
+        rows.sort_by_key(|row| row.host);
+        rows
     }
 
     fn node(&self, address: Address) -> Option<NodeId> {
@@ -258,6 +323,7 @@ impl Handoffs {
             MobileChange::Moved { to, .. } => {
                 let to = to.and_then(|to| self.node(to));
                 let host = self.hosts.entry(node).or_default();
+                host.stays.push((now, to));
                 match to {
                     Some(to) => host.on_moved(node, to, now),
                     None => host.is_lost = true,
@@ -282,7 +348,7 @@ impl Handoffs {
     }
 
     /// A packet has come from one node to another one.
-    pub(super) fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    pub(super) fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet, log: &mut MobileLog) {
         if self.hosts.is_empty() || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
             return;
         }
@@ -291,7 +357,11 @@ impl Handoffs {
             let Some(host) = self.hosts.get_mut(&at).filter(is_there) else { continue };
             host.exchanged = Some(now);
             if let Some(handoff) = &mut host.current {
-                (if is_up { &mut handoff.up } else { &mut handoff.down }).get_or_insert(now);
+                let first = if is_up { &mut handoff.up } else { &mut handoff.down };
+                if first.is_none() {
+                    *first = Some(now);
+                    log.on_first(now, at, other, is_up);
+                }
             }
         }
     }
@@ -355,9 +425,10 @@ mod tests {
             it.on_loss(loss(second));
         }
         it.close(host, at(5000));
-        assert_eq!(it.rows.len(), 1);
+        let rows = it.rows(host, &[]);
+        assert_eq!(rows.len(), 1);
         // From 2999 s, the last exchange, to 4299 s.
-        assert_eq!((it.rows[0].lost, it.rows[0].lost_reasons.as_str()), (1301, "queue_full 1301"));
+        assert_eq!((rows[0].lost, rows[0].lost_reasons.as_str()), (1301, "queue_full 1301"));
         assert!(it.losses.is_empty());
     }
 }

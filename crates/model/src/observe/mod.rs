@@ -3,9 +3,13 @@
 //! Observation does not change a run: it draws no random number and requests no action.
 
 pub mod capture;
+mod cells;
 mod decisions;
+mod detours;
 mod flow;
 mod handoffs;
+mod mobile_log;
+mod mobile_rows;
 mod network;
 mod observer;
 mod path_log;
@@ -18,13 +22,14 @@ mod state;
 pub use decisions::Decisions;
 pub use flow::FlowMeter;
 pub use handoffs::Handoffs;
-pub use network::{AttachmentView, FlowView, InterfaceView, NetworkView};
+pub use mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
+pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
 pub use observer::{Observed, Observer, Recorded};
 pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{
-    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow,
-    SeriesRow, TrueCause, own_columns,
+    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
+    TrueCause, own_columns,
 };
 pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
 pub use segment_log::{SegmentFlows, SegmentLog};

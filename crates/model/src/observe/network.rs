@@ -3,9 +3,10 @@
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Span;
-use hopyard_engine::units::Frequency;
+use hopyard_engine::units::{Frequency, Rate};
 
 use crate::address::NodeId;
+use crate::mobility::Leg;
 use crate::transport::tcp;
 
 /// The network, as a probe sees it before the run begins.
@@ -17,6 +18,54 @@ pub struct NetworkView<'a> {
     pub interfaces: &'a [InterfaceView],
     /// The flows, in the order of their numbers.
     pub flows: &'a [FlowView<'a>],
+    /// The hosts that move between networks, and their agents.
+    pub mobile: &'a MobileView,
+}
+
+/// The hosts that move between networks and the agents that serve them, as a probe sees them before the run begins.
+#[derive(Clone, Debug, Default)]
+pub struct MobileView {
+    /// The hosts.
+    pub hosts: Vec<NodeId>,
+    /// The agents.
+    pub agents: Vec<NodeId>,
+    /// Those of both that have a radio.
+    pub stations: Vec<StationView>,
+    /// Ways over wires between agents and the other ends of the hosts' flows, where there is one.
+    pub ways: Vec<WiredWay>,
+}
+
+/// The radio of a host or of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct StationView {
+    /// Its node.
+    pub node: NodeId,
+    /// The channel's number.
+    pub channel: u16,
+    /// The node's first leg.
+    pub leg: Leg,
+    /// The distance in metres at which a frame has just the power that can be decoded; nothing if distance alone does
+    /// not decide.
+    pub range: Option<f64>,
+}
+
+/// The way over wires from one node to another one that has the shortest delay.
+#[derive(Clone, Debug)]
+pub struct WiredWay {
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Rate and delay of each wire, in order.
+    pub wires: Vec<(Rate, Span)>,
+}
+
+impl WiredWay {
+    /// How long a packet of so many bytes is on the way, if no other one is.
+    #[must_use]
+    pub fn time(&self, bytes: u32) -> Span {
+        self.wires.iter().fold(Span::ZERO, |sum, &(rate, delay)| sum + rate.airtime(bytes) + delay)
+    }
 }
 
 /// An interface, as a probe sees it.

@@ -1,18 +1,23 @@
 //! The probe of a run that records more than counters: decisions of senders, changes of routes, paths of packets,
 //! segments.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
+use super::cells::Cells;
 use super::decisions::Decisions;
+use super::detours::Detours;
 use super::handoffs::Handoffs;
-use super::network::NetworkView;
+use super::mobile_log::MobileLog;
+use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
+use super::network::{MobileView, NetworkView};
 use super::path_log::PathLog;
 use super::probe::{DecisionView, Probe};
-use super::results::{DecisionRow, HandoffRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
+use super::results::{DecisionRow, Outcome, PathRow, RouteChangeRow, SegmentRow};
 use super::route_log::{RouteChangeView, RouteChanges, RouteLog};
 use super::segment_log::{SegmentFlows, SegmentLog};
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileEvent};
+use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
 use crate::transport::tcp::SenderState;
 
@@ -25,6 +30,8 @@ pub struct Recorded {
     pub paths: bool,
     /// The segments of flows.
     pub segments: SegmentFlows,
+    /// The events of hosts that move between networks, and of their agents.
+    pub mobile_events: bool,
 }
 
 impl Recorded {
@@ -55,6 +62,9 @@ pub struct Observer {
     paths: PathLog,
     segments: SegmentLog,
     handoffs: Handoffs,
+    cells: Cells,
+    mobile: MobileLog,
+    detours: Detours,
 }
 
 impl Observer {
@@ -64,15 +74,25 @@ impl Observer {
         Self { recorded, ..Self::default() }
     }
 
-    /// An observer of a network with so many nodes, interfaces at these of them, and these flows.
+    /// An observer of a network with so many nodes, interfaces at these of them, these flows, and these hosts that move
+    /// between networks.
     #[must_use]
-    pub fn of(recorded: Recorded, nodes: usize, interfaces: Vec<NodeId>, flows: &[Observed]) -> Self {
+    pub fn of(
+        recorded: Recorded,
+        nodes: usize,
+        interfaces: Vec<NodeId>,
+        flows: &[Observed],
+        mobile: &MobileView,
+    ) -> Self {
         let ends = || flows.iter().map(|flow| (flow.from, flow.to));
         Self {
             decisions: Decisions::of(nodes, flows.iter().map(|flow| flow.classifies.then_some(flow.from))),
             routes: RouteLog::of(recorded.routes, ends()),
             paths: PathLog::new(recorded.paths),
             segments: SegmentLog::of(&recorded.segments, ends()),
+            cells: Cells::of(mobile),
+            mobile: MobileLog::of(recorded.mobile_events, interfaces.clone()),
+            detours: Detours::of(interfaces.clone(), mobile),
             handoffs: Handoffs::of(interfaces, ends().collect()),
             recorded,
         }
@@ -104,8 +124,26 @@ impl Observer {
 
     /// A row for each handoff so far.
     #[must_use]
-    pub fn handoffs(&self) -> Vec<HandoffRow> {
-        self.handoffs.rows()
+    pub fn handoffs(&self, now: Time) -> Vec<HandoffRow> {
+        self.handoffs.rows(&self.cells_at(now))
+    }
+
+    /// A row for each event of hosts that move between networks so far.
+    #[must_use]
+    pub fn mobile_events(&self, now: Time) -> Vec<MobileEventRow> {
+        self.mobile.rows(&self.cells_at(now))
+    }
+
+    /// A row for each flow of such a host and each agent so far, with packets that came through a tunnel.
+    #[must_use]
+    pub fn detours(&self) -> Vec<DetourRow> {
+        self.detours.rows()
+    }
+
+    fn cells_at(&self, now: Time) -> Cells {
+        let mut cells = self.cells.clone();
+        cells.advance(now);
+        cells
     }
 }
 
@@ -117,7 +155,7 @@ impl Probe for Observer {
             .map(|flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies })
             .collect();
         let interfaces = network.interfaces.iter().map(|it| it.node).collect();
-        *self = Self::of(std::mem::take(&mut self.recorded), network.nodes, interfaces, &flows);
+        *self = Self::of(std::mem::take(&mut self.recorded), network.nodes, interfaces, &flows, network.mobile);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
@@ -132,7 +170,8 @@ impl Probe for Observer {
 
     fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
         self.paths.on_hop(from, node, packet);
-        self.handoffs.on_hop(now, from, node, packet);
+        self.handoffs.on_hop(now, from, node, packet, &mut self.mobile);
+        self.detours.on_hop(now, from, node, packet);
     }
 
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
@@ -146,10 +185,24 @@ impl Probe for Observer {
         self.decisions.on_drop(now, node, packet, reason);
         self.paths.on_end(node, packet, true);
         self.handoffs.on_drop(now, packet, reason);
+        self.detours.on_drop(node, packet);
     }
 
     fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
         self.handoffs.on_mobile(now, node, event);
+        self.mobile.on_mobile(now, node, event);
+    }
+
+    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, _to: Address, packet: &Packet) {
+        self.detours.on_entered(now, node, packet);
+    }
+
+    fn on_agent_tunnel_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.detours.on_left(now, node, packet);
+    }
+
+    fn on_leg(&mut self, node: NodeId, leg: &Leg) {
+        self.cells.on_leg(node, leg);
     }
 
     fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
@@ -169,6 +222,9 @@ impl Probe for Observer {
         outcome.route_changes = self.routes.take();
         outcome.paths = self.paths.rows();
         outcome.segments = self.segments.rows();
-        outcome.handoffs = self.handoffs.rows();
+        self.cells.advance(Time::ZERO + Span::from_secs_f64(outcome.simulated));
+        outcome.handoffs = self.handoffs.rows(&self.cells);
+        outcome.mobile_events = self.mobile.rows(&self.cells);
+        outcome.detours = self.detours.rows();
     }
 }

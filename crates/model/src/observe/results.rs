@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
 use crate::params::Metric;
-use crate::{mac, mobility};
+use crate::{agent, mac, mobility};
 
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +47,10 @@ pub struct Outcome {
     pub segments: Vec<SegmentRow>,
     /// A row for each change of the agent of a host that moves between networks.
     pub handoffs: Vec<HandoffRow>,
+    /// A row for each event of such hosts and their agents, if they are recorded.
+    pub mobile_events: Vec<MobileEventRow>,
+    /// A row for each flow of such a host and each agent, whose packets have come through a tunnel.
+    pub detours: Vec<DetourRow>,
 }
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
@@ -246,6 +251,12 @@ pub struct NodeRow {
     /// ICMP errors that this node sent.
     #[schemars(extend("unit" = "packets"))]
     pub icmp_errors: u64,
+    /// Packets that this node put into tunnels: of the scenario, of a routing protocol to its gateway, or of Mobile IP.
+    #[schemars(extend("unit" = "packets"))]
+    pub tunnelled: u64,
+    /// The bytes that this added, once for each of them.
+    #[schemars(extend("unit" = "bytes"))]
+    pub tunnel_bytes: u64,
     /// The time in which the node's radios sent, if energy is counted, as all columns from here to `battery_empty_s`.
     #[schemars(extend("unit" = "s"))]
     pub sending_s: Option<f64>,
@@ -309,7 +320,7 @@ pub struct NodeRow {
     /// Simulated time at which the node's battery ran dry.
     #[schemars(extend("unit" = "s"))]
     pub battery_empty_s: Option<f64>,
-    /// What only the node's MACs and its movement model count: a column for each counter, in the order of
+    /// What only the node's MACs, its movement model and its agents count: a column for each counter, in the order of
     /// [`own_columns`], with no value if the node has no such model.
     #[serde(skip)]
     pub own: Vec<Option<u64>>,
@@ -319,7 +330,10 @@ pub struct NodeRow {
 pub fn own_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static Metric)> {
     let macs = mac::METRICS.iter().map(|it| ("MAC", it));
     let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
-    macs.chain(movements).flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
+    let agents = agent::METRICS.iter().map(|it| ("Agent", it));
+    macs.chain(movements)
+        .chain(agents)
+        .flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
 }
 
 impl NodeRow {
@@ -366,6 +380,19 @@ pub struct OverheadRow {
     /// Their bytes. IP's header, and every other header of a packet with several messages, counts for the first one.
     #[schemars(extend("unit" = "bytes"))]
     pub sent_bytes: u64,
+    /// How often these messages went out at radios. A broadcast at several interfaces is one message in `sent`, and
+    /// counts here for each of them.
+    #[schemars(extend("unit" = "messages"))]
+    pub sent_radio: u64,
+    /// The bytes of `sent_radio`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub sent_radio_bytes: u64,
+    /// How often they went out by wires, likewise.
+    #[schemars(extend("unit" = "messages"))]
+    pub sent_wire: u64,
+    /// The bytes of `sent_wire`.
+    #[schemars(extend("unit" = "bytes"))]
+    pub sent_wire_bytes: u64,
     /// Messages that this node made, and did not forward for others. A message that a node sends in answer to one of
     /// the same type counts as forwarded.
     #[schemars(extend("unit" = "messages"))]
@@ -411,64 +438,6 @@ pub struct RouteChangeRow {
     pub path: Option<String>,
     /// Where `path` ends: at the `destination`, in a `gap` (a node without a route), or in a `loop`.
     pub path_ends: Option<&'static str>,
-}
-
-/// A row for each time that a host that moves between networks finds itself at another agent, or at its agent again,
-/// from the start of the run. Its flows are those that begin or end at it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HandoffRow {
-    /// The number of the host's node.
-    pub host: u32,
-    /// The number of the agent's node before.
-    pub agent_before: Option<u32>,
-    /// The number of the agent's node now.
-    pub agent: u32,
-    /// `change`: another agent than before; `return`: the same one, which the host had lost.
-    pub kind: &'static str,
-    /// When a packet of the host's flows last passed between it and the agent before.
-    #[schemars(extend("unit" = "s"))]
-    pub last_exchange_s: Option<f64>,
-    /// When the host first heard the agent, since it last knew nothing of it.
-    #[schemars(extend("unit" = "s"))]
-    pub heard_s: Option<f64>,
-    /// When the host found that it had moved.
-    #[schemars(extend("unit" = "s"))]
-    pub moved_s: f64,
-    /// When it first sent a request to be registered.
-    #[schemars(extend("unit" = "s"))]
-    pub requested_s: Option<f64>,
-    /// The requests until it was registered.
-    #[schemars(extend("unit" = "messages"))]
-    pub requests: u32,
-    /// How many of them were denied.
-    #[schemars(extend("unit" = "messages"))]
-    pub refused: u32,
-    /// When the home agent began to tunnel to the agent; empty at home.
-    #[schemars(extend("unit" = "s"))]
-    pub tunnel_s: Option<f64>,
-    /// When the host learned that it was registered.
-    #[schemars(extend("unit" = "s"))]
-    pub registered_s: Option<f64>,
-    /// When the first packet of its flows came from the host to the agent.
-    #[schemars(extend("unit" = "s"))]
-    pub first_up_s: Option<f64>,
-    /// When the first packet of its flows came from the agent to the host.
-    #[schemars(extend("unit" = "s"))]
-    pub first_down_s: Option<f64>,
-    /// Packets of its flows, acknowledgements too, that were dropped after the last exchange, and before that of the
-    /// next handoff, and had been made before the host was registered.
-    #[schemars(extend("unit" = "packets"))]
-    pub lost: u64,
-    /// Why, with numbers, such as `retry_limit 3, visitor_gone 1`.
-    pub lost_reasons: String,
-    /// Timeouts of the senders of its flows between the last exchange and `recovered_s`, or the next handoff.
-    pub timeouts: u32,
-    /// IP bytes of the data packets of its flows that arrived in the 5 s up to the last exchange, per second.
-    #[schemars(extend("unit" = "kbit/s"))]
-    pub rate_before_kbps: f64,
-    /// When, after the registration, this rate over the last second first was 90 % of that before.
-    #[schemars(extend("unit" = "s"))]
-    pub recovered_s: Option<f64>,
 }
 
 /// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.

@@ -96,6 +96,12 @@ impl Hearers {
         self.neighbours.position(station, now)
     }
 
+    /// The distance in metres up to which a signal has this power, in watts; nothing where distance alone does not decide.
+    #[must_use]
+    pub fn range(&self, threshold: f64) -> Option<f64> {
+        self.channel.range(threshold / self.transmit_power)
+    }
+
     /// The power, in watts, that `b` receives of a signal of `a`, shadowing aside.
     #[must_use]
     pub fn power(&self, a: usize, b: usize, now: Time) -> f64 {

@@ -216,6 +216,12 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
+    /// The distance in metres up to which a frame can be decoded when nothing disturbs it, if distance alone decides.
+    #[must_use]
+    pub fn range(&self) -> Option<f64> {
+        self.hearers.range(self.receiver.threshold)
+    }
+
     /// Where a station is.
     #[must_use]
     pub fn position(&self, station: usize, now: Time) -> Position {

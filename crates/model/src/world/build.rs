@@ -140,7 +140,7 @@ impl<P: Probe> World<P> {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
                 mobility,
                 agents: Vec::new(),
-                part: Part::of(spec.role(id), &node.agents),
+                part: Part::of(spec.role(id), &node.agents, leg),
                 further: Vec::new(),
                 table: None,
                 flows: Vec::new(),

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::observe::{
-    DecisionRow, DropRow, FlowRow, HandoffRow, NodeRow, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
-    own_columns,
+    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, OverheadRow, PathRow,
+    RouteChangeRow, SegmentRow, SeriesRow, own_columns,
 };
 use crate::world::Quantity;
 
@@ -49,6 +49,8 @@ pub fn tables() -> Vec<TableInfo> {
         table::<PathRow>("paths"),
         table::<SegmentRow>("segments"),
         table::<HandoffRow>("handoffs"),
+        table::<MobileEventRow>("mobile_events"),
+        table::<DetourRow>("detours"),
     ]
 }
 

@@ -21,7 +21,7 @@ impl World {
         let observed = |flow: &super::Flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies };
         let flows: Vec<_> = self.flows.iter().map(observed).collect();
         let interfaces = self.interfaces.iter().map(|it| it.node).collect();
-        let probe = Observer::of(self.recorded.clone(), self.nodes.len(), interfaces, &flows);
+        let probe = Observer::of(self.recorded.clone(), self.nodes.len(), interfaces, &flows, &self.mobile());
         self.watched_by(probe).run_watched(watch).map(|(outcome, _)| outcome)
     }
 }

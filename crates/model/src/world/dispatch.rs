@@ -131,7 +131,7 @@ impl<P: Probe> World<P> {
                 }
                 Action::Send { node, packet, next_hop } => self.send(node, packet, next_hop),
                 Action::SendBy { interface, packet, next_hop } => {
-                    self.count_routing(self.interfaces[interface.index()].node, packet);
+                    self.count_sent(self.interfaces[interface.index()].node, packet, Some(interface));
                     self.send_by(interface, packet, next_hop);
                 }
                 Action::SendLater { node, packet, next_hop, at } => {
@@ -208,11 +208,13 @@ impl<P: Probe> World<P> {
 
     /// Passes a packet to the interface that leads to its next hop, and a broadcast to all interfaces of the node.
     pub(super) fn send(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
-        self.count_routing(node, packet);
         if next_hop.is_broadcast() {
+            self.count_broadcast(node, packet);
             return self.broadcast(node, packet);
         }
-        match self.towards(node, next_hop) {
+        let way = self.towards(node, next_hop);
+        self.count_sent(node, packet, way.map(|(interface, _)| interface));
+        match way {
             Some((interface, next_hop)) => self.send_by(interface, packet, next_hop),
             None => self.cx.drop_packet(node, packet, DropReason::NoRoute),
         }
@@ -253,19 +255,15 @@ impl<P: Probe> World<P> {
     /// Broadcasts a packet on all interfaces of a node. Messages of a routing protocol go only where it runs: on
     /// radios, and on wires if it finds routes over them.
     fn broadcast(&mut self, node: NodeId, packet: PacketId) {
-        let on_wires = self.nodes[node.index()].routes_wires || !self.cx.packets[packet].is_routing();
         let mut last = None;
         for place in 0..=self.nodes[node.index()].further.len() {
             let interface = match place.checked_sub(1) {
                 Some(place) => self.nodes[node.index()].further[place],
                 None => node.into(),
             };
-            let takes = match &self.interfaces[interface.index()].attachment {
-                Attachment::Radio { .. } => true,
-                Attachment::Wire { .. } => on_wires,
-                Attachment::Tunnel { .. } | Attachment::Nothing => false,
-            };
-            if takes && let Some(before) = last.replace(interface) {
+            if self.takes_broadcasts(interface, packet)
+                && let Some(before) = last.replace(interface)
+            {
                 let copy = self.cx.copy(packet);
                 self.send_by(before, copy, Address::BROADCAST);
             }
@@ -628,21 +626,6 @@ impl<P: Probe> World<P> {
                 self.channels[channel.index()].reaches(*a as usize, *b as usize, self.cx.now)
             }
             _ => false,
-        }
-    }
-
-    fn count_routing(&mut self, node: NodeId, packet: PacketId) {
-        let Context { packets, owners, overhead, .. } = &mut self.cx;
-        let packet = &packets[packet];
-        // Most packets carry neither a message nor options.
-        if let Body::Tcp(_) | Body::Udp(_) = packet.body {
-            return;
-        }
-        overhead.on_sent(node, packet, owners.of(packet.source) == node);
-        if packet.is_routing() {
-            let node = &mut self.nodes[node.index()];
-            node.routing_packets += 1;
-            node.routing_bytes += u64::from(packet.size);
         }
     }
 

@@ -10,6 +10,7 @@ mod battery;
 mod border;
 mod build;
 pub mod columns;
+mod counting;
 mod decisions;
 mod dispatch;
 mod error;

@@ -3,6 +3,7 @@
 use super::spec::RoleSpec;
 use crate::address::{Address, NodeId};
 use crate::agent;
+use crate::mobility::Leg;
 
 /// What a node is for hosts that move between networks.
 #[derive(Clone, Debug, Default)]
@@ -15,16 +16,14 @@ pub(super) struct Part {
     pub home_of: Vec<NodeId>,
     /// What these hosts send while they are away may come through tunnels (RFC 3024).
     pub takes_reverse_tunnels: bool,
-    /// The packets that it has put into tunnels of agents, and the bytes that this added.
-    pub tunnelled: u64,
-    /// The bytes of the outer headers.
-    pub tunnel_bytes: u64,
+    /// On which leg the node begins.
+    pub leg: Option<Leg>,
     /// The care-of address at which the host is registered.
     pub care_of: Option<Address>,
 }
 
 impl Part {
-    pub(super) fn of(role: &RoleSpec, agents: &[agent::Config]) -> Option<Box<Self>> {
+    pub(super) fn of(role: &RoleSpec, agents: &[agent::Config], leg: Leg) -> Option<Box<Self>> {
         let part = match role {
             RoleSpec::Fixed => return None,
             RoleSpec::Router { hosts, .. } => {
@@ -35,6 +34,6 @@ impl Part {
             }
             RoleSpec::Host { .. } => Self { moves: true, ..Self::default() },
         };
-        Some(Box::new(part))
+        Some(Box::new(Self { leg: Some(leg), ..part }))
     }
 }

@@ -40,6 +40,8 @@ impl<P: Probe> World<P> {
             paths: Vec::new(),
             segments: Vec::new(),
             handoffs: Vec::new(),
+            mobile_events: Vec::new(),
+            detours: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);
@@ -171,7 +173,9 @@ impl<P: Probe> World<P> {
         let node = &self.nodes[number];
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
         let (mut collisions, mut bit_errors) = (0, 0);
-        let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| node.mobility.metric(metric)).collect();
+        let of_agents = |metric| node.agents.iter().find_map(|agent| agent.metric(metric));
+        let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
+        let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| of_models(metric)).collect();
         let mut spent: Option<Spent> = None;
         let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
@@ -205,6 +209,7 @@ impl<P: Probe> World<P> {
             .flat_map(|&kind| DropReason::ALL.iter().map(move |&reason| self.cx.drops.get(id, kind, reason)))
             .sum();
         let overhead = self.cx.overhead.of(id);
+        let tunnelled = self.cx.tunnelled.get(number).copied().unwrap_or_default();
         let (mut data_packets, mut data_bytes) = (0, 0);
         for flow in self.flows.iter().filter(|flow| flow.to == id) {
             data_packets += flow.meter.total_unique();
@@ -232,6 +237,8 @@ impl<P: Probe> World<P> {
             queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
+            tunnelled: tunnelled.packets,
+            tunnel_bytes: tunnelled.bytes,
             sending_s: time(|spent| spent.sending),
             hearing_s: time(|spent| spent.hearing),
             idle_s: time(|spent| spent.idling),
@@ -267,6 +274,10 @@ impl<P: Probe> World<P> {
                 message,
                 sent: tally.sent,
                 sent_bytes: tally.bytes,
+                sent_radio: tally.by_radio,
+                sent_radio_bytes: tally.radio_bytes,
+                sent_wire: tally.by_wire,
+                sent_wire_bytes: tally.wire_bytes,
                 originated: tally.originated,
                 originated_bytes: tally.originated_bytes,
                 piggybacked: tally.piggybacked,

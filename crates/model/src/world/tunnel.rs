@@ -40,15 +40,7 @@ impl<P: Probe> World<P> {
         if P::WATCHES {
             self.probe.on_agent_tunnel_entered(self.cx.now, node, to, &self.cx.packets[packet]);
         }
-        let before = self.cx.packets[packet].size;
-        self.cx.encapsulate(packet, node.into(), to, self.ttl, form);
-        let after = self.cx.packets[packet].size;
-        if let Some(part) = &mut self.nodes[node.index()].part {
-            part.tunnelled += 1;
-            part.tunnel_bytes += u64::from(after - before);
-        }
-        self.route(node, packet);
-        self.arm_routing(node.index());
+        self.enter(node, packet, to, form);
     }
 
     /// Whether a packet would go round in circles in a tunnel.

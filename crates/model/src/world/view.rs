@@ -1,9 +1,12 @@
 //! What a probe is told of the network before the run begins.
 
+use std::collections::BTreeSet;
+
 use super::flow::{Endpoints, Flow};
-use super::{Attachment, FlowSpec, Spec, Transport, World};
-use crate::address::InterfaceId;
-use crate::observe::{AttachmentView, FlowView, InterfaceView, NetworkView, Probe};
+use super::{Attachment, FlowSpec, Spec, Transport, World, wired_routes};
+use crate::address::{Address, InterfaceId, NodeId};
+use crate::link::wired::Direction;
+use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
 
 impl<P: Probe> World<P> {
     /// Shows the network to the probe.
@@ -13,7 +16,59 @@ impl<P: Probe> World<P> {
         }
         let interfaces: Vec<InterfaceView> = (0..self.interfaces.len()).map(|it| self.interface(it, spec)).collect();
         let flows: Vec<FlowView<'_>> = self.flows.iter().zip(&spec.flows).map(|(flow, it)| view(flow, it)).collect();
-        self.probe.on_start(&NetworkView { nodes: self.nodes.len(), interfaces: &interfaces, flows: &flows });
+        let (nodes, mobile) = (self.nodes.len(), self.mobile());
+        self.probe.on_start(&NetworkView { nodes, interfaces: &interfaces, flows: &flows, mobile: &mobile });
+    }
+
+    /// The hosts that move between networks, and their agents.
+    pub(super) fn mobile(&self) -> MobileView {
+        let parts = || (0..).map(NodeId).zip(&self.nodes).filter_map(|(id, node)| Some((id, node.part.as_ref()?)));
+        let hosts: Vec<NodeId> = parts().filter(|(_, part)| part.moves).map(|(node, _)| node).collect();
+        if hosts.is_empty() {
+            return MobileView::default();
+        }
+        let agents: Vec<NodeId> = parts().filter(|(_, part)| part.serves).map(|(node, _)| node).collect();
+        let stations = parts().filter_map(|(node, part)| {
+            let its = |interface: InterfaceId| match self.interfaces[interface.index()].attachment {
+                Attachment::Radio { channel, .. } => Some(channel),
+                _ => None,
+            };
+            let (channel, leg) = (self.interfaces_of(node).find_map(its)?, part.leg?);
+            Some(StationView { node, channel: channel.0, leg, range: self.channels[channel.index()].range() })
+        });
+        let stations = stations.collect();
+        let moves = |node: &NodeId| hosts.binary_search(node).is_ok();
+        let others = self.flows.iter().filter_map(|flow| match (moves(&flow.from), moves(&flow.to)) {
+            (true, false) => Some(flow.to),
+            (false, true) => Some(flow.from),
+            _ => None,
+        });
+        let others: BTreeSet<NodeId> = others.collect();
+        let down = others.iter().flat_map(|&peer| agents.iter().map(move |&agent| (peer, agent)));
+        let up = agents.iter().flat_map(|&agent| others.iter().map(move |&peer| (agent, peer)));
+        let ways = self.wired_ways(&down.chain(up).collect::<Vec<_>>());
+        MobileView { hosts, agents, stations, ways }
+    }
+
+    /// The ways of the shortest delay over wires for these pairs of nodes, where there is one.
+    fn wired_ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<WiredWay> {
+        let ends = self.wires.iter().map(|wire| {
+            [(Direction::Backward, Direction::Forward), (Direction::Forward, Direction::Backward)].map(
+                |(here, there)| {
+                    let interface = wire.to(here);
+                    (self.interfaces[interface.index()].node, Address::from(interface), wire.delay(there))
+                },
+            )
+        });
+        let found = wired_routes::ways(&ends.collect::<Vec<_>>(), self.nodes.len(), pairs);
+        let way = |(&(from, to), wires): (&(NodeId, NodeId), Option<Vec<(usize, bool)>>)| {
+            let wires = wires?.into_iter().map(|(wire, is_forward)| {
+                let direction = if is_forward { Direction::Forward } else { Direction::Backward };
+                (self.wires[wire].rate(direction), self.wires[wire].delay(direction))
+            });
+            Some(WiredWay { from, to, wires: wires.collect() })
+        };
+        pairs.iter().zip(found).filter_map(way).collect()
     }
 
     fn interface(&self, number: usize, spec: &Spec) -> InterfaceView {

@@ -67,6 +67,42 @@ pub fn tables(
     wired.into_iter().map(|node| (node, wires.table(node, plan, &channels))).collect()
 }
 
+/// Both ends of a wire: node and address, and the delay from there to the other end.
+pub(super) type Ends = [(NodeId, Address, Span); 2];
+
+/// The wires on the way from one node to another one for each of these pairs, by number, and whether each is crossed
+/// from its first end; nothing where wires do not lead there. `pairs` with the same first node stand side by side.
+#[must_use]
+pub(super) fn ways(wires: &[Ends], nodes: usize, pairs: &[(NodeId, NodeId)]) -> Vec<Option<Vec<(usize, bool)>>> {
+    let edges = wires.iter().enumerate().flat_map(|(wire, &[a, b])| {
+        let edge = |(from, _, delay): (NodeId, Address, Span), (to, address, _): (NodeId, Address, Span)| Edge {
+            wire,
+            from,
+            to,
+            address,
+            delay,
+        };
+        [edge(a, b), edge(b, a)]
+    });
+    let all = Wires::new(edges.collect(), nodes);
+    let mut tree = (None, Vec::new());
+    let mut way = |&(from, to): &(NodeId, NodeId)| {
+        if tree.0 != Some(from) {
+            tree = (Some(from), all.tree(from));
+        }
+        let (mut node, mut way) = (to, Vec::new());
+        while node != from {
+            let (_, last) = tree.1.get(node.index()).copied().flatten()?;
+            let edge = &all.edges[last?];
+            way.push((edge.wire, wires[edge.wire][0].0 == edge.from));
+            node = edge.from;
+        }
+        way.reverse();
+        Some(way)
+    };
+    pairs.iter().map(&mut way).collect()
+}
+
 /// The wires of a network.
 #[derive(Debug)]
 struct Wires {
@@ -89,18 +125,25 @@ impl Wires {
         &self.edges[start..start + count]
     }
 
-    /// The shortest path over wires to each node (Dijkstra's algorithm).
+    /// The shortest path over wires to each node.
     fn paths(&self, from: NodeId) -> Vec<Option<Path>> {
-        let mut paths: Vec<Option<Path>> = vec![None; self.nodes];
-        let mut heap = BinaryHeap::from([Reverse((Path { delay: Span::ZERO, hops: 0, first: None }, from))]);
-        while let Some(Reverse((path, node))) = heap.pop() {
+        self.tree(from).into_iter().map(|it| it.map(|(path, _)| path)).collect()
+    }
+
+    /// The shortest path over wires to each node, and its last edge (Dijkstra's algorithm).
+    fn tree(&self, from: NodeId) -> Vec<Option<(Path, Option<usize>)>> {
+        let mut paths = vec![None; self.nodes];
+        let mut heap = BinaryHeap::from([Reverse((Path { delay: Span::ZERO, hops: 0, first: None }, from, None))]);
+        while let Some(Reverse((path, node, last))) = heap.pop() {
             if paths[node.index()].is_some() {
                 continue;
             }
-            paths[node.index()] = Some(path);
-            for edge in self.at(node) {
+            paths[node.index()] = Some((path, last));
+            let start = self.edges.partition_point(|edge| edge.from < node);
+            for (place, edge) in (start..).zip(self.at(node)) {
                 let first = path.first.or(Some(edge.address));
-                heap.push(Reverse((Path { delay: path.delay + edge.delay, hops: path.hops + 1, first }, edge.to)));
+                let path = Path { delay: path.delay + edge.delay, hops: path.hops + 1, first };
+                heap.push(Reverse((path, edge.to, Some(place))));
             }
         }
         paths
@@ -197,6 +240,20 @@ mod tests {
     }
 
     #[test]
+    fn a_way_is_the_wires_of_the_shortest_delay() {
+        // 0 - 1 - 2 is shorter than the wire 2 - 0, and nothing leads to 3.
+        let ends = |from, to, address, delay| {
+            let delay = Span::from_millis(delay);
+            [(NodeId(from), Address(address), delay), (NodeId(to), Address(address + 1), delay)]
+        };
+        let wires = [ends(0, 1, 100, 2), ends(2, 1, 102, 3), ends(2, 0, 104, 9)];
+        let pairs = [(0, 2), (0, 1), (0, 0), (0, 3), (2, 0)].map(|(from, to)| (NodeId(from), NodeId(to)));
+        let found = ways(&wires, 4, &pairs);
+        let there = Some(vec![(0, true), (1, false)]);
+        assert_eq!(found, [there, Some(vec![(0, true)]), Some(vec![]), None, Some(vec![(1, true), (0, false)])]);
+    }
+
+    #[test]
     fn the_shortest_delay_decides() {
         // Two ways from 0 to 3: over 1 in 5 ms, over 2 in 4 ms; and a direct wire of 9 ms.
         let wires = wires(&[(0, 1, 1), (1, 3, 4), (0, 2, 2), (2, 3, 2), (0, 3, 9)], 4);
@@ -254,7 +311,7 @@ mod tests {
         assert_eq!(router.lookup(ip("10.0.0.4")), Some(Way::Protocol));
         assert_eq!(router.lookup(ip("10.0.0.1")), Some(Way::Protocol), "a member with a wire, too");
         // A router without a way over wires is not reached.
-        let wires = super::tests::wires(&[(0, 1, 1)], 5);
+        let wires = tests::wires(&[(0, 1, 1)], 5);
         let table = wires.table(NodeId(0), &plan, &channels);
         assert_eq!(table.lookup(ip("10.0.0.1")), None);
     }

@@ -13,7 +13,7 @@ use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
-use hopyard_model::observe::{AttachmentView, InterfaceView, NetworkView, Outcome, Probe as _};
+use hopyard_model::observe::{AttachmentView, InterfaceView, MobileView, NetworkView, Outcome, Probe as _};
 use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::routing::{self, dsdv};
@@ -377,7 +377,7 @@ fn a_packet_without_an_encoding_is_named() {
     let mut probe = Capture::create(&file, options(&[], &[Kind::Drops])).expect("a file");
     let interface =
         InterfaceView { node: NodeId(0), address: Ipv4Addr::new(10, 0, 0, 1), attachment: AttachmentView::Nothing };
-    probe.on_start(&NetworkView { nodes: 1, interfaces: &[interface], flows: &[] });
+    probe.on_start(&NetworkView { nodes: 1, interfaces: &[interface], flows: &[], mobile: &MobileView::default() });
     let advertisement = |n| dsdv::Advertisement { destination: Address(n), metric: 1, sequence: 2 };
     let update =
         dsdv::Update { full: true, advertisements: (0..6000).map(advertisement).collect(), networks: Vec::new() };

@@ -28,6 +28,10 @@ fn each_crossing_is_a_row_whose_times_are_in_order() {
         for (row, crossing) in rows.iter().zip([20.0, 60.0]) {
             let exchanged = row.last_exchange_s.expect("packets went before");
             assert!((crossing - 0.2..crossing + 0.1).contains(&exchanged), "{row:?}");
+            // By where host and agents are: the cells touch.
+            for border in [row.left_s, row.entered_s] {
+                assert!(border.is_some_and(|at| (at - crossing).abs() < 1e-6), "{row:?}");
+            }
             let times = [Some(exchanged), row.heard_s, row.requested_s, row.registered_s];
             let times: Vec<f64> = times.into_iter().map(|at| at.expect("it is known")).collect();
             assert!(times.is_sorted(), "{row:?}");
@@ -60,8 +64,21 @@ fn an_agent_that_is_lost_and_found_again_is_a_return() {
     with_datagrams(&mut spec, CN, MH);
     let rows = run(&spec).handoffs;
     let ways: Vec<_> = rows.iter().map(|row| (row.agent_before, row.agent, row.kind)).collect();
-    assert_eq!(ways, [(Some(HA.0), HA.0, "return")]);
-    assert!(rows[0].moved_s > 25.0 && rows[0].last_exchange_s.is_some_and(|at| at < 4.6), "{rows:?}");
+    // It rushes through the cell of the foreign agent, there and back, and never hears that one.
+    let missed = |before| (before, FA.0, "missed");
+    assert_eq!(ways, [missed(Some(HA.0)), missed(None), (Some(HA.0), HA.0, "return")]);
+    let row = &rows[2];
+    assert!(row.moved_s > Some(25.0) && row.last_exchange_s.is_some_and(|at| at < 4.6), "{rows:?}");
+    // At 9,600 m/s: 150 m from the start, the border of both cells.
+    for (at, expected) in [
+        (row.left_s, 4.0 + 150.0 / 9600.0),
+        (rows[0].entered_s, 4.0 + 150.0 / 9600.0),
+        (rows[1].entered_s, 25.0 + 4350.0 / 9600.0),
+        (row.entered_s, 25.0 + 4650.0 / 9600.0),
+    ] {
+        assert!(at.is_some_and(|at| (at - expected).abs() < 1e-6), "{rows:?}, {expected}");
+    }
+    assert!(rows[..2].iter().all(|it| it.moved_s.is_none() && it.registered_s.is_none() && it.lost == 0));
 }
 
 #[test]

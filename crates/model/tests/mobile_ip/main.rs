@@ -9,6 +9,7 @@ mod crossings;
 mod faults;
 mod handoffs;
 mod loops;
+mod measures;
 mod random;
 mod refusals;
 mod tunnels;

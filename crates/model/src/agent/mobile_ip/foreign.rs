@@ -47,6 +47,9 @@ struct Pending {
 pub(super) struct Foreign {
     visitors: Vec<Visitor>,
     pending: Vec<Pending>,
+    /// What the table of nodes shows: requests denied, the most visitors at once.
+    pub refused: u64,
+    pub most: u64,
 }
 
 impl Foreign {
@@ -179,7 +182,7 @@ impl Foreign {
 
     #[expect(clippy::too_many_arguments, reason = "a reply has this many parts")]
     fn deny(
-        &self,
+        &mut self,
         request: &Request,
         at: Address,
         code: Code,
@@ -188,6 +191,7 @@ impl Foreign {
         params: &Params,
         cx: &mut Context,
     ) {
+        self.refused += 1;
         let reply = Reply {
             code,
             lifetime,
@@ -240,6 +244,7 @@ impl Foreign {
             if granted > 0 {
                 let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
                 self.visitors.push(Visitor { home: reply.home, at, until });
+                self.most = self.most.max(self.visitors.len() as u64);
                 sending.host_way(reply.home, WayChange::Only(Self::way(reply.home, at, sending, params, cx)), cx);
                 if request.flags.contains(RequestFlags::REVERSE_TUNNEL) {
                     let minimal = request.flags.contains(RequestFlags::MINIMAL_ENCAPSULATION);

@@ -40,6 +40,10 @@ struct Own {
 pub(super) struct Home {
     hosts: Vec<Own>,
     bindings: Vec<Binding>,
+    /// What the table of nodes shows: requests accepted and denied, the most bindings at once.
+    pub granted: u64,
+    pub refused: u64,
+    pub most: u64,
 }
 
 /// How a request was answered.
@@ -52,7 +56,7 @@ struct Answer {
 impl Home {
     pub fn new(hosts: &[Address]) -> Option<Self> {
         let hosts: Vec<Own> = hosts.iter().map(|&home| Own { home, last: 0 }).collect();
-        (!hosts.is_empty()).then_some(Self { hosts, bindings: Vec::new() })
+        (!hosts.is_empty()).then_some(Self { hosts, bindings: Vec::new(), granted: 0, refused: 0, most: 0 })
     }
 
     pub fn bindings(&self) -> &[Binding] {
@@ -105,6 +109,8 @@ impl Home {
     ) {
         let is_passed_on = source != request.home;
         let answer = self.answer(request, is_passed_on, sending, params, cx);
+        let count = if answer.code.is_accepted() { &mut self.granted } else { &mut self.refused };
+        *count += 1;
         if answer.code.is_accepted() {
             self.bind(request, answer.lifetime, sending, params, cx);
         }
@@ -236,6 +242,7 @@ impl Home {
         let was_away = self.bindings.iter().any(|it| it.home == home);
         self.bindings.retain(|it| it.home != home || (stays && it.care_of != care_of));
         self.bindings.push(binding);
+        self.most = self.most.max(self.bindings.len() as u64);
         let way = Way::Into { to: care_of, form };
         if !is_known {
             sending.host_way(home, if stays && was_away { WayChange::Also(way) } else { WayChange::Only(way) }, cx);

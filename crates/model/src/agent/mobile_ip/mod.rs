@@ -37,6 +37,26 @@ use super::site::{Role, Site};
 use crate::address::Address;
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
+use crate::params::Metric;
+
+/// What agents count, for the table of nodes.
+const METRICS: [Metric; 6] = {
+    const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
+        Metric { name, unit, meaning }
+    }
+    [
+        metric(
+            "registrations_granted",
+            "messages",
+            "requests that the home agent accepted, renewals and those that end bindings included.",
+        ),
+        metric("registrations_refused", "messages", "requests that the home agent or the foreign agent denied."),
+        metric("bindings", "", "bindings of the home agent at the end."),
+        metric("bindings_most", "", "the most bindings that the home agent had at once."),
+        metric("visitors", "", "hosts that the foreign agent serves at the end."),
+        metric("visitors_most", "", "the most hosts that the foreign agent served at once."),
+    ]
+};
 
 /// Mobile IP at one node.
 #[derive(Debug)]
@@ -113,6 +133,22 @@ impl Agent for MobileIp {
     const PORTS: &'static [u16] = &[ICMP, PORT];
 
     const SERVES_MOVING_HOSTS: bool = true;
+
+    const METRICS: &'static [Metric] = &METRICS;
+
+    fn counts(&self) -> Vec<Option<u64>> {
+        let Part::Router(router) = &self.part else { return Vec::new() };
+        let (home, foreign) = (router.home.as_ref(), router.foreign.as_ref());
+        let refused = home.map_or(0, |it| it.refused) + foreign.map_or(0, |it| it.refused);
+        vec![
+            home.map(|it| it.granted),
+            Some(refused),
+            home.map(|it| it.bindings().len() as u64),
+            home.map(|it| it.most),
+            foreign.map(|it| it.visitors().len() as u64),
+            foreign.map(|it| it.most),
+        ]
+    }
 
     fn start(&mut self, cx: &mut Context) {
         let Self { params, rng, part } = self;

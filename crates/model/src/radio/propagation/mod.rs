@@ -83,6 +83,14 @@ macro_rules! models {
                 distance * (1.0 + REACH_MARGIN)
             }
 
+            /// The distance in metres up to which the gain is as high as this; nothing where distance alone does not
+            /// decide.
+            #[must_use]
+            pub fn range(&self, gain: f64) -> Option<f64> {
+                let distance = match self { $(Self::$variant(model) => model.reach(gain),)+ };
+                self.is_deterministic().then_some(distance)
+            }
+
             /// Whether equal distances always give equal gains, so that the gains of nodes that do not move can be
             /// kept.
             #[must_use]
@@ -144,6 +152,8 @@ mod tests {
         for (name, channel) in channels().filter(|(_, channel)| channel.is_deterministic()) {
             for distance in [2.0, 50.0, 86.0, 86.2, 226.0, 250.0, 550.0, 3000.0] {
                 let reach = channel.reach(channel.gain(distance * distance));
+                let range = channel.range(channel.gain(distance * distance)).expect("no shadowing");
+                assert!((range / distance - 1.0).abs() < 1e-9, "{name}: {range} for {distance}");
                 assert!(reach >= distance, "{name}: {reach} leaves out {distance}");
                 assert!(reach < distance * (1.0 + 1e-6), "{name}: {reach} for {distance}");
             }

@@ -1,0 +1,159 @@
+//! What the way through the tunnels of Mobile IP costs, against the direct way.
+//!
+//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the
+//! agent at which the host is, as the tables of wires do, and over the radio as the packet itself went. Wires take the
+//! time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is that of
+//! the packet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopyard_engine::{Span, Time};
+
+use super::mobile_rows::DetourRow;
+use super::network::{MobileView, WiredWay};
+use crate::address::{Address, NodeId};
+use crate::packet::{Body, FlowId, Packet};
+
+/// What a packet is known by: its flow, when it was made, its sequence number; and the agent at which the host is.
+type Key = (FlowId, Time, u64, NodeId);
+
+/// A packet on its way through a tunnel, or beyond it.
+#[derive(Clone, Copy, Debug)]
+struct Under {
+    /// When it entered the tunnel, for one from a host, or left it.
+    at: Time,
+    /// How long it had been on its way then.
+    radio: Span,
+    /// How many hops it had then.
+    hops: u8,
+}
+
+/// A sum over packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    packets: u64,
+    hops: u64,
+    direct_hops: u64,
+    /// In seconds.
+    delay: f64,
+    direct_delay: f64,
+}
+
+/// The detours of all flows so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Detours {
+    /// The nodes of the interfaces.
+    nodes: Vec<NodeId>,
+    hosts: BTreeSet<NodeId>,
+    ways: BTreeMap<(NodeId, NodeId), WiredWay>,
+    under_way: BTreeMap<Key, Under>,
+    /// By flow, host, agent, and whether the packets are the host's.
+    sums: BTreeMap<(FlowId, NodeId, NodeId, bool), Sum>,
+}
+
+impl Detours {
+    pub fn of(nodes: Vec<NodeId>, view: &MobileView) -> Self {
+        let ways = view.ways.iter().map(|way| ((way.from, way.to), way.clone())).collect();
+        Self { nodes, hosts: view.hosts.iter().copied().collect(), ways, ..Self::default() }
+    }
+
+    fn node(&self, address: Address) -> Option<NodeId> {
+        self.nodes.get(address.0 as usize).copied()
+    }
+
+    /// The host whose packet it is, and whether the packet comes from it: not if both ends are such hosts, whose
+    /// direct way leads over two radios.
+    fn host(&self, packet: &Packet) -> Option<(NodeId, bool)> {
+        let is_host = |node: &NodeId| self.hosts.contains(node);
+        let from = self.node(packet.source).filter(is_host);
+        let to = self.node(packet.destination).filter(is_host);
+        match (from, to) {
+            (Some(host), None) => Some((host, true)),
+            (None, Some(host)) => Some((host, false)),
+            _ => None,
+        }
+    }
+
+    fn key(packet: &Packet, agent: NodeId) -> Option<Key> {
+        let number = match packet.carried() {
+            Body::Tcp(header) => header.seq,
+            Body::Udp(header) => header.sequence,
+            _ => return None,
+        };
+        (packet.flow != FlowId::NONE).then_some((packet.flow, packet.created, number, agent))
+    }
+
+    /// A packet enters a tunnel of an agent. One of a host does so at the agent at which the host is.
+    pub fn on_entered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        if let (Some((_, true)), Some(key)) = (self.host(packet), Self::key(packet, node)) {
+            self.under_way.insert(key, Under { at: now, radio: now.since(packet.created), hops: packet.hops });
+        }
+    }
+
+    /// A packet leaves a tunnel of an agent. One for a host does so at the agent at which the host is.
+    pub fn on_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        if let (Some((_, false)), Some(key)) = (self.host(packet), Self::key(packet, node)) {
+            self.under_way.insert(key, Under { at: now, radio: now.since(packet.created), hops: packet.hops });
+        }
+    }
+
+    /// A packet has come from one node to another one.
+    pub fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if self.under_way.is_empty() || self.node(packet.destination) != Some(node) {
+            return;
+        }
+        // Within a tunnel, the outer packet is that of agents.
+        let Some((host, is_up)) = self.host(packet) else { return };
+        let Some((key, it)) = self.take(packet, from) else { return };
+        let agent = key.3;
+        let way = if is_up { Some((agent, node)) } else { self.node(packet.source).map(|source| (source, agent)) };
+        let Some(wires) = way.and_then(|way| self.ways.get(&way)) else { return };
+        let (radio_hops, radio) =
+            if is_up { (it.hops, it.radio) } else { (packet.hops.saturating_sub(it.hops), now.since(it.at)) };
+        let sum = self.sums.entry((packet.flow, host, agent, is_up)).or_default();
+        sum.packets += 1;
+        sum.hops += u64::from(packet.hops);
+        sum.direct_hops += wires.wires.len() as u64 + u64::from(radio_hops);
+        sum.delay += now.since(packet.created).seconds();
+        sum.direct_delay += radio.seconds() + wires.time(packet.size).seconds();
+    }
+
+    /// A packet is dropped.
+    pub fn on_drop(&mut self, node: NodeId, packet: &Packet) {
+        if !self.under_way.is_empty() {
+            self.take(packet, node);
+        }
+    }
+
+    /// Takes out what is known of a packet: of the copy that passed by an agent, or of another one.
+    fn take(&mut self, packet: &Packet, agent: NodeId) -> Option<(Key, Under)> {
+        let exact = Self::key(packet, agent)?;
+        let key = if self.under_way.contains_key(&exact) {
+            exact
+        } else {
+            let (flow, created, number, _) = exact;
+            let all = (flow, created, number, NodeId(0))..=(flow, created, number, NodeId(u32::MAX));
+            *self.under_way.range(all).next()?.0
+        };
+        self.under_way.remove(&key).map(|it| (key, it))
+    }
+
+    /// A row for each flow, host and agent, and each direction.
+    pub fn rows(&self) -> Vec<DetourRow> {
+        let row = |(&(flow, host, agent, is_up), sum): (&(FlowId, NodeId, NodeId, bool), &Sum)| {
+            let packets = sum.packets as f64;
+            DetourRow {
+                flow: flow.0,
+                host: host.0,
+                agent: agent.0,
+                direction: if is_up { "from_host" } else { "to_host" },
+                packets: sum.packets,
+                hops: sum.hops as f64 / packets,
+                direct_hops: sum.direct_hops as f64 / packets,
+                delay_ms: sum.delay * 1e3 / packets,
+                direct_delay_ms: sum.direct_delay * 1e3 / packets,
+            }
+        };
+        self.sums.iter().map(row).collect()
+    }
+}
