@@ -72,6 +72,13 @@ EXPERIMENTS = (
         },
     ),
     Experiment(
+        "mobile_ip_loops",
+        "datagrams that go round between two agents of Mobile IP",
+        ns2_mobile_ip.loop_cases,
+        ns2_mobile_ip.run_loop,
+        {"mobile_ip_loops.csv": ns2_mobile_ip.LOOPS},
+    ),
+    Experiment(
         "rwp50",
         "NewReno among fifty random-waypoint nodes, AODV and DSDV",
         ns2_tcp.rwp50_cases,

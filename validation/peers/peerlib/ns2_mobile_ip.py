@@ -1,8 +1,8 @@
 """Mobile IP with DSDV: TCP from a host that moves between two cells, and its handoffs."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from peerlib import ns2, table
 from peerlib.table import Row
@@ -26,6 +26,7 @@ COLUMNS = ("speed", "tcp", "acking", "seed", "throughput_kbps", "acks")
 SERIES = ("speed", "tcp", "acking", "seed", "from_s", "throughput_kbps")
 HANDOFFS = ("tcp", "acking", "seed", "crossing", "wait_s")
 SIZES = ("message", "bytes")
+LOOPS = ("seed", "ttl_drops", "most_visits", "delivered")
 
 # Numbers that the trace has for the nodes, and addresses.
 _CORRESPONDENT = b"0"
@@ -78,6 +79,60 @@ class Trace:
         else:
             self.sizes.add(("reply", bytes_))
             self.replies.append((float(at), _AGENTS[source]))
+
+
+@dataclass(frozen=True)
+class LoopCase:
+    """One run of the network in which packets go round."""
+
+    seed: int
+
+    @property
+    def key(self) -> dict[str, int]:
+        """The column that names the run."""
+        return {"seed": self.seed}
+
+    def name(self) -> str:
+        """The text of the progress line."""
+        return f"seed {self.seed}"
+
+
+def loop_cases() -> list[LoopCase]:
+    """Each seed."""
+    return [LoopCase(seed) for seed in SEEDS]
+
+
+@dataclass
+class Rounds:
+    """Datagrams whose time to live ended, and how often each was at the home agent by radio."""
+
+    ttl_drops: int = 0
+    visits: Counter[bytes] = field(default_factory=Counter)
+    delivered: int = 0
+
+    def read(self, lines: Iterable[bytes]) -> None:
+        """Read the lines of a trace."""
+        for line in lines:
+            words = line.split()
+            if words[0] == b"D" and words[3:5] == [b"RTR", b"TTL"]:
+                self.ttl_drops += words[6] == b"cbr"
+            elif words[0] == b"r" and len(words) > 6 and words[6] == b"cbr":
+                self.delivered += words[2] == _HOST and words[3] == b"AGT"
+                if words[2] == b"_2_" and words[3] == b"RTR":
+                    self.visits[words[5]] += 1
+
+
+def run_loop(case: LoopCase) -> dict[str, list[Row]]:
+    """Make one run, and count what goes round."""
+    rounds = Rounds()
+    ns2.run("mobile_ip_loop.tcl", {"seed": case.seed}, rounds.read)
+    row: Row = {
+        "seed": case.seed,
+        "ttl_drops": rounds.ttl_drops,
+        "most_visits": max(rounds.visits.values(), default=0),
+        "delivered": rounds.delivered,
+    }
+    return {"mobile_ip_loops.csv": [row]}
 
 
 @dataclass(frozen=True)

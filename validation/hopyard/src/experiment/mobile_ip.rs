@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use hopyard_engine::units::Distance;
+use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
 use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Body, Packet, PacketKind};
+use hopyard_model::params::Params as _;
+use hopyard_model::traffic;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, Watch, World};
 use hopyard_scenario::Scenario;
@@ -27,7 +29,13 @@ pub const MOBILE_IP: Experiment = Experiment {
     title: "Mobile IP with DSDV: a host that moves between two cells",
     run: |root, _| run(root),
     compare: compare_all,
-    needs: &["mobile_ip.csv", "mobile_ip_series.csv", "mobile_ip_handoffs.csv", "mobile_ip_sizes.csv"],
+    needs: &[
+        "mobile_ip.csv",
+        "mobile_ip_series.csv",
+        "mobile_ip_handoffs.csv",
+        "mobile_ip_sizes.csv",
+        "mobile_ip_loops.csv",
+    ],
 };
 
 const SEEDS: u32 = 20;
@@ -213,7 +221,78 @@ fn run(root: &Path) -> Result<()> {
     figures::write(&root.join("results/mobile_ip_handoffs.csv"), &handoffs)?;
     let first = runs.first().map(|seen| seen.sizes.keys()).into_iter().flatten();
     let sizes: Vec<Size> = first.map(|(message, bytes)| Size { message: message.clone(), bytes: *bytes }).collect();
-    figures::write(&root.join("results/mobile_ip_sizes.csv"), &sizes)
+    figures::write(&root.join("results/mobile_ip_sizes.csv"), &sizes)?;
+    run_loops(root)
+}
+
+#[derive(Serialize)]
+struct Round {
+    seed: u32,
+    ttl_drops: u64,
+    most_visits: u32,
+    delivered: u64,
+}
+
+/// How often each datagram came to the home agent by radio, by the time at which it was made.
+#[derive(Debug, Default)]
+struct Visits(BTreeMap<Time, u32>);
+
+impl Probe for Visits {
+    fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if packet.kind() == PacketKind::Data && node == HOME && [FOREIGN, HOST].contains(&from) {
+            *self.0.entry(packet.created).or_default() += 1;
+        }
+    }
+}
+
+/// A host that goes to and fro between two agents that hear each other, with a datagram every 0.1 s to it.
+fn loop_spec(root: &Path, seed: u32) -> Result<Spec> {
+    let mut spec = spec(root, (0, "Newreno", "every", seed))?;
+    for (node, x) in [(HOME, 500.0), (FOREIGN, 700.0), (HOST, 800.0)] {
+        spec.nodes[node.index()].start = mobility::Position::ground(x, 300.0);
+    }
+    let place = |at: f64, x: f64| {
+        let (x, y) = (Distance::new(x), Distance::new(300.0));
+        waypoints::Waypoint::ground(Span::from_secs_f64(at), x, y)
+    };
+    let (mut at, mut x) = (5.0, 800.0);
+    let mut track = vec![place(at, x)];
+    while at < 300.0 {
+        x = 1200.0 - x;
+        track.extend([place(at + 1.0, x), place(at + 4.3, x)]);
+        at += 4.3;
+    }
+    spec.nodes[HOST.index()].mobility =
+        mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
+    let mut params = traffic::cbr::Params::of_profile("ns2");
+    // ns-2 counts 200 bytes with all headers.
+    (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(100));
+    let flow = &mut spec.flows[0];
+    (flow.from, flow.to) = (flow.to, flow.from);
+    flow.start = Time::ZERO + Span::from_secs(1);
+    flow.traffic = traffic::Config::Cbr(params.into());
+    flow.transport = Transport::Udp;
+    spec.measure_from = Time::ZERO;
+    spec.duration = Span::from_secs(300);
+    Ok(spec)
+}
+
+fn run_loops(root: &Path) -> Result<()> {
+    let rows = (1..=SEEDS)
+        .into_par_iter()
+        .map(|seed| {
+            let world = World::with_probe(&loop_spec(root, seed)?, Visits::default())?;
+            let (outcome, visits) = world.run_watched(&Watch::default()).map_err(|unaccounted| anyhow!(unaccounted))?;
+            let expired = outcome.drops.iter().filter(|row| row.reason == "ttl_expired" && row.kind == "data");
+            Ok(Round {
+                seed,
+                ttl_drops: expired.map(|row| row.count).sum(),
+                most_visits: visits.0.values().copied().max().unwrap_or(0),
+                delivered: outcome.flows[0].packets_arrived,
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    figures::write(&root.join("results/mobile_ip_loops.csv"), &rows)
 }
 
 fn compare_all(root: &Path) -> Result<Vec<Table>> {
@@ -246,5 +325,12 @@ fn compare_all(root: &Path) -> Result<Vec<Table>> {
         &ours,
         &ns2,
     )?;
-    Ok(vec![all, acks, handoffs, course])
+    let [ours, ns2] = read("mobile_ip_loops", ".csv")?;
+    let drops = Measure { column: "ttl_drops", title: "datagrams whose TTL ran out", bound: Bound::InRange };
+    let visits =
+        Measure { column: "most_visits", title: "visits of one datagram at the home agent", bound: Bound::Shown };
+    let loops = "Mobile IP with DSDV, a host between two agents";
+    let drops = compare(loops, "ns-2", &[], &drops, &ours, &ns2)?;
+    let visits = compare(loops, "ns-2", &[], &visits, &ours, &ns2)?;
+    Ok(vec![all, acks, handoffs, course, drops, visits])
 }

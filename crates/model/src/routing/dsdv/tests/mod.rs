@@ -306,6 +306,46 @@ fn under_ns2_tcp_pays_for_its_ip_header_twice() {
 }
 
 #[test]
+fn a_packet_that_is_led_towards_a_router_goes_by_a_route_of_its_own_or_by_the_routers() {
+    let config = Config::Dsdv(exact(NS2).into());
+    let mut router = config.build(NodeId(0), 4, hopyard_engine::Streams::new(1, 0).node(0, "routing"));
+    let mut cx = Context::default();
+    router.start(&mut cx);
+    let hear = |router: &mut crate::routing::Model, from: u32, advertisements: &[(u32, u8)], cx: &mut Context| {
+        let of = |&(to, metric)| Advertisement { destination: Address(to), metric, sequence: 4 };
+        let advertisements = advertisements.iter().map(of).collect();
+        let update = RoutingMessage::new(Update { full: true, advertisements, networks: Vec::new() });
+        let packet = cx.originate_routing(Address(from), Address::BROADCAST, 1, 32, update);
+        router.on_message(packet, Address(from), cx);
+    };
+    let towards = |router: &mut crate::routing::Model, to: u32, hops: u8, cx: &mut Context| {
+        let packet = datagram(cx, Address(0), Address(to));
+        cx.packets[packet].body = Body::Tcp(TcpHeader { len: 512, ..TcpHeader::default() });
+        (cx.packets[packet].size, cx.packets[packet].hops) = (552, hops);
+        router.route_towards(packet, Address(1), NodeId(0), cx);
+        packet
+    };
+    let dropped = |cx: &Context, reason| cx.drops.get(NodeId(0), crate::packet::PacketKind::Data, reason);
+    // Without a route to the router, nothing waits.
+    towards(&mut router, 9, 0, &mut cx);
+    assert_eq!((dropped(&cx, DropReason::NoRoute), router.held().len()), (1, 0));
+    hear(&mut router, 1, &[(1, 0)], &mut cx);
+    hear(&mut router, 2, &[(2, 0), (3, 1)], &mut cx);
+    assert!(sends(&cx).is_empty());
+    let out = towards(&mut router, 9, 0, &mut cx);
+    assert_eq!((cx.packets[out].size, cx.packets[out].ttl), (572, 32));
+    // Node 3 is known by way of node 2.
+    towards(&mut router, 3, 0, &mut cx);
+    assert_eq!(sends(&cx), [Address(1), Address(2)]);
+    assert_eq!(router.lookup_towards(Address(9), Address(1)), Some((Address(1), 1)));
+    assert_eq!(router.lookup_towards(Address(3), Address(1)), Some((Address(2), 2)));
+    // One of its own that has come back has gone round.
+    towards(&mut router, 9, 2, &mut cx);
+    assert_eq!(dropped(&cx, DropReason::RoutingLoop), 1);
+    assert_eq!(sends(&cx).len(), 2);
+}
+
+#[test]
 fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
     for reason in [DropReason::ArpFailed, DropReason::RetryLimit] {
         let mut net = network(2, &exact(NS2));
