@@ -85,7 +85,9 @@ impl Section<'_> {
                 let default = &self.parts[part].1[&entry.key];
                 self.leaves(entry, default, &mut Vec::new(), &mut given[part], problems);
             } else if self.tables.contains(&entry.key.as_str()) {
-                if matches!(entry.node.kind, Kind::Scalar(_)) {
+                // At the top, some sections are lists. The parameters of a model are one table.
+                let is_list = matches!(entry.node.kind, Kind::Array(_)) && !self.path.is_empty();
+                if is_list || matches!(entry.node.kind, Kind::Scalar(_)) {
                     let found = format!("`{}` is {}", entry.key, entry.node.describe());
                     let problem = Problem::new(self.key(&entry.key), Some(&entry.node.mark), found);
                     problems.push(problem.expected(format!("a table, [{}]", self.key(&entry.key))));

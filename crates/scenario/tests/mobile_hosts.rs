@@ -77,7 +77,7 @@ fn the_profile_of_ns2_needs_routes_that_a_protocol_keeps() {
 #[test]
 fn all_faults_are_told_at_once() {
     let tables = "[[home_agent]]\nnode = 9\n[[mobile_host]]\nnodes = [8]\nhome = 7\n";
-    refused(&[tables], &["there is no node 9", "there is no node 8", "node 7 is no home agent", "3 problems found"]);
+    refused(&[tables], &["there is no node 9", "there is no node 8", "there is no node 7", "3 problems found"]);
 }
 
 /// The number of the line with these words.
@@ -316,4 +316,13 @@ fn addresses_of_hosts_are_in_the_network_of_their_home_agent() {
     said(&bad, &shown, "node 2 has no interface in whose prefix the address 172.16.1.9 is", "172.16.1.9", expected);
     let expected = "expected an address of a host in 10.1.0.0/24, the prefix of the network of the agent at node 0";
     said(&bad, &shown, expected, "10.1.0.255", "belong to no host");
+}
+
+#[test]
+fn a_list_in_the_place_of_the_table_of_a_model_is_refused() {
+    // It has no effect, and nothing would say so.
+    let parameters = "[[agents.mobile_ip]]\nbeacon = \"3 s\"\n";
+    let text = [NETWORK, HOME, FOREIGN, HOST, FLOW, parameters].concat();
+    let shown = read(&text).expect_err("it is refused");
+    said(&text, &shown, "`mobile_ip` is the list", "[[agents.mobile_ip]]", "a table, [agents.mobile_ip]");
 }

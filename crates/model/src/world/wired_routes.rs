@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_served_network_is_reached_by_way_of_its_router_alone() {
         // 0 - 1 and 0 - 2 - 3: node 3 is the router of a network, and node 1, a member of it, is nearer to node 0.
-        let wires = wires(&[(0, 1, 1), (0, 2, 1), (2, 3, 5)], 5);
+        let network = wires(&[(0, 1, 1), (0, 2, 1), (2, 3, 5)], 5);
         let members: Vec<_> = [3, 1, 4].map(|node| (NodeId(node), Address(node))).into();
         let channel: Vec<_> = [2].map(|node| (NodeId(node), Address(10 + node))).into();
         let channels = [(Network::Served(0), members.as_slice()), (Network::Channel(1), channel.as_slice())];
@@ -301,18 +301,18 @@ mod tests {
         let prefix = plan.prefixes.remove(&Network::Channel(0)).expect("it has one");
         plan.prefixes.insert(Network::Served(0), prefix);
         let ip = |text: &str| text.parse().expect("an address");
-        let table = wires.table(NodeId(0), &plan, &channels);
+        let table = network.table(NodeId(0), &plan, &channels);
         for address in ["10.0.0.3", "10.0.0.1", "10.0.0.4", "10.0.0.77"] {
             assert_eq!(table.lookup(ip(address)), Some(Way::Via(Address(103))), "{address}");
         }
         assert_eq!(table.lookup(ip("10.1.0.2")), Some(Way::Via(Address(103))), "a channel, by its node with a wire");
         // The router asks its routing protocol.
-        let router = wires.table(NodeId(3), &plan, &channels);
+        let router = network.table(NodeId(3), &plan, &channels);
         assert_eq!(router.lookup(ip("10.0.0.4")), Some(Way::Protocol));
         assert_eq!(router.lookup(ip("10.0.0.1")), Some(Way::Protocol), "a member with a wire, too");
         // A router without a way over wires is not reached.
-        let wires = tests::wires(&[(0, 1, 1)], 5);
-        let table = wires.table(NodeId(0), &plan, &channels);
+        let network = wires(&[(0, 1, 1)], 5);
+        let table = network.table(NodeId(0), &plan, &channels);
         assert_eq!(table.lookup(ip("10.0.0.1")), None);
     }
 }

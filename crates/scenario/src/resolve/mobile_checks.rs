@@ -173,7 +173,9 @@ impl Resolver<'_> {
             }
             let there = resolved.home_agents.iter().map(|it| it.node).filter(|&node| node < all);
             let agents: Vec<String> = there.map(|node| node.to_string()).collect();
-            if self.has(&home) && !resolved.home_agents.iter().any(|it| it.node == host.home) {
+            if self.has(&home) && host.home >= all {
+                self.no_node(&home, host.home, all, "nodes");
+            } else if self.has(&home) && !resolved.home_agents.iter().any(|it| it.node == host.home) {
                 let problem = self.problem(&home, format!("node {} is no home agent", host.home));
                 problem.expected = Some(match agents.is_empty() {
                     true => "a node with a [[home_agent]]: the scenario has none".to_owned(),
@@ -215,6 +217,9 @@ impl Resolver<'_> {
                 }
                 let to_home = |wire: &[u32; 2]| wire.contains(&node) && wire.contains(&host.home);
                 let by_radio = node < resolved.nodes.count;
+                if host.home >= all {
+                    continue;
+                }
                 if by_radio && host.home >= resolved.nodes.count {
                     let message = format!(
                         "node {node} has a radio, and its home agent, node {}, has none: it is outside the home \
