@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
-pub use self::notice::{Notice, Undelivered, Unreachable};
+pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
@@ -240,8 +240,8 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
         false
     }
 
-    /// The ICMP error, for a message that wants one.
-    fn notice(&self, _: &Undelivered) -> Option<Notice> {
+    /// The message of the ICMP error, and the bytes of its packet, for a message that wants one.
+    fn notice(&self, _: &Undelivered) -> Option<(RoutingMessage, u32)> {
         None
     }
 }
@@ -290,7 +290,7 @@ impl RoutingMessage {
 
     /// As [`Message::notice`].
     #[must_use]
-    pub fn notice(&self, what: &Undelivered) -> Option<Notice> {
+    pub fn notice(&self, what: &Undelivered) -> Option<(RoutingMessage, u32)> {
         self.0.notice(what)
     }
 

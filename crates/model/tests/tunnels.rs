@@ -1,5 +1,5 @@
-//! Tunnels between nodes (RFC 2003), by section: headers, what may not enter, tunnels in tunnels, circles of tunnels, and
-//! the longest packet. Those of agents are in `mobile_ip/tunnels.rs`, in both forms.
+//! Tunnels between nodes (RFC 2003), by section: headers, what may not enter, tunnels in tunnels, circles of tunnels,
+//! and the longest packet. Those of agents are in `mobile_ip/tunnels.rs`, in both forms.
 
 mod common;
 
@@ -231,8 +231,8 @@ fn rfc2003_s3_1_the_outer_header_is_one_of_ip_from_one_end_to_the_other() {
     assert_eq!(seen, expected);
 }
 
-/// The entry forwards the packet, and lowers its time to live by one; the routers in the tunnel and its exit do not. The
-/// outer header has a time to live of its own.
+/// The entry forwards the packet, and lowers its time to live by one; the routers in the tunnel and its exit do not.
+/// The outer header has a time to live of its own.
 #[test]
 fn rfc2003_s3_1_the_inner_time_to_live_is_lowered_once() {
     let seen: Vec<(u8, Option<u8>)> = headers().into_iter().map(|(_, _, ttl, inner, ..)| (ttl, inner)).collect();

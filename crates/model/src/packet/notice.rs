@@ -1,6 +1,5 @@
 //! Notices to the source of a message that it did not arrive: ICMP errors (RFC 792, RFC 1812 §4.3.3, §5.2.7).
 
-use super::RoutingMessage;
 use crate::address::Address;
 
 /// Why a message did not arrive, as an ICMP error says it.
@@ -27,13 +26,4 @@ pub struct Undelivered {
     pub destination: Address,
     /// The time to live that was left.
     pub ttl: u8,
-}
-
-/// The message of an ICMP error.
-#[derive(Clone, Debug)]
-pub struct Notice {
-    /// The message, which is for the agent that takes ICMP's.
-    pub message: RoutingMessage,
-    /// The bytes of its packet.
-    pub size: u32,
 }

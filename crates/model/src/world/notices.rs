@@ -24,17 +24,17 @@ impl<P: Probe> World<P> {
         let Some(why) = self.unreachable(node, packet.destination, reason) else { return };
         let Body::Control { message, .. } = &packet.body else { return };
         let what = Undelivered { why, source: packet.source, destination: packet.destination, ttl: packet.ttl };
-        let Some(notice) = message.notice(&what) else { return };
+        let Some((message, size)) = message.notice(&what) else { return };
         let error = self.cx.originate(Packet {
             created: self.cx.now,
             source: node.into(),
             destination: packet.source,
             flow: FlowId::NONE,
-            size: notice.size,
+            size,
             ttl: self.ttl,
             hops: 0,
             salvaged: 0,
-            body: Body::Control { port: ICMP, message: notice.message },
+            body: Body::Control { port: ICMP, message },
         });
         if self.cx.is_local(node, packet.source) {
             // It knows without a packet.

@@ -128,8 +128,8 @@ fn with_down(mut spec: Spec, wire: usize) -> Spec {
 
 #[test]
 fn s3_4_80_and_81_routers_tell_that_they_have_no_way() {
-    // The wire of the home agent: the router before it says so. That of the foreign agent: it knows itself, and that the
-    // home agent is no neighbour.
+    // The wire of the home agent: the router before it says so. That of the foreign agent: it knows itself, and that
+    // the home agent is no neighbour.
     for (wire, code) in [(1, 81), (2, 80)] {
         let seen = watched(&with_down(away(|_| {}), wire));
         assert_eq!(codes(&seen), [code], "wire {wire}");

@@ -28,7 +28,7 @@ const FORMER: [u64; 2] = [332, 6676];
 /// packet between these hosts goes through the reverse tunnel, back to the home network of its destination, and through
 /// the tunnel from there, which has the same ends as the first one.
 fn most_visits(spec: &Spec) -> u32 {
-    let is_reverse = |it: &agent::Config| matches!(it, agent::Config::MobileIp(params) if params.reverse_tunnel || params.reverse_tunnel_mandatory);
+    let is_reverse = agent::Config::takes_reverse_tunnels;
     if spec.nodes.iter().flat_map(|node| &node.agents).any(is_reverse) { 2 } else { 1 }
 }
 

@@ -10,7 +10,7 @@ use hopyard_wire::{WireError, icmp, udp};
 
 use crate::address::Address;
 use crate::packet::{
-    Carrier, IP_HEADER, Message as Encoded, Notice, Place, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
+    Carrier, IP_HEADER, Message as Encoded, Place, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
 };
 
 /// The UDP port of registrations.
@@ -339,9 +339,9 @@ impl Encoded for Message {
         matches!(self, Self::Request(it) if it.wants_notice)
     }
 
-    fn notice(&self, what: &Undelivered) -> Option<Notice> {
+    fn notice(&self, what: &Undelivered) -> Option<(RoutingMessage, u32)> {
         let Self::Request(it) = self else { return None };
         let notice = Self::Unreachable(*what, *it);
-        Some(Notice { size: notice.bytes(false), message: RoutingMessage::new(notice) })
+        Some((RoutingMessage::new(notice), notice.bytes(false)))
     }
 }

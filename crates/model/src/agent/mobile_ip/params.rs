@@ -79,7 +79,8 @@ pub struct Params {
     /// `reverse_tunnel` says; a host that is denied for this asks for one.
     pub reverse_tunnel_mandatory: bool,
     /// Whether hosts that ask for a reverse tunnel want to send their packets to the agent in a tunnel (RFC 3024 §2,
-    /// encapsulating delivery). Agents offer direct delivery alone, and deny that (code 79); the host does without then.
+    /// encapsulating delivery). Agents offer direct delivery alone, and deny that (code 79); the host does without
+    /// then.
     pub encapsulating_delivery: bool,
     /// Whether foreign agents say that hosts must register with them, even those with an address of their own in the
     /// agent's network (R). Hosts here have none, and register always.
