@@ -178,16 +178,18 @@ def roaming(hosts: int, seconds: int) -> str:
     shown = ", ".join(f"[{x:.0f}, {y:.0f}]" for x, y in places)
     text += f"\n[nodes]\npositions = [{shown}]\nwired = 2\n"
     text += f'area = ["{side} m", "{side + spacing} m"]\n'
-    text += f'\n[[movement]]\nnodes = "{agents}..{router - 1}"\nmodel = "random_waypoint"\n'
+    numbers = list(range(agents, router))
+    text += f'\n[[movement]]\nnodes = {numbers}\nmodel = "random_waypoint"\n'
     text += 'random_waypoint.speed_min = "2 m/s"\nrandom_waypoint.speed_max = "20 m/s"\n'
     text += '\n[[home_agent]]\nnode = 0\nnetwork = "10.0.0.0/16"\n'
     text += "".join(f"\n[[foreign_agent]]\nnode = {node}\n" for node in range(1, agents))
-    text += f'\n[[mobile_host]]\nnodes = "{agents}..{router - 1}"\nhome = 0\n'
+    text += f"\n[[mobile_host]]\nnodes = {numbers}\nhome = 0\n"
     for end in (correspondent, *range(agents)):
         text += f'\n[[wire]]\nbetween = [{router}, {end}]\nrate = "100 Mbps"\ndelay = "2 ms"\n'
-    for host in range(agents, router):
+    for host in numbers:
         text += f"\n[[flow]]\nfrom = {correspondent}\nto = {host}\nudp = true\n"
-        text += f'cbr.packet_size = "172 B"\ncbr.interval = "1 s"\nstart = "{rng.uniform(5, 6):.3f} s"\n'
+        text += 'cbr.packet_size = "172 B"\ncbr.interval = "1 s"\n'
+        text += f'start = "{rng.uniform(5, 6):.3f} s"\n'
     return text
 
 

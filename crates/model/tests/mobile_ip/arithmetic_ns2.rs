@@ -226,7 +226,10 @@ fn messages_have_the_bytes_and_the_delay_that_the_dsdv_of_ns2_gives_them() {
     // wires): 48 and 52 bytes, and 20 each time that a host or an agent gives the packet to its DSDV. A reply is the
     // packet of the request. A request that waited at home for a route to the agent, with 20 bytes more, is dropped
     // here.
-    let mut spec = cells("ns2", "dsdv", &[(0.0, 250.0), (10.0, 250.0), (30.0, 500.0)], |_| {});
+    // Out of every cell from 60 to 70.6 s: it solicits, and is back 0.9 s before the next advertisement.
+    let there =
+        [(0.0, 250.0), (10.0, 250.0), (30.0, 500.0), (60.0, 500.0), (60.1, 5000.0), (70.5, 5000.0), (70.6, 500.0)];
+    let mut spec = cells("ns2", "dsdv", &there, |_| {});
     spec.duration = Span::from_secs(90);
     if let Some(RoleSpec::Router { first, .. }) = spec.roles.get_mut(&FA) {
         *first = Some(Time::ZERO + Span::from_millis(500));
