@@ -192,7 +192,7 @@ def test_a_rule_answers_a_new_care_of_address(file: Path) -> None:
     results = hopyard.run(file, runs=1, set={"flow.tcp": Reborn})
     (handoff,) = results.handoffs.to_pylist()
     told = [at for at, kind in Reborn.told if kind == "care_of"]
-    # The first registration is that at home, where there is none; the second one is the change.
+    # At home, the host has not been registered.
     assert told == [pytest.approx(handoff["registered_s"], abs=1e-9)]
     before = [window for at, window in Reborn.windows if at < told[0]]
     after = [window for at, window in Reborn.windows if at >= told[0]]

@@ -134,9 +134,11 @@ impl<P: Probe> World<P> {
             self.probe.on_mobile(self.cx.now, node, &event);
         }
         let MobileChange::Registered { care_of, .. } = event.what else { return };
+        let its_home = self.nodes.get(self.cx.owners.of(care_of).index()).and_then(|agent| agent.part.as_deref());
+        let is_home = care_of == node.into() || its_home.is_some_and(|it| it.home_of.binary_search(&node).is_ok());
         let Some(part) = self.nodes[node.index()].part.as_mut().filter(|part| part.moves) else { return };
-        // The first registration is no change.
-        if part.care_of.replace(care_of).is_some_and(|before| before != care_of) {
+        // A host that has been at home from the start has not been registered before; to be so at home is no change.
+        if part.care_of.replace(care_of).map_or(!is_home, |before| before != care_of) {
             for place in 0..self.nodes[node.index()].flows.len() {
                 let flow = self.nodes[node.index()].flows[place];
                 self.on_network_event(flow, NetworkEvent::CareOfChanged);

@@ -1,16 +1,22 @@
 //! What is counted and recorded of Mobile IP: messages, tunnels, registrations, detours, events.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
-use hopyard_engine::Span;
+use hopyard_engine::{Rng, Span};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
 use hopyard_model::observe::{NodeRow, Outcome};
 use hopyard_model::packet::Form;
-use hopyard_model::world::{RoleSpec, Spec};
+use hopyard_model::params::Params as _;
+use hopyard_model::transport::congestion::external::ExternalConfig;
+use hopyard_model::transport::congestion::newreno::{self, NewReno};
+use hopyard_model::transport::congestion::{self, Ack, Answer, CongestionControl, Loss, RecoveryChoice, Timeout, View};
+use hopyard_model::transport::tcp::NetworkEvent;
+use hopyard_model::world::{RoleSpec, Spec, Transport};
 
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
-use crate::common::run;
+use crate::common::{add_tcp, run};
 
 /// Over the border at 350 m at 11 s, and there to the end.
 const AWAY: [(f64, f64); 3] = [(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)];
@@ -181,4 +187,56 @@ fn events_are_recorded_in_order_if_that_is_asked_for() {
     assert_eq!((Some(of("moved").time_s), Some(registered.time_s)), (row.moved_s, row.registered_s));
     assert_eq!(Some(of("first_down").time_s), row.first_down_s);
     assert_eq!((Some(of("cell_left").time_s), Some(of("cell_entered").time_s)), (row.left_s, row.entered_s));
+}
+
+/// NewReno that notes when its host has a new care-of address.
+struct Told {
+    newreno: NewReno,
+    times: Arc<Mutex<Vec<f64>>>,
+}
+
+impl CongestionControl for Told {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        self.newreno.on_ack(ack, view)
+    }
+    fn on_loss(&mut self, loss: &Loss, view: &View) -> Answer {
+        self.newreno.on_loss(loss, view)
+    }
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.newreno.on_timeout(timeout, view)
+    }
+    fn on_network(&mut self, event: NetworkEvent, view: &View) -> Answer {
+        if event == NetworkEvent::CareOfChanged {
+            self.times.lock().expect("nobody panics").push(view.now.seconds());
+        }
+        self.newreno.on_network(event, view)
+    }
+    fn recovery(&self) -> RecoveryChoice {
+        self.newreno.recovery()
+    }
+}
+
+#[test]
+fn a_sender_is_told_of_each_new_care_of_address() {
+    // Away and back again. A host that is at home from the start has its first care-of address abroad; in profile
+    // `ns2` it registers at home, too, which is none.
+    let track = [(0.0, 200.0), (2.0, 200.0), (22.0, 500.0), (32.0, 500.0), (52.0, 200.0)];
+    for (profile, routing) in [("rfc", "static"), ("ns2", "dsdv")] {
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&times);
+        let build = move |_: Rng| -> Box<dyn CongestionControl + Send> {
+            let newreno = NewReno::new(&newreno::Params::of_profile("rfc"));
+            Box::new(Told { newreno, times: Arc::clone(&noted) })
+        };
+        let mut spec = cells(profile, routing, &track, |it| it.move_detection = MoveDetection::Eager);
+        spec.duration = Span::from_secs(60);
+        add_tcp(&mut spec, MH.0, CN.0, profile, "newreno", |_| {});
+        let Transport::Tcp { config, .. } = &mut spec.flows[0].transport else { panic!("a flow of TCP") };
+        config.congestion = congestion::Config::External(ExternalConfig::new("my:Told", serde_json::json!([]), build));
+        let outcome = run(&spec);
+        let changes = outcome.handoffs.iter().filter(|row| row.kind == "change");
+        let registered: Vec<f64> = changes.filter_map(|row| row.registered_s).collect();
+        assert_eq!(registered.len(), 2, "{profile}: {:?}", outcome.handoffs);
+        assert_eq!(*times.lock().expect("nobody panics"), registered, "{profile}");
+    }
 }

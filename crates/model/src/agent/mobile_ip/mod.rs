@@ -48,13 +48,13 @@ const METRICS: [Metric; 6] = {
         metric(
             "registrations_granted",
             "messages",
-            "requests that the home agent accepted, renewals and those that end bindings included.",
+            "Requests that the home agent accepted, renewals and those that end bindings included.",
         ),
-        metric("registrations_refused", "messages", "requests that the home agent or the foreign agent denied."),
-        metric("bindings", "", "bindings of the home agent at the end."),
-        metric("bindings_most", "", "the most bindings that the home agent had at once."),
-        metric("visitors", "", "hosts that the foreign agent serves at the end."),
-        metric("visitors_most", "", "the most hosts that the foreign agent served at once."),
+        metric("registrations_refused", "messages", "Requests that the home agent or the foreign agent denied."),
+        metric("bindings", "", "Bindings of the home agent at the end."),
+        metric("bindings_most", "", "The most bindings that the home agent had at once."),
+        metric("visitors", "", "Hosts that the foreign agent serves at the end."),
+        metric("visitors_most", "", "The most hosts that the foreign agent served at once."),
     ]
 };
 
