@@ -39,6 +39,7 @@ pub const MOBILE_IP: Experiment = Experiment {
 };
 
 const SEEDS: u32 = 20;
+const LOOP_SEEDS: u32 = 6;
 const PAIRS: [(&str, &str); 5] =
     [("Newreno", "every"), ("Newreno", "delayed"), ("Vegas", "every"), ("Vegas", "delayed"), ("Sack1", "every")];
 const START: f64 = 10.0;
@@ -278,7 +279,7 @@ fn loop_spec(root: &Path, seed: u32) -> Result<Spec> {
 }
 
 fn run_loops(root: &Path) -> Result<()> {
-    let rows = (1..=SEEDS)
+    let rows = (1..=LOOP_SEEDS)
         .into_par_iter()
         .map(|seed| {
             let world = World::with_probe(&loop_spec(root, seed)?, Visits::default())?;
