@@ -172,10 +172,13 @@ fn a_return_after_the_routes_have_ended_waits_for_the_earlier_of_two_updates() {
     assert!(distance < critical(earlier.len()), "{distance}, mean {}", mean(&earlier));
     is_on_the_page(mean(&earlier), 4.40, 0.01);
     is_on_the_page(distance, 0.025, 0.001);
-    // The answer waits for its random delay of up to 10 ms, and for the medium; the registration for its next try.
+    // The answer waits for its random delay of up to 10 ms, and for the medium; the registration for its next try, or,
+    // if the update comes first, until the host hears the agent, at most a beacon behind the border.
     let answer = found.iter().map(|it| it.1).fold(0.0, f64::max);
-    let most = found.iter().map(|it| it.2).fold(0.0, f64::max);
-    assert!(answer < 0.03 && found.iter().all(|it| (0.0..0.6).contains(&it.2)), "{answer}, {most}");
+    let is_next_try = |it: &(f64, f64, f64)| (0.0..0.6).contains(&it.2);
+    let is_first_heard = |it: &(f64, f64, f64)| it.0 + it.1 + it.2 < 1.05;
+    let wrong = found.iter().find(|it| !is_next_try(it) && !is_first_heard(it));
+    assert!(answer < 0.03 && wrong.is_none(), "{answer}, {wrong:?}");
 }
 
 #[test]
