@@ -61,14 +61,16 @@ impl<P: Probe> World<P> {
             )
         });
         let found = wired_routes::ways(&ends.collect::<Vec<_>>(), self.nodes.len(), pairs);
-        let way = |(&(from, to), wires): (&(NodeId, NodeId), Option<Vec<(usize, bool)>>)| {
-            let wires = wires?.into_iter().map(|(wire, is_forward)| {
+        let mut ways = Vec::new();
+        for (&(from, to), wires) in pairs.iter().zip(found) {
+            let Some(wires) = wires else { continue };
+            let wires = wires.into_iter().map(|(wire, is_forward)| {
                 let direction = if is_forward { Direction::Forward } else { Direction::Backward };
                 (self.wires[wire].rate(direction), self.wires[wire].delay(direction))
             });
-            Some(WiredWay { from, to, wires: wires.collect() })
-        };
-        pairs.iter().zip(found).filter_map(way).collect()
+            ways.push(WiredWay { from, to, wires: wires.collect() });
+        }
+        ways
     }
 
     fn interface(&self, number: usize, spec: &Spec) -> InterfaceView {
