@@ -44,7 +44,7 @@ const PAIRS: [(&str, &str); 5] =
     [("Newreno", "every"), ("Newreno", "delayed"), ("Vegas", "every"), ("Vegas", "delayed"), ("Sack1", "every")];
 const START: f64 = 10.0;
 const STOP: f64 = 150.0;
-const INTERVAL: f64 = 7.0;
+const INTERVAL: u32 = 7;
 const SEGMENT_BITS: f64 = 8000.0;
 /// When the host is half way between the agents, at 15 m/s.
 const BORDERS: [f64; 3] = [30.0, 71.0, 112.0];
@@ -71,7 +71,7 @@ struct Bin {
     tcp: &'static str,
     acking: &'static str,
     seed: u32,
-    from_s: f64,
+    from_s: u32,
     throughput_kbps: f64,
 }
 
@@ -169,11 +169,11 @@ fn kbps(packets: usize, seconds: f64) -> f64 {
 
 fn bins(case: Case, seen: &Seen) -> Vec<Bin> {
     let (speed, tcp, acking, seed) = case;
-    let starts = (0..).map(|place| f64::from(place) * INTERVAL).take_while(|&at| at < STOP);
-    let bin = |from_s: f64| {
-        let end = (from_s + INTERVAL).min(STOP);
-        let packets = seen.arrivals.iter().filter(|at| (from_s..end).contains(*at)).count();
-        Bin { speed, tcp, acking, seed, from_s, throughput_kbps: kbps(packets, end - from_s) }
+    let starts = (0..).map(|place| place * INTERVAL).take_while(|&at| f64::from(at) < STOP);
+    let bin = |from_s: u32| {
+        let (from, end) = (f64::from(from_s), f64::from(from_s + INTERVAL).min(STOP));
+        let packets = seen.arrivals.iter().filter(|at| (from..end).contains(*at)).count();
+        Bin { speed, tcp, acking, seed, from_s, throughput_kbps: kbps(packets, end - from) }
     };
     starts.map(bin).collect()
 }

@@ -78,7 +78,10 @@ impl Foreign {
 
     /// The way to a host whose request came from this neighbour.
     fn way(home: Address, at: Address, sending: &Sending, params: &Params, cx: &Context) -> Way {
-        if Self::is_by_protocol(home, at, sending, params, cx) { Way::Protocol } else { Way::Via(at) }
+        // The host is of another network. As long as ns-2's DSDV has no route to it, it leads the packets to the base
+        // station of the node, which is the agent itself: they are lost, and do not wait for a route.
+        let by_protocol = || Way::Towards(sending.address());
+        if Self::is_by_protocol(home, at, sending, params, cx) { by_protocol() } else { Way::Via(at) }
     }
 
     /// Why a request is denied, if it is: the code, and the lifetime of the reply (RFC 5944 §3.7.2.1, RFC 3024 §4.2.1).
