@@ -230,13 +230,7 @@ fn what_has_no_effect_is_warned_of() {
     let text = text.replace("[3, 1]", "[3, 1]\ndown = [{ from = \"6 s\" }]");
     let shown = warnings(&text);
     said(&text, &shown, "node 0 first advertises at 9 s", "first =", "before the end");
-    said(
-        &text,
-        &shown,
-        "no message is forged from 7 s on: the run ends at 5 s",
-        "forged =",
-        "before the end of the run",
-    );
+    said(&text, &shown, "nothing happens at 7 s: the run ends at 5 s", "forged =", "before the end of the run");
     said(&text, &shown, "the wire does not go down at 6 s", "down =", "before the end of the run");
     let idle = format!("{NETWORK}[agents]\nrun = [\"mobile_ip\"]\n");
     said(&idle, &warnings(&idle), "no node is an agent or moves", "run =", "[[mobile_host]]");

@@ -246,12 +246,6 @@ impl Resolver<'_> {
                     fixed.insert(node);
                 }
             }
-            let end = resolved.head.duration;
-            if let Some(late) = host.forged.iter().find(|it| it.from >= end) {
-                let message = format!("no message is forged from {} on: the run ends at {end}", late.from);
-                self.warning(&format!("mobile_host.{i}.forged"), message).expected =
-                    Some("times before the end of the run".to_owned());
-            }
         }
         fixed
     }
