@@ -237,6 +237,21 @@ fn what_has_no_effect_is_warned_of() {
 }
 
 #[test]
+fn a_flow_between_a_host_and_a_node_of_the_ad_hoc_network_is_warned_of() {
+    let network = NETWORK.replace("count = 3", "count = 4").replace("[0, 3]", "[0, 4]").replace("[3, 1]", "[4, 1]");
+    let text = |from: u32, to: u32| {
+        format!("{network}{HOME}{FOREIGN}{HOST}[[flow]]\nfrom = {from}\nto = {to}\n").replace("aodv", "static")
+    };
+    for (from, to, at) in [(2, 3, "to ="), (3, 2, "from =")] {
+        let shown = warnings(&text(from, to));
+        said(&text(from, to), &shown, "may have no way to node 3", at, "a node with wires only");
+    }
+    for (from, to) in [(2, 0), (1, 2), (4, 2), (3, 0)] {
+        assert_eq!(warnings(&text(from, to)), "", "{from} to {to}");
+    }
+}
+
+#[test]
 fn a_host_on_wires_has_one_to_its_home_agent_on_which_that_advertises() {
     let text = |wires: &str| {
         let home = format!("{HOME}{wires}");
