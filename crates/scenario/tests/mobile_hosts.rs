@@ -230,16 +230,25 @@ fn what_has_no_effect_is_warned_of() {
     let text = text.replace("[3, 1]", "[3, 1]\ndown = [{ from = \"6 s\" }]");
     let shown = warnings(&text);
     said(&text, &shown, "node 0 first advertises at 9 s", "first =", "before the end");
-    said(
-        &text,
-        &shown,
-        "no message is forged from 7 s on: the run ends at 5 s",
-        "forged =",
-        "before the end of the run",
-    );
+    said(&text, &shown, "nothing happens at 7 s: the run ends at 5 s", "forged =", "before the end of the run");
     said(&text, &shown, "the wire does not go down at 6 s", "down =", "before the end of the run");
     let idle = format!("{NETWORK}[agents]\nrun = [\"mobile_ip\"]\n");
     said(&idle, &warnings(&idle), "no node is an agent or moves", "run =", "[[mobile_host]]");
+}
+
+#[test]
+fn a_flow_between_a_host_and_a_node_of_the_ad_hoc_network_is_warned_of() {
+    let network = NETWORK.replace("count = 3", "count = 4").replace("[0, 3]", "[0, 4]").replace("[3, 1]", "[4, 1]");
+    let text = |from: u32, to: u32| {
+        format!("{network}{HOME}{FOREIGN}{HOST}[[flow]]\nfrom = {from}\nto = {to}\n").replace("aodv", "static")
+    };
+    for (from, to, at) in [(2, 3, "to ="), (3, 2, "from =")] {
+        let shown = warnings(&text(from, to));
+        said(&text(from, to), &shown, "may have no way to node 3", at, "a node with wires only");
+    }
+    for (from, to) in [(2, 0), (1, 2), (4, 2), (3, 0)] {
+        assert_eq!(warnings(&text(from, to)), "", "{from} to {to}");
+    }
 }
 
 #[test]

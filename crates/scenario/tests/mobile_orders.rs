@@ -29,6 +29,10 @@ fn refused(keys: [&str; 3], words: &[&str]) {
     }
 }
 
+fn warnings(text: &str) -> String {
+    read(text).expect("it can run").warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
 fn second(at: u64) -> Time {
     Time::ZERO + Span::from_secs(at)
 }
@@ -71,7 +75,41 @@ fn a_node_that_is_both_agents_stops_once_at_times_of_both_tables() {
 }
 
 #[test]
+fn times_that_meet_are_one_in_which_an_agent_does_not_run() {
+    // A node that ran for no time between two of them would advertise itself at an instant at which it is down.
+    let both = format!(
+        "{NETWORK}{HOME}down = [{{ from = \"1 s\", to = \"2 s\" }}]\nrestarts = [\"4 s\"]\n[[foreign_agent]]\nnode = 0\n\
+         down = [{{ from = \"1.5 s\", to = \"3 s\" }}]\nrestarts = [\"2 s\"]\n{HOST}"
+    );
+    let scenario = read(&both).expect("it can run");
+    assert_eq!(scenario.spec(0).orders[&NodeId(0)].stops, [(second(1), second(3)), (second(4), second(4))]);
+    let warned = warnings(&both);
+    assert!(warned.contains("the agent at node 0 does not begin anew at 2 s: it is down then"), "{warned}");
+    assert_eq!(warned.matches("begin anew").count(), 1, "{warned}");
+}
+
+#[test]
+fn orders_after_the_end_of_the_run_are_warned_of() {
+    let late = "[{ from = \"7 s\", to = \"8 s\" }]";
+    let home = format!(
+        "restarts = [\"7 s\"]\ndown = {late}\nforged = {late}\nmalformed = {late}\n\
+         deny = [{{ code = 128, from = \"7 s\", to = \"8 s\" }}]"
+    );
+    let foreign = format!(
+        "restarts = [\"6 s\"]\ndown = {late}\nforged = {late}\ndeny = [{{ code = 64, from = \"7 s\", to = \"8 s\" }}]"
+    );
+    let host = format!("forged = {late}\nforged_foreign = {late}\nmalformed = {late}");
+    let warned = warnings(&with([&home, &foreign, &host]));
+    assert_eq!(warned.matches("the run ends at 5 s").count(), 12, "{warned}");
+    let early = "forged = [{ from = \"1 s\", to = \"8 s\" }]";
+    assert!(!warnings(&with(["", "", early])).contains("the run ends"));
+}
+
+#[test]
 fn orders_that_cannot_be_are_refused() {
+    let codes = "deny = [{ code = 64, from = \"2 s\", to = \"4 s\" }, { code = 65, from = \"1 s\", to = \"3 s\" }]";
+    refused(["", codes, ""], &["code 64 is for times from 2 s to 4 s already"]);
+    refused(["", "deny = [{ code = 193, from = \"1 s\", to = \"2 s\" }]", ""], &["one from 64 to 127, or 194"]);
     refused(["restarts = [\"3 s\", \"2 s\"]", "", ""], &["2 s does not come after 3 s"]);
     refused(["", "down = [{ from = \"2 s\", to = \"2 s\" }]", ""], &["has no length"]);
     refused(["deny = [{ code = 64, from = \"1 s\", to = \"2 s\" }]", "", ""], &["code 64", "from 128 to 192"]);
@@ -84,10 +122,6 @@ fn orders_that_cannot_be_are_refused() {
 #[test]
 fn wrong_authenticators_that_messages_do_not_have_are_warned_of() {
     let times = "forged = [{ from = \"1 s\", to = \"3 s\" }]";
-    let warnings = |text: &str| {
-        let scenario = read(text).expect("it can run");
-        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-    };
     let text = with([times, "", ""]);
     assert!(warnings(&text).contains("`foreign_home_authentication` is false"), "{}", warnings(&text));
     let keyed = format!("{text}[agents.mobile_ip]\nforeign_home_authentication = true\n");

@@ -13,7 +13,7 @@ use super::flow::{Counts, Endpoints, Flow, Sampled};
 use super::moving;
 use super::part::Part;
 use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, Spec, Transport, World};
+use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, RoleSpec, Spec, Transport, World};
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
@@ -307,13 +307,26 @@ fn plan_addresses(spec: &Spec) -> Result<addressing::Plan, BuildError> {
     layout.plan().map_err(|errors| BuildError::Addresses { errors })
 }
 
-/// Gives the nodes with wires their tables, unless their routing protocol crosses wires.
+/// Gives the nodes with wires their tables. If their routing protocol crosses wires, these have the networks of agents
+/// alone.
 fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
     let delays: Vec<[Span; 2]> =
         spec.wires.iter().map(|wire| [wire.params.delay, wire.params.delay_back.or(wire.params.delay)]).collect();
     let asks = |node: NodeId| !spec.nodes[node.index()].routing.crosses_wires();
     for (node, table) in wired_routes::tables(addresses, &delays, nodes.len(), asks) {
         nodes[node.index()].table = Some(Box::new(table));
+    }
+    // A protocol that crosses wires may know where a host is. Its address belongs to its home network all the same, so
+    // that wires lead there by way of the agent (RFC 5944 §1.6).
+    let networks = addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Served(_)));
+    let served: BTreeSet<Prefix> = networks.map(|(_, &prefix)| prefix).collect();
+    let stays = |node: NodeId| !matches!(spec.role(node), RoleSpec::Host { .. });
+    let other = |node: NodeId| !served.is_empty() && !asks(node) && stays(node);
+    for (node, table) in wired_routes::tables(addresses, &delays, nodes.len(), other) {
+        let own = nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
+        for (prefix, way) in table.iter().filter(|(prefix, _)| served.contains(prefix)) {
+            own.insert(prefix, way);
+        }
     }
 }
 

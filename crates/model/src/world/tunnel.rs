@@ -86,10 +86,14 @@ impl<P: Probe> World<P> {
     }
 
     /// Takes out of its outer packet what was tunnelled to a node whose routing protocol ends tunnels, such as a
-    /// gateway. Returns whether there was something.
+    /// gateway. What comes from one agent to another is theirs. Returns whether there was something.
     pub(super) fn takes_out(&mut self, node: NodeId, packet: PacketId) -> bool {
-        matches!(self.cx.packets[packet].body, Body::Tunnelled(..))
+        let it = &self.cx.packets[packet];
+        let serves =
+            |node: NodeId| self.nodes.get(node.index()).is_some_and(|it| it.part.as_ref().is_some_and(|it| it.serves));
+        matches!(it.body, Body::Tunnelled(..))
             && self.nodes[node.index()].routing.accepts_tunnels()
+            && !(serves(node) && serves(self.cx.owners.of(it.source)))
             && self.cx.decapsulate(packet)
     }
 

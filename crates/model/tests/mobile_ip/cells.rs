@@ -224,6 +224,53 @@ fn tunnels_add_their_bytes_in_either_form_and_direction() {
 }
 
 #[test]
+fn what_is_for_a_host_goes_by_way_of_home_wherever_it_starts() {
+    // These protocols cross wires, and know where the host is when the run starts, or all the time.
+    for routing in ["static", "oracle"] {
+        // In the cell of the foreign agent, and then at home.
+        let mut spec = cells("rfc", routing, &[(0.0, 500.0), (10.0, 500.0), (30.0, 200.0)], |_| {});
+        spec.duration = Span::from_secs(45);
+        with_datagrams(&mut spec, CN, MH);
+        let seen = watched(&spec);
+        for (from, until) in [(5.0, 19.0), (31.0, 44.0)] {
+            let gap = seen.longest_gap(from, until);
+            assert!(gap < 0.1, "{routing}: silent for {gap} s between {from} and {until} s");
+        }
+        let world = World::with_probe(&spec, Tunnels::default()).expect("a world");
+        let seen = world.run_watched(&Watch::default()).expect("packets add up").1;
+        // A packet each 50 ms for 17 s.
+        assert!(seen.entered.len() > 300, "{routing}: {} in the tunnel", seen.entered.len());
+        // Out of all cells, and then at home.
+        let mut spec = cells("rfc", routing, &[(0.0, -300.0), (20.0, 200.0)], |_| {});
+        spec.duration = Span::from_secs(30);
+        with_datagrams(&mut spec, CN, MH);
+        let gap = watched(&spec).longest_gap(21.0, 29.0);
+        assert!(gap < 0.1, "{routing}: silent for {gap} s at home");
+    }
+}
+
+#[test]
+fn tunnels_of_agents_end_at_agents_under_protocols_that_end_tunnels_too() {
+    // Under AODV, the agents are gateways, at which half tunnels end. An agent that is down has no visitors, wherever
+    // the protocol would find the host.
+    for routing in ["static", "aodv", "dsr", "olsr"] {
+        let mut spec = cells("rfc", routing, &[(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)], |it| {
+            it.move_detection = MoveDetection::Eager;
+        });
+        spec.duration = Span::from_secs(40);
+        let second = |at: u64| Time::ZERO + Span::from_secs(at);
+        spec.orders.insert(FA, agent::Orders { stops: vec![(second(30), second(35))], ..Default::default() });
+        with_datagrams(&mut spec, CN, MH);
+        let (outcome, seen) =
+            World::with_probe(&spec, Seen::default()).expect("a world").run_watched(&Watch::default()).expect("sums");
+        let gone = seen.drops.get(&(FA, DropReason::VisitorGone)).copied().unwrap_or(0);
+        // One each 50 ms; no more, since some come when the host is registered again.
+        assert!((98..=110).contains(&gone), "{routing}: {:?}", seen.drops);
+        assert!(outcome.flows[0].packets_arrived > 600, "{routing}: {}", outcome.flows[0].packets_arrived);
+    }
+}
+
+#[test]
 fn a_host_in_two_cells_loses_nothing_when_it_changes_its_agent() {
     // The cells overlap by 100 m, and the agents hear each other: the home agent must not answer the other one's
     // question where the host is.

@@ -509,6 +509,7 @@ impl Resolver<'_> {
             self.check_stop(at, flow.start, flow.stop, duration);
             self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
             self.check_notices(at, resolved, kind);
+            self.check_mobile_ends(at, resolved, flow);
         }
         for set in &resolved.random_flows {
             let RandomFlows { flows, kind, number } = set;

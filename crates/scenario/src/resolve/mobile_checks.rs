@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_model::params::{NS2, RFC};
 use hopyard_model::{agent, routing};
 
+use super::flow_faults::Place;
 use super::links::Groups;
 use super::mobile::{Router, has_parts, routers};
 use super::resolved::{Resolved, chosen_routing};
 use super::resolver::Resolver;
 use crate::problem::one_of;
-use crate::sections::First;
+use crate::sections::{First, Flow};
 
 /// Why a node stays in one network: a wire joins it to a node that is no agent.
 fn stays(resolved: &Resolved, node: u32) -> Option<String> {
@@ -246,12 +247,6 @@ impl Resolver<'_> {
                     fixed.insert(node);
                 }
             }
-            let end = resolved.head.duration;
-            if let Some(late) = host.forged.iter().find(|it| it.from >= end) {
-                let message = format!("no message is forged from {} on: the run ends at {end}", late.from);
-                self.warning(&format!("mobile_host.{i}.forged"), message).expected =
-                    Some("times before the end of the run".to_owned());
-            }
         }
         fixed
     }
@@ -302,6 +297,32 @@ impl Resolver<'_> {
                 self.warning(path, doubt.message).expected = Some(doubt.expected);
             }
         }
+    }
+
+    /// Warns of a flow between a host and a node of the ad hoc network: what the host sends goes to its agent, which
+    /// has no way to nodes out of the reach of its radio, or one that leads back over the host.
+    pub(super) fn check_mobile_ends(&mut self, at: Place, resolved: &Resolved, flow: &Flow) {
+        let moves = |node: u32| resolved.mobile_hosts.iter().any(|it| it.nodes.contains(&node));
+        let homes = resolved.home_agents.iter().map(|it| it.node);
+        let agents: BTreeSet<u32> = homes.chain(resolved.foreign_agents.iter().map(|it| it.node)).collect();
+        let is_other = |node: u32| node < resolved.nodes.count && !moves(node) && !agents.contains(&node);
+        let (key, host, other) = if moves(flow.from) && is_other(flow.to) {
+            ("to", flow.from, flow.to)
+        } else if moves(flow.to) && is_other(flow.from) {
+            ("from", flow.to, flow.from)
+        } else {
+            return;
+        };
+        let message = format!(
+            "node {host} sends all packets to its agent, and that may have no way to node {other}, which is no agent \
+             and moves between no networks"
+        );
+        let fault = self.flow_problem(at, key, message);
+        fault.is_warning = true;
+        fault.of_many = "hosts that move between networks send all packets to their agents, and those may have no way \
+                         to nodes of the ad hoc network"
+            .to_owned();
+        fault.expected = Some("a node with wires only, an agent, or a host that moves between networks".to_owned());
     }
 
     /// In ns-2, packets find the agents by DSDV.

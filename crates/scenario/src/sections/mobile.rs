@@ -103,7 +103,7 @@ section!(HomeAgent, |it| {
 });
 
 /// `[[foreign_agent]]`: a node that serves hosts of other networks (RFC 5944 §3.7). A node may be a home agent too;
-/// then the other keys of both tables are the same.
+/// then `network`, `wires` and `first` of both tables are the same, and the orders of both hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForeignAgent {
@@ -198,12 +198,21 @@ fn check_denials(denials: &[Denial], codes: &[RangeInclusive<u8>]) -> Result<(),
     let mut faults = Vec::new();
     for (place, &Denial { code, from, to }) in denials.iter().enumerate() {
         if !codes.iter().any(|it| it.contains(&code)) {
-            let (first, last) = (codes[0].start(), codes[0].end());
-            let problem = format!("such an agent does not deny with code {code}: expected one from {first} to {last}");
+            let range = |it: &RangeInclusive<u8>| match (it.start(), it.end()) {
+                (first, last) if first == last => first.to_string(),
+                (first, last) => format!("one from {first} to {last}"),
+            };
+            let expected = codes.iter().map(range).collect::<Vec<_>>().join(", or ");
+            let problem = format!("such an agent does not deny with code {code}: expected {expected}");
             faults.push((place, problem));
         }
         if to <= from {
             faults.push((place, no_length(from, to)));
+        }
+        // A reply has one code.
+        if let Some(other) = denials[..place].iter().find(|it| it.from < to && from < it.to) {
+            faults
+                .push((place, format!("code {} is for times from {} to {} already", other.code, other.from, other.to)));
         }
     }
     Fault::of_elements("deny", faults)

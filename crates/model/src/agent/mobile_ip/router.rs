@@ -91,10 +91,11 @@ impl Router {
 
     /// Answers a solicitation of a neighbour.
     fn on_solicitation(&mut self, source: Address, from: Address, params: &Params, cx: &mut Context) {
-        // By the interface at which the neighbour is: the others are no business of its.
-        let by_wire = self.sending.wire_to(from, cx);
-        let is_its = |interface: &&InterfaceId| match by_wire {
-            Some(wire) => **interface == wire,
+        // By the interface at which the neighbour is: the others are no business of its. A visitor has an address of
+        // another network, and is at the radio that serves; one with an address of a further radio's network is there.
+        let at = self.sending.port_to(from, cx);
+        let is_its = |interface: &&InterfaceId| match at {
+            Some(own) => **interface == own,
             None => self.sending.is_radio(**interface),
         };
         let Some(&interface) = self.serves.iter().find(is_its) else { return };

@@ -58,6 +58,13 @@ impl Sending {
         self.ports.first().map_or(Address::from(self.node), |port| port.interface.into())
     }
 
+    /// The interface in whose network a neighbour's address is.
+    pub fn port_to(&self, neighbour: Address, cx: &Context) -> Option<InterfaceId> {
+        let name = cx.owners.name(neighbour);
+        let its = self.ports.iter().filter(|port| port.prefix.contains(name));
+        its.max_by_key(|port| port.prefix.length()).map(|port| port.interface)
+    }
+
     /// The interface at the wire at whose other end a neighbour's address is.
     pub fn wire_to(&self, neighbour: Address, cx: &Context) -> Option<InterfaceId> {
         let name = cx.owners.name(neighbour);

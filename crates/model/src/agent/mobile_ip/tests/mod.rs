@@ -145,6 +145,23 @@ impl Lone {
         Self::new(FA, role, orders, change)
     }
 
+    /// A foreign agent whose further interface is a radio on another channel, on which it does not serve.
+    fn foreign_with_two_radios() -> Self {
+        let mut lone = Self::foreign(1, |_| {});
+        let port = |number: u32, name: Ipv4Addr, length| Port {
+            interface: InterfaceId(number),
+            name,
+            prefix: Prefix::of(name, length),
+            is_radio: true,
+        };
+        let interfaces = vec![port(FA.0, name(FA), 24), port(NODES, NAMES[NODES as usize].into(), 30)];
+        let role = Role::Router { serves: vec![InterfaceId(FA.0)], is_foreign: true, hosts: Vec::new(), first: None };
+        let site = Site { node: NodeId(FA.0), interfaces, role, orders: Orders::default() };
+        lone.agent = MobileIp::new(&Params::of_profile("rfc"), &site, Streams::new(7, 0).node(FA.index(), "agent"));
+        lone.agent.start(&mut lone.cx);
+        lone
+    }
+
     /// The host.
     fn host(change: impl FnOnce(&mut Params)) -> Self {
         Self::host_with(Orders::default(), change)

@@ -61,6 +61,15 @@ fn s2_3_a_solicitation_is_answered_to_its_sender_alone() {
 }
 
 #[test]
+fn s2_3_a_solicitation_by_an_interface_that_does_not_serve_has_no_answer() {
+    // A host out of the reach of the radio that serves could not be registered.
+    let mut agent = Lone::foreign_with_two_radios();
+    assert_eq!(agent.hears(Message::Solicitation, WIRED, WIRED), []);
+    let sent = agent.hears(Message::Solicitation, MH, MH);
+    assert_eq!((sent.len(), sent[0].source), (1, FA));
+}
+
+#[test]
 fn s2_3_2_sequence_numbers_begin_with_0_and_go_on_by_one() {
     let mut agent = Lone::foreign(0, |_| {});
     let numbers: Vec<u16> = agent.until(3.5).iter().map(|it| it.1.advertisement().sequence).collect();
