@@ -163,7 +163,8 @@ impl Agent for MobileIp {
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let arrived = Arrived { source: cx.packets[packet].source, from, ttl: cx.packets[packet].ttl };
+        let it = &cx.packets[packet];
+        let arrived = Arrived { source: it.source, from, to: it.destination, ttl: it.ttl };
         let Body::Control { message, .. } = &cx.packets[packet].body else { return };
         let Some(&message) = message.get::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);
