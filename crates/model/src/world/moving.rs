@@ -1,5 +1,7 @@
 //! What agents do for hosts that move between networks: the ways that they set, and what they tell.
 
+use hopyard_engine::Time;
+
 use super::part::Part;
 use super::{Attachment, RoleSpec, Spec, World};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -75,6 +77,15 @@ impl<P: Probe> World<P> {
             Some(answers) => link.set_proxy(address, answers, &mut self.cx),
             None => link.announce(address, &mut self.cx),
         }
+        self.serve_mac(interface.index());
+        self.arm_link(interface.index());
+    }
+
+    /// A node knows the link address of a neighbour by radio, without a question.
+    pub(super) fn learn(&mut self, node: NodeId, neighbour: Address, until: Time) {
+        let Some((interface, next_hop)) = self.towards(node, neighbour) else { return };
+        let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment else { return };
+        link.learn(next_hop, until, &mut self.cx);
         self.serve_mac(interface.index());
         self.arm_link(interface.index());
     }

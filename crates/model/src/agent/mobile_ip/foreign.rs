@@ -164,6 +164,7 @@ impl Foreign {
         let Arrived { from, ttl, .. } = arrived;
         let asker = arrived.asker();
         if let Some((code, lifetime)) = self.denied(request, ttl, sending, params, cx) {
+            sending.learn(from, cx.now + params.pending_timeout, cx);
             return self.deny(request, asker, code, lifetime, sending, params, cx);
         }
         // In ns-2, whatever is for the host goes by the routing protocol from now on.
@@ -176,6 +177,7 @@ impl Foreign {
         let asked = Some(request.lifetime).filter(|_| is_asked).and_then(lifetime);
         let ends = asked.is_some_and(|span| span < params.pending_timeout);
         let until = cx.now + asked.map_or(params.pending_timeout, |span| span.min(params.pending_timeout));
+        sending.learn(from, until, cx);
         self.pending.push(Pending { request: *request, asker, until, ends });
         // What was for this agent alone does not go on (§3.5.3).
         let is_forged = is_during(&sending.orders.forged, cx.now);
@@ -276,6 +278,7 @@ impl Foreign {
                 let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
                 self.visitors.push(Visitor { home: reply.home, at, until });
                 self.most = self.most.max(self.visitors.len() as u64);
+                sending.learn(at, until, cx);
                 sending.host_way(reply.home, WayChange::Only(Self::way(reply.home, at, sending, params, cx)), cx);
                 if request.flags.contains(RequestFlags::REVERSE_TUNNEL) {
                     let minimal = request.flags.contains(RequestFlags::MINIMAL_ENCAPSULATION);

@@ -1,6 +1,6 @@
 //! What a mobile host knows, whatever its procedure: the agents that it hears, its registration, its request.
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Time};
 use hopyard_wire::mobile_ip::{AgentFlags, Code, Denier, RequestFlags};
 
 use super::message::{Advertisement, Message, Proof, Reply, Request};
@@ -10,6 +10,9 @@ use crate::address::{Address, Prefix};
 use crate::agent::is_during;
 use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
+
+/// The largest part of the time between two solicitations by which the second one is later than that.
+const MOST_LATER: f64 = 0.25;
 
 /// An agent that the host has heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +94,8 @@ pub(super) struct State {
     pub solicit: Time,
     pub solicit_wait: Span,
     pub solicited: u32,
+    /// What makes the times between solicitations differ; in ns-2's procedure, nothing does.
+    pub jitter: Option<Rng>,
 }
 
 impl State {
@@ -127,6 +132,7 @@ impl State {
             solicit: Time::NEVER,
             solicit_wait: params.solicit_retry,
             solicited: 0,
+            jitter: None,
         }
     }
 
@@ -141,6 +147,7 @@ impl State {
 
     /// Remembers an advertisement. Returns whether the agent is a new one.
     pub fn hear(&mut self, it: &Advertisement, until: Time, cx: &mut Context) -> bool {
+        self.sending.learn(it.agent, until, cx);
         let known = self.heard.iter().position(|heard| heard.agent == it.agent);
         if let Some(place) = known {
             self.heard.remove(place);
@@ -317,7 +324,9 @@ impl State {
         if self.solicited >= params.solicitations {
             self.solicit_wait = (self.solicit_wait * 2).min(params.solicit_retry_most);
         }
-        self.solicit = cx.now + self.solicit_wait;
+        // Hosts that have lost one agent at one time would go on to solicit at one time: §2.4 wants times at random.
+        let later = self.jitter.as_mut().map_or(0.0, |rng| rng.uniform() * MOST_LATER);
+        self.solicit = cx.now + self.solicit_wait + self.solicit_wait.mul_f64(later);
     }
 
     pub fn stop_soliciting(&mut self) {

@@ -156,7 +156,7 @@ impl Agent for MobileIp {
             Part::Nothing => {}
             Part::Router(router) => router.start(rng.uniform(), params, cx),
             Part::Host(host) => match params.procedure {
-                Procedure::Rfc => rfc::start(host, params, cx, rng.uniform()),
+                Procedure::Rfc => rfc::start(host, params, cx, rng),
                 Procedure::Ns2 => ns2::start(host, params, cx),
             },
         }

@@ -91,6 +91,8 @@ struct Lone {
     /// For which addresses it began or ended to answer.
     proxies: Vec<(Address, bool)>,
     announced: usize,
+    /// Whose link addresses it has learned, and until when it knows them.
+    learned: Vec<(Address, Time)>,
 }
 
 impl Lone {
@@ -120,6 +122,7 @@ impl Lone {
             events: Vec::new(),
             proxies: Vec::new(),
             announced: 0,
+            learned: Vec::new(),
         };
         lone.agent.start(&mut lone.cx);
         assert!(lone.done().is_empty(), "nothing is sent at once");
@@ -185,6 +188,10 @@ impl Lone {
                 }
                 Action::Announce { .. } => {
                     self.announced += 1;
+                    continue;
+                }
+                Action::Learn { neighbour, until, .. } => {
+                    self.learned.push((neighbour, until));
                     continue;
                 }
                 Action::Reroute { .. } | Action::Undelivered => continue,

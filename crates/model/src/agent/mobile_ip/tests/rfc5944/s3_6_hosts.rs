@@ -160,3 +160,15 @@ fn s3_6_2_1_code_194_is_of_the_foreign_agent_which_has_no_key_of_the_home_agent(
     host.hears(Message::Reply(refusal), FA, FA);
     assert!(host.events.contains(&MobileChange::Refused { agent: FA, code: 194 }));
 }
+
+#[test]
+fn s3_6_1_1_and_s4_6_a_host_and_its_agent_know_each_other_by_their_messages() {
+    let (host, _) = asking();
+    assert_eq!(host.learned, [(FA, Time::ZERO + Span::from_secs(1800))]);
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA);
+    // As long as the agent waits for the reply, then as long as the host is a visitor.
+    let of = |seconds| Time::ZERO + Span::from_secs(seconds);
+    assert_eq!(agent.learned, [(MH, of(7)), (MH, of(300))]);
+}
