@@ -154,6 +154,15 @@ pub enum Action {
         /// Whether it answers from now on.
         answers: bool,
     },
+    /// A node knows the link address of a neighbour that it has heard, until a time.
+    Learn {
+        /// Where.
+        node: NodeId,
+        /// The neighbour.
+        neighbour: Address,
+        /// Until when.
+        until: Time,
+    },
     /// A node tells its neighbours the link address of its own address (gratuitous ARP, RFC 5227 §3).
     Announce {
         /// By which interface.

@@ -223,6 +223,26 @@ impl Arp {
         }
     }
 
+    /// Knows the link address of a neighbour that was heard, until a time.
+    pub fn learn(&mut self, neighbour: Address, until: Time) {
+        let known = |until| State::Known { until, at: neighbour };
+        match self.find(neighbour) {
+            Ok(index) => {
+                let state = &mut self.neighbours[index].1;
+                match state {
+                    State::Known { until: before, at } if *at == neighbour => *before = until.max(*before),
+                    _ => {
+                        if let State::Asked { held, .. } = std::mem::replace(state, known(until)) {
+                            self.ready.extend(held.into_iter().map(|packet| (packet, neighbour)));
+                            self.set_deadline();
+                        }
+                    }
+                }
+            }
+            Err(index) => self.neighbours.insert(index, (neighbour, known(until))),
+        }
+    }
+
     /// Tells the neighbours that this interface has an address (RFC 5227 §3).
     pub fn announce(&mut self, address: Address, cx: &mut Context) {
         if self.params.resolution == Resolution::Arp {

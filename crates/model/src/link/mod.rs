@@ -120,6 +120,12 @@ impl Link {
         self.send_resolved(cx);
     }
 
+    /// Knows the link address of a neighbour until a time.
+    pub fn learn(&mut self, neighbour: Address, until: Time, cx: &mut Context) {
+        self.arp.learn(neighbour, until);
+        self.send_resolved(cx);
+    }
+
     /// Tells the neighbours that this interface has an address.
     pub fn announce(&mut self, address: Address, cx: &mut Context) {
         self.arp.announce(address, cx);

@@ -166,6 +166,7 @@ impl<P: Probe> World<P> {
                 Action::Reroute { node, next_hop } => self.reroute(node, next_hop),
                 Action::Proxy { interface, address, answers } => self.announce(interface, address, Some(answers)),
                 Action::Announce { interface, address } => self.announce(interface, address, None),
+                Action::Learn { node, neighbour, until } => self.learn(node, neighbour, until),
                 Action::Mobile { node, event } => self.on_mobile(node, event),
                 Action::MacReady { interface } => self.serve_mac(interface.index()),
             }

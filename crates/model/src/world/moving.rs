@@ -1,5 +1,7 @@
 //! What agents do for hosts that move between networks: the ways that they set, and what they tell.
 
+use hopyard_engine::Time;
+
 use super::part::Part;
 use super::{Attachment, RoleSpec, Spec, World};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -79,6 +81,15 @@ impl<P: Probe> World<P> {
         self.arm_link(interface.index());
     }
 
+    /// A node knows the link address of a neighbour by radio, without a question.
+    pub(super) fn learn(&mut self, node: NodeId, neighbour: Address, until: Time) {
+        let Some((interface, next_hop)) = self.towards(node, neighbour) else { return };
+        let Attachment::Radio { link, .. } = &mut self.interfaces[interface.index()].attachment else { return };
+        link.learn(next_hop, until, &mut self.cx);
+        self.serve_mac(interface.index());
+        self.arm_link(interface.index());
+    }
+
     /// Packets that are queued for a neighbour go as the table says now.
     pub(super) fn reroute(&mut self, node: NodeId, next_hop: Address) {
         let mut packets = Vec::new();
@@ -114,6 +125,19 @@ impl<P: Probe> World<P> {
         let takes_from = |part: &Part| part.takes_reverse_tunnels && part.home_of.binary_search(&sender).is_ok();
         let is_reverse = its(node).is_some_and(takes_from)
             && table.is_some_and(|table| table.leads_into(self.cx.owners.name(source), outer));
+        // The home agent knows no binding that such a packet belongs to (RFC 3024 §4.3.2). Visitors get packets of its
+        // hosts that have come round by way of other home agents.
+        let is_own = |host: NodeId| its(node).is_some_and(|part| part.home_of.binary_search(&host).is_ok());
+        let is_visitor = its(to).is_some_and(|part| part.moves) && !is_own(to);
+        let is_unbound = to != node
+            && !is_reverse
+            && !is_visitor
+            && is_own(sender)
+            && its(node).is_some_and(|part| part.takes_reverse_tunnels);
+        if is_unbound {
+            self.cx.drop_packet(node, packet, DropReason::NotRegistered);
+            return true;
+        }
         let is_away = to != node
             && !is_reverse
             && its(to).is_some_and(|part| part.moves)

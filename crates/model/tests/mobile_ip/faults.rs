@@ -204,3 +204,21 @@ fn s3_5_keys_between_all_three_change_nothing_but_the_bytes() {
         assert!(registered_after(&seen, 0.0) > 20.0);
     }
 }
+
+#[test]
+fn rfc3024_s4_3_2_a_home_agent_without_a_binding_takes_nothing_out_of_a_reverse_tunnel() {
+    // The home agent begins anew at 20 s, and the host renews 18 s after its request.
+    let mut spec = cells("rfc", "static", &[(0.0, 200.0), (1.0, 200.0), (21.0, 500.0)], |it| {
+        (it.move_detection, it.reverse_tunnel, it.registration_lifetime) = (MoveDetection::Eager, true, 20);
+    });
+    spec.duration = Span::from_secs(60);
+    with_datagrams(&mut spec, MH, CN);
+    spec.orders.insert(HA, Orders { stops: vec![(second(20.0), second(20.0))], ..Orders::default() });
+    let seen = watched(&spec);
+    let again = registered_after(&seen, 20.0);
+    let silent = seen.longest_gap(15.0, 59.0);
+    assert!((silent - (again - 20.0)).abs() < 0.2, "silent for {silent} s, registered at {again}");
+    let sent = (again - 20.0) * 20.0;
+    let lost = f64::from(lost(&seen, HA, DropReason::NotRegistered));
+    assert!((lost - sent).abs() < 3.0, "{lost} of {sent}");
+}

@@ -6,6 +6,7 @@ mod cells;
 #[path = "../common/mod.rs"]
 mod common;
 mod crossings;
+mod crowds;
 mod faults;
 mod handoffs;
 mod loops;

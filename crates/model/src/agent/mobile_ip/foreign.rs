@@ -19,8 +19,26 @@ pub(super) struct Arrived {
     pub source: Address,
     /// The neighbour that has sent it here.
     pub from: Address,
+    /// The address to which it was sent.
+    pub to: Address,
     /// The time to live that was left.
     pub ttl: u8,
+}
+
+impl Arrived {
+    /// The host as it has asked.
+    const fn asker(&self) -> Asker {
+        Asker { at: self.from, to: self.to }
+    }
+}
+
+/// A host that has asked.
+#[derive(Clone, Copy, Debug)]
+struct Asker {
+    /// Its address as a neighbour.
+    at: Address,
+    /// The agent's address that it has used: the source of the reply (§3.7.2.3).
+    to: Address,
 }
 
 /// A host that the agent serves.
@@ -38,8 +56,10 @@ pub struct Visitor {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     request: Request,
-    at: Address,
+    asker: Asker,
     until: Time,
+    /// Whether that is the end of the lifetime that was asked for.
+    ends: bool,
 }
 
 /// The foreign agent's part of a node.
@@ -112,7 +132,10 @@ impl Foreign {
         } else if reverse && ttl != NEAR {
             // It has come over a router.
             Code::FA_TOO_DISTANT
-        } else if !cx.is_local(sending.node, request.care_of) {
+        } else if cx.is_local(sending.node, request.home_agent) {
+            // The node is not the home agent of this host (§3.7.2).
+            Code::FA_HOME_AGENT_ADDRESS
+        } else if request.lifetime > 0 && !cx.is_local(sending.node, request.care_of) {
             Code::FA_CARE_OF
         } else if request.lifetime > longest {
             return Some((Code::FA_LIFETIME, longest));
@@ -136,26 +159,35 @@ impl Foreign {
     pub fn on_request(
         &mut self,
         request: &Request,
-        Arrived { from, ttl, .. }: Arrived,
+        arrived: Arrived,
         sending: &Sending,
         params: &Params,
         cx: &mut Context,
     ) {
+        let Arrived { from, ttl, .. } = arrived;
+        let asker = arrived.asker();
         if let Some((code, lifetime)) = self.denied(request, ttl, sending, params, cx) {
-            return self.deny(request, from, code, lifetime, sending, params, cx);
+            sending.learn(from, cx.now + params.pending_timeout, cx);
+            return self.deny(request, asker, code, lifetime, sending, params, cx);
         }
         // In ns-2, whatever is for the host goes by the routing protocol from now on.
         if params.procedure == Procedure::Ns2 {
             sending.host_way(request.home, WayChange::Only(Self::way(request.home, from, sending, params, cx)), cx);
         }
         self.pending.retain(|it| it.request.home != request.home);
-        let until = cx.now + params.pending_timeout;
-        self.pending.push(Pending { request: *request, at: from, until });
+        // It waits no longer than the lifetime that is asked for (§3.7.2.2); in ns-2 nothing ends it.
+        let is_asked = request.lifetime > 0 && params.procedure == Procedure::Rfc;
+        let asked = Some(request.lifetime).filter(|_| is_asked).and_then(lifetime);
+        let ends = asked.is_some_and(|span| span < params.pending_timeout);
+        let until = cx.now + asked.map_or(params.pending_timeout, |span| span.min(params.pending_timeout));
+        sending.learn(from, until, cx);
+        self.pending.push(Pending { request: *request, asker, until, ends });
         // What was for this agent alone does not go on (§3.5.3).
         let is_forged = is_during(&sending.orders.forged, cx.now);
         let passed_on = Request {
             foreign_proof: Proof::None,
-            agent_proof: Proof::of(params.foreign_home_authentication, is_forged),
+            // A registration that is ended goes on without the agent's own (§3.5.4).
+            agent_proof: Proof::of(params.foreign_home_authentication && request.lifetime > 0, is_forged),
             wants_notice: params.procedure == Procedure::Rfc,
             ..*request
         };
@@ -173,21 +205,21 @@ impl Foreign {
     ) {
         let its = |it: &Pending| it.request.home == quoted.home && it.request.identification == quoted.identification;
         let Some(place) = self.pending.iter().position(its) else { return };
-        let Pending { request, at, .. } = self.pending.swap_remove(place);
+        let Pending { request, asker, .. } = self.pending.swap_remove(place);
         let code = match why {
             Unreachable::Network => Code::FA_HOME_NETWORK_UNREACHABLE,
             Unreachable::Host => Code::FA_HOME_AGENT_HOST_UNREACHABLE,
             Unreachable::Port => Code::FA_HOME_AGENT_PORT_UNREACHABLE,
             Unreachable::TimeExceeded => Code::FA_HOME_AGENT_UNREACHABLE,
         };
-        self.deny(&request, at, code, request.lifetime, sending, params, cx);
+        self.deny(&request, asker, code, request.lifetime, sending, params, cx);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a reply has this many parts")]
     fn deny(
         &mut self,
         request: &Request,
-        at: Address,
+        asker: Asker,
         code: Code,
         lifetime: u16,
         sending: &Sending,
@@ -207,15 +239,15 @@ impl Foreign {
             agent_proof: Proof::None,
             care_of: request.care_of,
         };
-        self.to_host(&reply, at, sending, params, cx);
+        self.to_host(&reply, asker, sending, params, cx);
     }
 
-    fn to_host(&self, reply: &Reply, at: Address, sending: &Sending, params: &Params, cx: &mut Context) {
+    fn to_host(&self, reply: &Reply, Asker { at, to }: Asker, sending: &Sending, params: &Params, cx: &mut Context) {
         let message = Message::Reply(*reply);
         if Self::is_by_protocol(reply.home, at, sending, params, cx) {
-            sending.by_ip(message, sending.address(), reply.home, cx);
+            sending.by_ip(message, to, reply.home, cx);
         } else {
-            sending.to_neighbour(message, sending.address(), reply.home, at, cx);
+            sending.to_neighbour(message, to, reply.home, at, cx);
         }
     }
 
@@ -229,7 +261,7 @@ impl Foreign {
         };
         // A reply that nobody waits for is ignored (§3.7.3.1).
         let Some(place) = self.pending.iter().position(matches) else { return };
-        let Pending { request, at, .. } = self.pending.swap_remove(place);
+        let Pending { request, asker, .. } = self.pending.swap_remove(place);
         // One that fails the checks is not passed on (§3.7.3.1).
         let failed = if reply.proof == Proof::Malformed || (params.authentication && reply.proof == Proof::None) {
             Some(Code::FA_POOR_REPLY)
@@ -239,8 +271,9 @@ impl Foreign {
             None
         };
         if let Some(code) = failed {
-            return self.deny(&request, at, code, request.lifetime, sending, params, cx);
+            return self.deny(&request, asker, code, request.lifetime, sending, params, cx);
         }
+        let at = asker.at;
         if reply.code.is_accepted() {
             self.leave(reply.home, sending, cx);
             let granted = reply.lifetime.min(request.lifetime);
@@ -248,6 +281,7 @@ impl Foreign {
                 let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
                 self.visitors.push(Visitor { home: reply.home, at, until });
                 self.most = self.most.max(self.visitors.len() as u64);
+                sending.learn(at, until, cx);
                 sending.host_way(reply.home, WayChange::Only(Self::way(reply.home, at, sending, params, cx)), cx);
                 if request.flags.contains(RequestFlags::REVERSE_TUNNEL) {
                     let minimal = request.flags.contains(RequestFlags::MINIMAL_ENCAPSULATION);
@@ -258,7 +292,7 @@ impl Foreign {
         }
         let foreign_proof = Proof::of(params.mobile_foreign_authentication, false);
         let passed_on = Reply { foreign_proof, agent_proof: Proof::None, ..*reply };
-        self.to_host(&passed_on, at, sending, params, cx);
+        self.to_host(&passed_on, asker, sending, params, cx);
     }
 
     /// It stops, and forgets its visitors and the requests without a reply.
@@ -293,8 +327,9 @@ impl Foreign {
         }
         let (late, left): (Vec<Pending>, _) = self.pending.drain(..).partition(|it| it.until <= now);
         self.pending = left;
-        for Pending { request, at, .. } in late {
-            self.deny(&request, at, Code::FA_TIMEOUT, request.lifetime, sending, params, cx);
+        // Nothing is said about a registration whose lifetime is over (§3.7).
+        for Pending { request, asker, .. } in late.into_iter().filter(|it| !it.ends) {
+            self.deny(&request, asker, Code::FA_TIMEOUT, request.lifetime, sending, params, cx);
         }
     }
 }

@@ -3,6 +3,7 @@
 use hopyard_engine::{Span, Time};
 use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
 
+use super::foreign::Arrived;
 use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
 use super::sending::{Sending, timestamp};
@@ -96,19 +97,25 @@ impl Home {
         sending.host_way(home, change, cx);
     }
 
-    /// A request has arrived, from a foreign agent or from the host itself. `source` is the source of the packet, and
-    /// `from` the neighbour that sent it here.
+    /// Whether it is the home agent of a host.
+    pub fn serves(&self, home: Address) -> bool {
+        self.hosts.iter().any(|it| it.home == home)
+    }
+
+    /// A request has arrived, from a foreign agent or from the host itself.
     pub fn on_request(
         &mut self,
         request: &Request,
-        source: Address,
-        from: Address,
+        Arrived { source, from, to, .. }: Arrived,
         sending: &Sending,
         params: &Params,
         cx: &mut Context,
     ) {
         let is_passed_on = source != request.home;
-        let answer = self.answer(request, is_passed_on, sending, params, cx);
+        let Some(answer) = self.answer(request, is_passed_on, sending, params, cx) else {
+            self.refused += 1;
+            return;
+        };
         let count = if answer.code.is_accepted() { &mut self.granted } else { &mut self.refused };
         *count += 1;
         if answer.code.is_accepted() {
@@ -135,13 +142,13 @@ impl Home {
         });
         // A host at home is a neighbour. In ns-2, its packets go as the routing protocol says.
         if source == request.home && (params.procedure == Procedure::Rfc || sending.is_by_wire(from, cx)) {
-            sending.to_neighbour(reply, own, source, from, cx);
+            sending.to_neighbour(reply, to, source, from, cx);
         } else {
-            sending.by_ip(reply, own, source, cx);
+            sending.by_ip(reply, to, source, cx);
         }
     }
 
-    /// The code of the reply, and the lifetime that is granted (RFC 5944 §3.8.2).
+    /// The code of the reply, and the lifetime that is granted (RFC 5944 §3.8.2); none for a request that is discarded.
     fn answer(
         &mut self,
         request: &Request,
@@ -149,32 +156,38 @@ impl Home {
         sending: &Sending,
         params: &Params,
         cx: &Context,
-    ) -> Answer {
+    ) -> Option<Answer> {
         let granted = request.lifetime.min(params.longest_registration);
-        let deny = |code| Answer { code, lifetime: granted, identification: request.identification };
+        let deny = |code| Some(Answer { code, lifetime: granted, identification: request.identification });
         let Some(place) = self.hosts.iter().position(|it| it.home == request.home) else {
-            return deny(Code::HA_PROHIBITED);
+            // Agent and host share no key (§3.8.2.1 a).
+            return if params.authentication { None } else { deny(Code::HA_PROHIBITED) };
         };
         if request.proof == Proof::Malformed {
             return deny(Code::HA_POOR_REQUEST);
         }
-        if !cx.is_local(sending.node, request.home_agent) {
-            return deny(Code::HA_UNKNOWN_HOME_AGENT);
-        }
-        if params.authentication && request.proof != Proof::Right {
-            return deny(Code::HA_MOBILE_AUTHENTICATION);
-        }
-        if params.foreign_home_authentication && is_passed_on && request.agent_proof != Proof::Right {
-            return deny(Code::HA_FOREIGN_AGENT_AUTHENTICATION);
-        }
         if params.authentication {
+            match request.proof {
+                // One without an authenticator is discarded (§3.8.2.1 a).
+                Proof::None => return None,
+                Proof::Right => {}
+                Proof::Forged | Proof::Malformed => return deny(Code::HA_MOBILE_AUTHENTICATION),
+            }
             let (now, last) = (timestamp(cx), self.hosts[place].last);
             let apart = Span::from_secs((request.identification >> 32).abs_diff(now >> 32));
             if request.identification <= last || apart > params.clock_tolerance {
                 // The reply has the agent's time, and the lower half of the request (§5.7.1).
                 let identification = now & !LOWER | request.identification & LOWER;
-                return Answer { code: Code::HA_IDENTIFICATION, lifetime: granted, identification };
+                return Some(Answer { code: Code::HA_IDENTIFICATION, lifetime: granted, identification });
             }
+        }
+        // Not of one that ends a registration (§3.5.4, §3.8.2.1 c).
+        let has_proof = request.agent_proof == Proof::Right || request.lifetime == 0;
+        if params.foreign_home_authentication && is_passed_on && !has_proof {
+            return deny(Code::HA_FOREIGN_AGENT_AUTHENTICATION);
+        }
+        if !cx.is_local(sending.node, request.home_agent) {
+            return deny(Code::HA_UNKNOWN_HOME_AGENT);
         }
         let own = |code| Code(code).denied_by() == Some(Denier::HomeAgent);
         if let Some(code) = sending.orders.denial(cx.now, own) {
@@ -214,8 +227,10 @@ impl Home {
             return deny(Code::HA_TOO_MANY_BINDINGS);
         }
         self.hosts[place].last = request.identification;
-        let code = if wishes && !stays { Code::ACCEPTED_WITHOUT_SIMULTANEOUS } else { Code::ACCEPTED };
-        Answer { code, lifetime: granted, identification: request.identification }
+        // One that keeps one binding says so, asked or not (§3.8.3.2).
+        let keeps_one = params.most_bindings <= 1 && params.procedure == Procedure::Rfc;
+        let code = if keeps_one { Code::ACCEPTED_WITHOUT_SIMULTANEOUS } else { Code::ACCEPTED };
+        Some(Answer { code, lifetime: granted, identification: request.identification })
     }
 
     fn bind(&mut self, request: &Request, granted: u16, sending: &Sending, params: &Params, cx: &mut Context) {

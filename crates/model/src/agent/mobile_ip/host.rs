@@ -1,15 +1,18 @@
 //! What a mobile host knows, whatever its procedure: the agents that it hears, its registration, its request.
 
-use hopyard_engine::{Span, Time};
-use hopyard_wire::mobile_ip::{AgentFlags, Code, RequestFlags};
+use hopyard_engine::{Rng, Span, Time};
+use hopyard_wire::mobile_ip::{AgentFlags, Code, Denier, RequestFlags};
 
 use super::message::{Advertisement, Message, Proof, Reply, Request};
-use super::params::{Params, Procedure, lifetime};
+use super::params::{self, Params, Procedure};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, Prefix};
 use crate::agent::is_during;
 use crate::context::{Action, Context, MobileChange, Way, WayChange};
 use crate::packet::Form;
+
+/// The largest part of the time between two solicitations by which the second one is later than that.
+const MOST_LATER: f64 = 0.25;
 
 /// An agent that the host has heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(super) struct Asked {
     /// The agent to which it was sent.
     pub agent: Address,
     pub request: Request,
+    /// When it was sent.
+    pub sent: Time,
     /// How long the host waits for the reply.
     pub wait: Span,
     /// When it sends another one.
@@ -89,6 +94,8 @@ pub(super) struct State {
     pub solicit: Time,
     pub solicit_wait: Span,
     pub solicited: u32,
+    /// What makes the times between solicitations differ; in ns-2's procedure, nothing does.
+    pub jitter: Option<Rng>,
 }
 
 impl State {
@@ -125,6 +132,7 @@ impl State {
             solicit: Time::NEVER,
             solicit_wait: params.solicit_retry,
             solicited: 0,
+            jitter: None,
         }
     }
 
@@ -139,6 +147,7 @@ impl State {
 
     /// Remembers an advertisement. Returns whether the agent is a new one.
     pub fn hear(&mut self, it: &Advertisement, until: Time, cx: &mut Context) -> bool {
+        self.sending.learn(it.agent, until, cx);
         let known = self.heard.iter().position(|heard| heard.agent == it.agent);
         if let Some(place) = known {
             self.heard.remove(place);
@@ -194,7 +203,8 @@ impl State {
         if params.simultaneous && !at_home && !self.alone {
             flags = flags | RequestFlags::SIMULTANEOUS;
         }
-        if params.tunnel == Form::Minimal {
+        // Only what the agent offers (§3.6.1.2).
+        if params.tunnel == Form::Minimal && to.last.flags.contains(AgentFlags::MINIMAL_ENCAPSULATION) {
             flags = flags | RequestFlags::MINIMAL_ENCAPSULATION;
         }
         if (params.reverse_tunnel || self.reverse) && !at_home && to.last.flags.contains(AgentFlags::REVERSE_TUNNEL) {
@@ -231,7 +241,10 @@ impl State {
             Some(before) if before.agent == to.agent => (before.wait * 2).min(params.request_retry_most),
             _ => params.request_retry,
         };
-        self.asked = Some(Asked { agent: to.agent, request, wait, again: cx.now + wait });
+        // No longer than the lifetime that is asked for (§3.6.3).
+        let asked_for = Some(lifetime).filter(|&it| it > 0 && !ns2).and_then(params::lifetime);
+        let wait = asked_for.map_or(wait, |span| wait.min(span));
+        self.asked = Some(Asked { agent: to.agent, request, sent: cx.now, wait, again: cx.now + wait });
         self.sending.tell(home, MobileChange::Requested { agent: to.agent, care_of, lifetime }, cx);
         let message = Message::Request(request);
         if ns2 && !self.sending.is_by_wire(to.agent, cx) {
@@ -245,7 +258,7 @@ impl State {
     pub fn answered(&mut self, reply: &Reply, params: &Params, cx: &mut Context) -> Option<Code> {
         let asked = self.asked.filter(|it| it.request.identification as u32 == reply.identification as u32)?;
         // What the home agent says must be authentic (RFC 5944 §3.6.2.1).
-        let by_home = reply.code.is_accepted() || reply.code.0 >= 128;
+        let by_home = reply.code.denied_by() != Some(Denier::ForeignAgent);
         if params.authentication && by_home && reply.proof != Proof::Right {
             return None;
         }
@@ -255,11 +268,12 @@ impl State {
             return None;
         }
         self.asked = None;
-        let Asked { agent, request, .. } = asked;
+        let Asked { agent, request, sent, .. } = asked;
         if reply.code.is_accepted() {
             let granted = reply.lifetime.min(request.lifetime);
-            let until = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span);
-            let renew = lifetime(granted).map_or(Time::NEVER, |span| cx.now + span.mul_f64(params.renewal));
+            // The host counts from its request on, so that it renews before the home agent's time is over (§3.6.2.2).
+            let until = params::lifetime(granted).map_or(Time::NEVER, |span| sent + span);
+            let renew = params::lifetime(granted).map_or(Time::NEVER, |span| sent + span.mul_f64(params.renewal));
             (self.retry, self.refusals) = (Time::NEVER, 0);
             self.refused_by.clear();
             self.registration = (granted > 0).then_some(Registration { agent, care_of: request.care_of, until, renew });
@@ -310,7 +324,9 @@ impl State {
         if self.solicited >= params.solicitations {
             self.solicit_wait = (self.solicit_wait * 2).min(params.solicit_retry_most);
         }
-        self.solicit = cx.now + self.solicit_wait;
+        // Hosts that have lost one agent at one time would go on to solicit at one time: §2.4 wants times at random.
+        let later = self.jitter.as_mut().map_or(0.0, |rng| rng.uniform() * MOST_LATER);
+        self.solicit = cx.now + self.solicit_wait + self.solicit_wait.mul_f64(later);
     }
 
     pub fn stop_soliciting(&mut self) {

@@ -156,14 +156,15 @@ impl Agent for MobileIp {
             Part::Nothing => {}
             Part::Router(router) => router.start(rng.uniform(), params, cx),
             Part::Host(host) => match params.procedure {
-                Procedure::Rfc => rfc::start(host, params, cx, rng.uniform()),
+                Procedure::Rfc => rfc::start(host, params, cx, rng),
                 Procedure::Ns2 => ns2::start(host, params, cx),
             },
         }
     }
 
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-        let arrived = Arrived { source: cx.packets[packet].source, from, ttl: cx.packets[packet].ttl };
+        let it = &cx.packets[packet];
+        let arrived = Arrived { source: it.source, from, to: it.destination, ttl: it.ttl };
         let Body::Control { message, .. } = &cx.packets[packet].body else { return };
         let Some(&message) = message.get::<Message>() else {
             return cx.drop_packet(cx.owners.of(cx.packets[packet].destination), packet, DropReason::NoListener);

@@ -1,6 +1,6 @@
 //! A mobile host by RFC 5944.
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_wire::mobile_ip::{AgentFlags, Code};
 
 use super::host::{Heard, State};
@@ -20,12 +20,13 @@ fn has_restarted(before: u16, now: u16) -> bool {
 }
 
 /// The host starts: it looks for agents.
-pub(super) fn start(host: &mut State, params: &Params, cx: &mut Context, phase: f64) {
+pub(super) fn start(host: &mut State, params: &Params, cx: &mut Context, rng: &mut Rng) {
     // At home, a host knows its router without asking.
     host.leave_by(Some(host.home_agent), params, cx);
     host.solicit_wait = params.solicit_retry;
     // RFC 1256 §5.3.2: a random delay of up to a second.
-    host.solicit = cx.now + params.solicit_retry.mul_f64(phase);
+    host.solicit = cx.now + params.solicit_retry.mul_f64(rng.uniform());
+    host.jitter = Some(Streams::new(rng.next_u64(), 0).stream("solicitations"));
 }
 
 /// An advertisement has come from a neighbour.

@@ -132,13 +132,14 @@ impl Router {
         match message {
             Message::Solicitation => self.on_solicitation(source, from, params, cx),
             Message::Request(request) => {
-                // One that is for this agent as the home agent, and from a host that is at home or an agent that has
-                // passed it on.
-                let is_home = cx.is_local(self.sending.node, request.home_agent)
+                // One that is for this agent as the home agent, and from a host of its own that is at home or an agent
+                // that has passed it on.
+                let serves = self.home.as_ref().is_some_and(|it| it.serves(request.home));
+                let is_home = (serves && cx.is_local(self.sending.node, request.home_agent))
                     || source != request.home
                     || self.foreign.is_none();
                 match (&mut self.home, &mut self.foreign) {
-                    (Some(home), _) if is_home => home.on_request(request, source, from, &self.sending, params, cx),
+                    (Some(home), _) if is_home => home.on_request(request, arrived, &self.sending, params, cx),
                     (_, Some(foreign)) => foreign.on_request(request, arrived, &self.sending, params, cx),
                     _ => {}
                 }

@@ -159,6 +159,14 @@ impl Sending {
         cx.act(Action::Route { node: self.node, packet });
     }
 
+    /// A neighbour is known by its message, so that nobody asks for its link address (RFC 5944 §3.6.1.1, §4.6). In
+    /// ns-2, they ask.
+    pub fn learn(&self, neighbour: Address, until: Time, cx: &mut Context) {
+        if self.ns2.is_none() {
+            cx.act(Action::Learn { node: self.node, neighbour, until });
+        }
+    }
+
     /// Sets the way to a host.
     pub fn host_way(&self, host: Address, change: WayChange, cx: &mut Context) {
         let prefix = Prefix::of(cx.owners.name(host), 32);

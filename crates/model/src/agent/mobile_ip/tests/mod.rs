@@ -33,6 +33,9 @@ const STRANGER: Address = Address(4);
 /// The other end of a wire of [`FA`], in 10.0.9.0/30.
 const WIRED: Address = Address(5);
 
+/// [`FA`]'s end of the wire.
+const WIRE_END: Address = Address(NODES);
+
 /// The first interfaces of the nodes in order, and [`FA`]'s end of the wire.
 const NAMES: [[u8; 4]; 7] =
     [[10, 0, 0, 1], [10, 0, 1, 1], [10, 0, 0, 9], [10, 0, 2, 1], [10, 0, 3, 1], [10, 0, 9, 2], [10, 0, 9, 1]];
@@ -88,6 +91,8 @@ struct Lone {
     /// For which addresses it began or ended to answer.
     proxies: Vec<(Address, bool)>,
     announced: usize,
+    /// Whose link addresses it has learned, and until when it knows them.
+    learned: Vec<(Address, Time)>,
 }
 
 impl Lone {
@@ -117,6 +122,7 @@ impl Lone {
             events: Vec::new(),
             proxies: Vec::new(),
             announced: 0,
+            learned: Vec::new(),
         };
         lone.agent.start(&mut lone.cx);
         assert!(lone.done().is_empty(), "nothing is sent at once");
@@ -201,6 +207,10 @@ impl Lone {
                     self.announced += 1;
                     continue;
                 }
+                Action::Learn { neighbour, until, .. } => {
+                    self.learned.push((neighbour, until));
+                    continue;
+                }
                 Action::Reroute { .. } | Action::Undelivered => continue,
                 other => panic!("not for Mobile IP: {other:?}"),
             };
@@ -220,13 +230,22 @@ impl Lone {
 
     /// The same for a message that so many routers have passed on.
     fn hears_after(&mut self, routers: u8, message: Message, source: Address, from: Address) -> Vec<Sent> {
+        self.gets(255 - routers, self.at, message, source, from)
+    }
+
+    /// The same for a message to this address of it.
+    fn hears_at(&mut self, address: Address, message: Message, source: Address, from: Address) -> Vec<Sent> {
+        self.gets(255, address, message, source, from)
+    }
+
+    fn gets(&mut self, ttl: u8, destination: Address, message: Message, source: Address, from: Address) -> Vec<Sent> {
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source,
-            destination: self.at,
+            destination,
             flow: FlowId::NONE,
             size: message.bytes(false),
-            ttl: 255 - routers,
+            ttl,
             hops: 0,
             salvaged: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },

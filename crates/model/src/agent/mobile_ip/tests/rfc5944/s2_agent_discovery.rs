@@ -89,11 +89,12 @@ fn s2_3_2_after_65535_comes_256() {
 fn s2_4_a_host_without_agents_solicits_with_back_off() {
     let mut host = Lone::host(|_| {});
     let times: Vec<f64> = host.until(70.0).into_iter().map(|it| it.0).collect();
-    let waits: Vec<u64> = times.windows(2).map(|it| (it[1] - it[0]).round() as u64).collect();
-    // RFC 1256 §5.1: three a second apart; then each wait is twice the one before.
+    let waits: Vec<f64> = times.windows(2).map(|it| it[1] - it[0]).collect();
+    // RFC 1256 §5.1: three a second apart; then each wait is twice the one before. All are somewhat longer, at random.
     assert!(times[0] <= 1.0, "{times:?}");
-    assert_eq!(waits, &[1_u64, 1, 2, 4, 8, 16, 32][..waits.len()], "{times:?}");
-    assert!(waits.len() >= 6, "{times:?}");
+    let nominal = [1.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+    assert!(waits.iter().zip(nominal).all(|(wait, least)| (least..least * 1.25).contains(wait)), "{waits:?}");
+    assert!(waits.len() >= 5 && waits[0] != waits[1], "{waits:?}");
 }
 
 #[test]

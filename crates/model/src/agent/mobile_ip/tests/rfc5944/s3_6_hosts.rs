@@ -107,7 +107,8 @@ fn s3_6_1_1_flags_follow_the_parameters_and_the_offer() {
     let change = |it: &mut Params| (it.simultaneous, it.reverse_tunnel, it.tunnel) = (true, true, Form::Minimal);
     for (offer, expected) in [(AgentFlags::default(), false), (AgentFlags::REVERSE_TUNNEL, true)] {
         let mut host = Lone::host(change);
-        let it = Advertisement { flags: AgentFlags::FOREIGN_AGENT | offer, ..advertisement(FA, 0) };
+        let flags = AgentFlags::FOREIGN_AGENT | AgentFlags::MINIMAL_ENCAPSULATION | offer;
+        let it = Advertisement { flags, ..advertisement(FA, 0) };
         let flags = host.hears(Message::Advertisement(it), FA, FA)[0].request().flags;
         assert!(flags.contains(RequestFlags::SIMULTANEOUS) && flags.contains(RequestFlags::MINIMAL_ENCAPSULATION));
         // RFC 3024 §3.2: T is for agents that advertise it.
@@ -121,4 +122,53 @@ fn s3_6_1_2_a_host_that_has_never_been_away_asks_for_nothing_at_home() {
     let home = Advertisement { flags: AgentFlags::HOME_AGENT, care_of: None, ..advertisement(HA, 0) };
     assert!(host.hears(Message::Advertisement(home), HA, HA).is_empty());
     assert_eq!(host.default_way(), Some(WayChange::Only(Way::Via(HA))));
+}
+
+#[test]
+fn s3_6_2_2_a_host_counts_the_lifetime_from_its_request_on() {
+    let (mut host, request) = asking();
+    host.until(0.75);
+    host.hears(Message::Reply(Reply { lifetime: 40, ..reply(&request, Code::ACCEPTED) }), FA, FA);
+    let of = |seconds| Time::ZERO + Span::from_secs(seconds);
+    assert_eq!(host.agent.registration().map(|it| (it.until, it.renew)), Some((of(40), of(36))));
+}
+
+#[test]
+fn s3_6_3_a_host_waits_for_a_reply_no_longer_than_the_lifetime_that_it_asks_for() {
+    let mut host = Lone::host(|it| it.registration_lifetime = 3);
+    host.hears(Message::Advertisement(Advertisement { lifetime: 1800, ..advertisement(FA, 0) }), FA, FA);
+    let times: Vec<f64> = host.until(12.0).iter().map(|it| it.0).collect();
+    assert_eq!(times, [1.0, 3.0, 6.0, 9.0, 12.0]);
+}
+
+#[test]
+fn s3_6_1_2_a_host_asks_for_minimal_encapsulation_only_where_it_is_offered() {
+    for (flags, asked) in [
+        (AgentFlags::FOREIGN_AGENT, RequestFlags::default()),
+        (AgentFlags::FOREIGN_AGENT | AgentFlags::MINIMAL_ENCAPSULATION, RequestFlags::MINIMAL_ENCAPSULATION),
+    ] {
+        let mut host = Lone::host(|it| it.tunnel = Form::Minimal);
+        let sent = host.hears(Message::Advertisement(Advertisement { flags, ..advertisement(FA, 0) }), FA, FA);
+        assert_eq!(sent[0].request().flags, asked);
+    }
+}
+
+#[test]
+fn s3_6_2_1_code_194_is_of_the_foreign_agent_which_has_no_key_of_the_home_agent() {
+    let (mut host, request) = asking();
+    let refusal = Reply { proof: Proof::None, ..reply(&request, Code::FA_HOME_AGENT_ADDRESS) };
+    host.hears(Message::Reply(refusal), FA, FA);
+    assert!(host.events.contains(&MobileChange::Refused { agent: FA, code: 194 }));
+}
+
+#[test]
+fn s3_6_1_1_and_s4_6_a_host_and_its_agent_know_each_other_by_their_messages() {
+    let (host, _) = asking();
+    assert_eq!(host.learned, [(FA, Time::ZERO + Span::from_secs(1800))]);
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(request(0)), MH, MH);
+    agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA);
+    // As long as the agent waits for the reply, then as long as the host is a visitor.
+    let of = |seconds| Time::ZERO + Span::from_secs(seconds);
+    assert_eq!(agent.learned, [(MH, of(7)), (MH, of(300))]);
 }

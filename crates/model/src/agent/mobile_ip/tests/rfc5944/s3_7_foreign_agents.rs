@@ -168,3 +168,54 @@ fn rfc3024_s4_minimal_encapsulation_counts_for_the_reverse_tunnel_too() {
     agent.hears(Message::Reply(reply(&asked, Code::ACCEPTED)), HA, HA);
     assert_eq!(agent.source_ways, [Some(Way::Into { to: HA, form: Form::Minimal })]);
 }
+
+#[test]
+fn s3_7_2_1_a_registration_that_is_ended_may_name_a_care_of_address_of_another_agent() {
+    let mut agent = Lone::foreign(100_000, |it| it.foreign_home_authentication = true);
+    let end = Request { lifetime: 0, care_of: OTHER, ..request(0) };
+    let sent = agent.hears(Message::Request(end), MH, MH);
+    // The agent adds no authenticator of its own (§3.5.4).
+    assert_eq!((sent[0].to, sent[0].request().agent_proof), (HA, Proof::None));
+    let lasts = agent.hears(Message::Request(Request { lifetime: 1, ..request(1) }), MH, MH);
+    assert_eq!(lasts[0].request().agent_proof, Proof::Right);
+}
+
+#[test]
+fn s3_7_2_a_request_that_names_this_node_as_home_agent_is_refused_with_194() {
+    let it = Request { home_agent: FA, ..request(0) };
+    assert_eq!(refused(|_| {}, it).code, Code::FA_HOME_AGENT_ADDRESS);
+    // So it is by a node that is the home agent of other hosts.
+    let first = Some(Time::ZERO + Span::from_secs(100_000));
+    let role = Role::Router { serves: vec![InterfaceId(FA.0)], is_foreign: true, hosts: vec![STRANGER], first };
+    let mut agent = Lone::new(FA, role, Orders::default(), |_| {});
+    let sent = agent.hears(Message::Request(it), MH, MH);
+    assert_eq!((sent[0].reply().code, sent[0].to), (Code::FA_HOME_AGENT_ADDRESS, MH));
+    let own = Request { home: STRANGER, care_of: STRANGER, lifetime: 0, ..it };
+    assert_eq!(agent.hears(Message::Request(own), STRANGER, STRANGER)[0].reply().code, Code::ACCEPTED);
+}
+
+#[test]
+fn s3_7_2_2_a_request_waits_no_longer_than_the_lifetime_that_it_asks_for() {
+    let mut agent = Lone::foreign(100_000, |it| it.most_visitors = 1);
+    agent.hears(Message::Request(Request { lifetime: 2, ..request(0) }), MH, MH);
+    // No reply is made because a lifetime is over (§3.7).
+    assert!(agent.until(10.0).is_empty());
+    assert!(agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA).is_empty());
+    let mut agent = Lone::foreign(100_000, |_| {});
+    agent.hears(Message::Request(Request { lifetime: 2, ..request(0) }), MH, MH);
+    agent.until(2.0);
+    let late = reply(&Request { lifetime: 2, ..request(0) }, Code::ACCEPTED);
+    assert!(agent.hears(Message::Reply(late), HA, HA).is_empty() && agent.agent.visitors().is_empty());
+}
+
+#[test]
+fn s3_7_2_3_a_reply_comes_from_the_address_that_the_host_has_asked() {
+    // By the wire, the host knows the agent by the wire's address.
+    let mut agent = Lone::foreign(100_000, |_| {});
+    let denied = agent.hears_at(WIRE_END, Message::Request(Request { care_of: OTHER, ..request(0) }), MH, WIRED);
+    assert_eq!((denied[0].source, denied[0].next_hop), (WIRE_END, Some(WIRED)));
+    let passed_on = agent.hears_at(WIRE_END, Message::Request(request(0)), MH, WIRED);
+    assert_eq!(passed_on[0].source, FA, "the care-of address");
+    let answer = agent.hears(Message::Reply(reply(&request(0), Code::ACCEPTED)), HA, HA);
+    assert_eq!((answer[0].source, answer[0].to), (WIRE_END, MH));
+}

@@ -30,15 +30,20 @@ fn s3_8_3_a_reply_repeats_the_identification_and_is_authentic() {
 }
 
 #[test]
-fn s3_8_2_1_a_host_of_another_agent_is_refused_with_129() {
-    assert_eq!(code(|_| {}, Request { home: STRANGER, ..request(0) }), Code::HA_PROHIBITED);
+fn s3_8_2_1_a_request_of_a_host_without_a_key_or_an_authenticator_is_discarded() {
+    for it in [Request { home: STRANGER, ..request(0) }, Request { proof: Proof::None, ..request(0) }] {
+        let mut agent = Lone::home(|_| {});
+        assert!(agent.hears(Message::Request(it), FA, FA).is_empty(), "{it:?}");
+        assert_eq!((agent.agent.bindings().len(), agent.agent.counts()[1]), (0, Some(1)));
+    }
+    // Without keys at all, another host is refused.
+    let stranger = Request { home: STRANGER, proof: Proof::None, ..request(0) };
+    assert_eq!(code(|it| it.authentication = false, stranger), Code::HA_PROHIBITED);
 }
 
 #[test]
 fn s3_8_2_1_a_request_that_is_not_authentic_is_refused_with_131() {
-    for proof in [Proof::None, Proof::Forged] {
-        assert_eq!(code(|_| {}, Request { proof, ..request(0) }), Code::HA_MOBILE_AUTHENTICATION);
-    }
+    assert_eq!(code(|_| {}, Request { proof: Proof::Forged, ..request(0) }), Code::HA_MOBILE_AUTHENTICATION);
     assert_eq!(code(|it| it.authentication = false, Request { proof: Proof::None, ..request(0) }), Code::ACCEPTED);
 }
 
@@ -177,7 +182,25 @@ fn s3_8_2_1_too_many_bindings_are_refused_with_135() {
 #[test]
 fn s3_4_an_agent_that_keeps_one_binding_says_so_with_code_1() {
     let flags = RequestFlags::SIMULTANEOUS;
-    assert_eq!(code(|it| it.most_bindings = 1, Request { flags, ..request(0) }), Code::ACCEPTED_WITHOUT_SIMULTANEOUS);
+    for flags in [flags, RequestFlags::default()] {
+        let answer = code(|it| it.most_bindings = 1, Request { flags, ..request(0) });
+        assert_eq!(answer, Code::ACCEPTED_WITHOUT_SIMULTANEOUS);
+    }
+}
+
+#[test]
+fn s3_8_2_1_the_keys_of_the_host_and_its_identification_are_checked_before_those_of_the_foreign_agent() {
+    let keys = |it: &mut Params| it.foreign_home_authentication = true;
+    let it = request(0);
+    assert_eq!(code(keys, Request { proof: Proof::Forged, ..it }), Code::HA_MOBILE_AUTHENTICATION);
+    assert_eq!(code(keys, Request { identification: identification(100, 0), ..it }), Code::HA_IDENTIFICATION);
+    assert_eq!(code(keys, Request { home_agent: OTHER, ..it }), Code::HA_FOREIGN_AGENT_AUTHENTICATION);
+}
+
+#[test]
+fn s3_5_4_a_registration_that_is_ended_needs_no_authenticator_of_the_foreign_agent() {
+    let it = Request { lifetime: 0, ..request(0) };
+    assert_eq!(code(|it| it.foreign_home_authentication = true, it), Code::ACCEPTED);
 }
 
 #[test]
