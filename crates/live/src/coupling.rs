@@ -113,7 +113,7 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
             }
             let next = self.world.next_event().unwrap_or(last);
             if next > now {
-                self.host.wait(next.min(now + REST)).map_err(LiveError::Wait)?;
+                self.host.wait(next.min(now + REST))?;
                 let now = self.host.now();
                 self.ports.iter_mut().for_each(|port| port.looked = now);
             }

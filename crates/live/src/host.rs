@@ -59,7 +59,7 @@ pub enum LiveError {
         /// What the system says.
         error: io::Error,
     },
-    /// The system cannot wait for devices.
+    /// The system cannot wait for devices, or not as exactly as it should.
     #[error("the system cannot wait for devices: {0}")]
-    Wait(io::Error),
+    Wait(#[from] io::Error),
 }

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::num::NonZeroU64;
-use std::time::Instant;
+use std::time::Duration;
 
 use hopyard_engine::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::Host;
 use crate::tun::Tun;
@@ -14,7 +15,7 @@ use crate::tun::Tun;
 /// The clock of the system from the start of the run, and the devices.
 #[derive(Debug)]
 pub struct Kernel<'a> {
-    start: Instant,
+    start: Duration,
     devices: &'a [Tun],
 }
 
@@ -26,14 +27,21 @@ impl<'a> Kernel<'a> {
     /// If the system refuses that.
     pub fn start(devices: &'a [Tun]) -> io::Result<Self> {
         set_current_timer_slack(NonZeroU64::new(1))?;
-        Ok(Self { start: Instant::now(), devices })
+        Ok(Self { start: clock(), devices })
     }
+}
+
+/// The monotonic clock of the system.
+fn clock() -> Duration {
+    let time = clock_gettime(ClockId::Monotonic);
+    // It begins at zero, and its nanoseconds are below 10^9.
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 impl Host for Kernel<'_> {
     fn now(&mut self) -> Time {
         // A run ends before 2^64 ns, which are 584 years.
-        Time::from_nanos(self.start.elapsed().as_nanos() as u64)
+        Time::from_nanos(clock().saturating_sub(self.start).as_nanos() as u64)
     }
 
     fn wait(&mut self, until: Time) -> io::Result<()> {
