@@ -59,7 +59,8 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
     type=(int, str),
     metavar="NODE PROGRAM",
     multiple=True,
-    help="Start a program at a node. The run ends when all of these have ended.",
+    help="Start a program at a node; {node3} in it is the address of node 3. The run ends when all "
+    "of these have ended.",
 )
 @click.option(
     "--serve",
@@ -203,7 +204,9 @@ def run(
         _prepare(out, force=force)
     if not quiet:
         for warning in warnings([(session.case.file, session.case.core)]):
-            say(warning)
+            # Programs send.
+            if not warning.startswith("warning: nothing is sent"):
+                say(warning)
     shown = output(as_json=as_json)
     if not quiet:
         _announce(session.addresses, request, shown)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
@@ -63,10 +65,9 @@ class Request:
         nodes = [node for _, node in self.attached]
         for command in self.commands:
             if command.node not in nodes:
-                option = "--run" if command.waited else "--serve"
                 given = ", ".join(map(str, nodes))
                 raise ValueError(
-                    f"{option} {command.node} {command.text!r}: node {command.node} is not "
+                    f"{command.option} {command.text!r}: node {command.node} is not "
                     f"attached: expected one of {given}, or --attach NAMESPACE={command.node}"
                 )
 
@@ -115,12 +116,14 @@ class Session:
         check_system()
         memory.check(cases, 1)
         self._core = _core.Simulation(self.case.core, request.run)
-        every = [each for node in range(nodes) for each in self._core.addresses(node)]
+        of_nodes = {node: self._core.addresses(node) for node in range(nodes)}
+        every = [each for own in of_nodes.values() for each in own]
+        self._words = [command.at(of_nodes) for command in request.commands]
         #: The addresses of each attached node, and the prefixes of the others.
         self.addresses: dict[int, list[str]] = {}
         self._routes: dict[int, list[str]] = {}
         for name, node in request.attached:
-            own = self._core.addresses(node)
+            own = of_nodes[node]
             if not own:
                 raise ValueError(
                     f"{name}={node}: node {node} has neither a radio nor a wire, and so no address"
@@ -161,17 +164,18 @@ class Session:
         report = ran.report()
         done = programs.are_done and report["end"] == "stopped" and stop.number is None
         report["end"] = "programs" if done else report["end"]
-        return self._outcome(report, programs, live, others)
+        return self._outcome(report, ran.scheduling, programs, live, others)
 
     def _start(self, ran: _Run, programs: Programs) -> None:
         ran.start()
         names = {node: name for name, node in self.request.attached}
-        for command in self.request.commands:
-            programs.start(command, names[command.node])
+        for command, words in zip(self.request.commands, self._words, strict=True):
+            programs.start(command, words, names[command.node])
 
     def _outcome(
         self,
         report: dict[str, Any],
+        scheduling: str,
         programs: Programs,
         live: _core.Live,
         others: dict[str, Sequence[str]],
@@ -206,6 +210,7 @@ class Session:
             "share": SHARE,
             "in_time": report.pop("in_time"),
             "mtu": self.request.mtu,
+            "scheduling": scheduling,
         }
         whole = {
             **head,
@@ -224,10 +229,12 @@ class _Run:
         self._live = live
         self._text = ""
         self._error: BaseException | None = None
+        self.scheduling = ""
         self._thread = Thread(target=self._work, daemon=True)
 
     def _work(self) -> None:
         try:
+            self.scheduling = _in_real_time()
             self._text = self._live.run()
         except BaseException as error:
             # The main thread raises it again.
@@ -259,6 +266,18 @@ class _Run:
             raise self._error
         found: dict[str, Any] = json.loads(self._text)
         return found
+
+
+def _in_real_time() -> str:
+    """Lets this thread run before all ordinary ones, if the system allows it; returns its policy.
+
+    It sleeps most of the time. The system leaves a twentieth of each second to other threads,
+    whatever it does.
+    """
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        return "SCHED_FIFO"
+    return "SCHED_OTHER"
 
 
 def table(outcome: Outcome) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import signal
@@ -17,10 +18,12 @@ from typing import IO, TYPE_CHECKING, Any
 from hopyard import guard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hopyard.namespaces import Namespaces
 
+#: What stands for the address of a node.
+_NODE = re.compile(r"\{node([0-9]{1,9})\}")
 #: Seconds that programs have to end when they are asked to.
 GRACE = 1.0
 
@@ -34,6 +37,26 @@ class Command:
     words: tuple[str, ...]
     #: Whether the run ends when this one and all others of its kind have ended.
     waited: bool
+
+    def at(self, addresses: Mapping[int, Sequence[str]]) -> list[str]:
+        """The words with addresses in the place of `{node3}`.
+
+        Raises:
+            ValueError: when there is no such node, or it has no address.
+        """
+
+        def address(found: re.Match[str]) -> str:
+            own = addresses.get(int(found[1]))
+            if not own:
+                raise ValueError(f"{self.option} {self.text!r}: {found[0]} has no address")
+            return own[0]
+
+        return [_NODE.sub(address, word) for word in self.words]
+
+    @property
+    def option(self) -> str:
+        """The option with which it was given."""
+        return f"--{'run' if self.waited else 'serve'} {self.node}"
 
     @classmethod
     def of(cls, node: int, text: str, *, waited: bool) -> Command:
@@ -103,8 +126,8 @@ class Programs:
         self._out = out
         self._logs = logs
 
-    def start(self, command: Command, namespace: str) -> None:
-        """Starts a program in a namespace.
+    def start(self, command: Command, words: Sequence[str], namespace: str) -> None:
+        """Starts a program in a namespace; `words` are those of the command, with addresses.
 
         Raises:
             OSError: when it cannot be started.
@@ -112,7 +135,7 @@ class Programs:
         # A session of its own: Ctrl-C reaches this process alone, which ends the others. What
         # programs start in the background belongs to the session too.
         process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, *command.words],
+            ["ip", "netns", "exec", namespace, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hopyard_engine::Span;
+use hopyard_engine::{Span, Time};
 use hopyard_live::{Crossing, Kernel, Report, Settings, Tun, couple};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::Observer;
@@ -55,6 +55,8 @@ impl Live {
     fn run(&self, py: Python<'_>) -> PyResult<String> {
         let (nodes, devices): (Vec<_>, Vec<_>) = std::mem::take(&mut *locked(&self.devices)).into_iter().unzip();
         let work = |world: &mut World<Observer>| {
+            // What happens at time zero takes longer than any later event: the clock starts after it.
+            world.advance(Time::ZERO, &self.watch);
             let mut host = Kernel::start(&devices)?;
             self.has_begun.store(true, Ordering::Release);
             couple(world, &mut host, &nodes, self.settings, &self.watch)
