@@ -177,7 +177,7 @@ class Programs:
     def end(self) -> None:
         """Ends all programs that are left, and what they have started: gently first."""
         for program in self.started:
-            program.ended_by_run = program.process.poll() is None
+            program.ended_by_run |= program.process.poll() is None
         # The session is known by its processes: its number may belong to others when all are gone.
         for number, wait in ((signal.SIGTERM, GRACE), (signal.SIGKILL, 5.0)):
             guard.kill(self.left(), number)

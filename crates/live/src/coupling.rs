@@ -97,6 +97,10 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
         loop {
             self.take_in()?;
             if watch.is_cancelled() {
+                // What is due belongs to the run, and so does the time until now.
+                let now = self.host.now().min(last);
+                self.world.advance(now, &Watch::default());
+                self.give_out();
                 return Ok(End::Stopped);
             }
             let more = self.carry_out(watch);

@@ -142,7 +142,7 @@ mod system {
         fn the_request_is_that_of_the_system() {
             assert_eq!((size_of::<Request>(), align_of::<Request>()), (40, 8));
             assert_eq!((offset_of!(Request, name), offset_of!(Request, flags)), (0, 16));
-            assert_eq!(SET_INTERFACE as u32, 0x4004_54ca);
+            assert_eq!(SET_INTERFACE, 0x4004_54ca);
         }
 
         #[test]
