@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+#: Where the command `ip` has the names of namespaces.
+PLACE = Path("/var/run/netns")
 #: What the lines say: a namespace, or a session of programs, is there from now on, or is not.
 MADE, GONE, STARTED, ENDED = "made", "gone", "started", "ended"
 #: The signals that end a run, and not its guard.
@@ -71,7 +73,8 @@ def remove(namespaces: Iterable[str], sessions: Iterable[int]) -> bool:
         removed = subprocess.run(
             ["ip", "netns", "delete", name], check=False, capture_output=True, text=True
         )
-        if removed.returncode:
+        # Somebody else may have removed it.
+        if removed.returncode and os.path.lexists(PLACE / name):
             print(f"{name}: {removed.stderr.strip()}", flush=True)
             done = False
     return done

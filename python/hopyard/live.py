@@ -168,6 +168,8 @@ class Session:
 
     def _start(self, ran: _Run, programs: Programs) -> None:
         ran.start()
+        if not ran.goes_on(0):
+            return
         names = {node: name for name, node in self.request.attached}
         for command, words in zip(self.request.commands, self._words, strict=True):
             programs.start(command, words, names[command.node])
@@ -288,6 +290,7 @@ def table(outcome: Outcome) -> pa.Table:
     for node in outcome.report["nodes"]:
         late = node["lateness"]
         row = {key: value for key, value in node.items() if key != "lateness"}
+        row["in_time"] = outcome.report["in_time"]
         rows.append({**row, **{f"lateness_{key}": value for key, value in late.items()}})
     kinds = {"min_s": pa.float64(), "median_s": pa.float64(), "p99_s": pa.float64()}
     kinds["max_s"] = pa.float64()

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-#: Where the command `ip` has the names of namespaces.
-PLACE = Path("/var/run/netns")
 #: Where the system gives out TUN devices.
 TUN = Path("/dev/net/tun")
 #: What the interface of each namespace is called.
@@ -87,7 +85,7 @@ def check_name(name: str) -> None:
             "expected the name of a namespace of at most 63 letters, digits, _, - and ., "
             f"found {name!r}"
         )
-    if os.path.lexists(PLACE / name):
+    if os.path.lexists(guard.PLACE / name):
         raise ValueError(
             f"there is a network namespace {name} already, and a live run uses only namespaces "
             f"that it makes: expected another name; `ip netns delete {name}` removes it"
@@ -129,10 +127,15 @@ class Namespaces:
     def __exit__(
         self,
         _kind: type[BaseException] | None,
-        _error: BaseException | None,
+        error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except OSError as left:
+            if error is None:
+                raise
+            error.add_note(str(left))
 
     def make(self, name: str) -> Path:
         """Makes a namespace, and returns its file.
@@ -148,7 +151,7 @@ class Namespaces:
             self.tell(guard.GONE, name)
             raise ValueError(f"the namespace {name} cannot be made: {error}") from None
         self.names.append(name)
-        return PLACE / name
+        return guard.PLACE / name
 
     def configure(
         self, name: str, addresses: Sequence[str], prefixes: Sequence[str], mtu: int
