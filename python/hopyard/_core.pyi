@@ -163,7 +163,12 @@ if sys.platform == "linux":
         """A simulation that goes on with the clock of this machine, and its TUN devices."""
 
         def __new__(
-            cls, simulation: Simulation, bound: int, share: float, crossings: bool
+            cls,
+            simulation: Simulation,
+            bound: int,
+            share: float,
+            crossings: bool,
+            in_flight: int | None = ...,
         ) -> Live: ...
         def open(self, node: int, namespace: str | PathLike[str], name: str) -> None: ...
         def run(self) -> str: ...

@@ -97,6 +97,13 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
     show_default=True,
     help="The longest datagram of programs, in bytes.",
 )
+@click.option(
+    "--in-flight",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Take at most N packets from a node's programs that it has not sent yet, as a driver does;"
+    " all otherwise.",
+)
 @click.option("--packets", is_flag=True, help="Record every packet; with --out.")
 @click.option("--out", type=Named(), help="Folder for tables, live.json and programs' output.")
 @click.option("--force", is_flag=True, help="Replace a former live run in the folder.")
@@ -117,6 +124,7 @@ def live(
     number: int,
     bound: int,
     mtu: int,
+    in_flight: int | None,
     packets: bool,
     out: Path | None,
     force: bool,
@@ -150,6 +158,7 @@ def live(
         ],
         bound=bound,
         mtu=mtu,
+        in_flight=in_flight,
         packets=packets,
     )
     with signals.handled(leave=True) as stop:

@@ -52,6 +52,8 @@ class Request:
     #: The lateness in nanoseconds that only a small share may exceed.
     bound: int
     mtu: int
+    #: How many packets of a node may wait until it has sent them; none: any number.
+    in_flight: int | None
     #: Whether each packet is recorded.
     packets: bool
 
@@ -138,8 +140,8 @@ class Session:
             OSError, ValueError: when the system refuses something; what was made is removed.
             SimulationError: when the run fails.
         """
-        bound = self.request.bound
-        live = _core.Live(self._core, bound, SHARE, self.request.packets)
+        it = self.request
+        live = _core.Live(self._core, it.bound, SHARE, it.packets, it.in_flight)
         others: dict[str, Sequence[str]] = {}
         with Namespaces() as made:
             for name, node in self.request.attached:
@@ -212,6 +214,7 @@ class Session:
             "share": SHARE,
             "in_time": report.pop("in_time"),
             "mtu": self.request.mtu,
+            "in_flight": self.request.in_flight,
             "scheduling": scheduling,
         }
         whole = {

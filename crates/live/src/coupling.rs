@@ -37,6 +37,9 @@ pub struct Settings {
     pub share: f64,
     /// Whether each datagram is recorded.
     pub crossings: bool,
+    /// How many datagrams of a node may wait until the node has sent them. Further ones stay in the device, as with a
+    /// driver whose ring is full. Nothing: all go into the simulated queue.
+    pub in_flight: Option<usize>,
 }
 
 /// Runs a world in real time until its end, or until the watch asks to stop. Device `i` of the host is that of
@@ -61,6 +64,8 @@ struct Port {
     node: NodeId,
     /// When its device was last seen without a datagram, or the loop last began to look at it after a wait.
     looked: Time,
+    /// Datagrams that were put in and that the node has not sent yet.
+    in_flight: usize,
     report: NodeReport,
     lateness: Lateness,
 }
@@ -79,7 +84,13 @@ struct Coupling<'a, P: Probe, H> {
 impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     fn new(world: &'a mut World<P>, host: &'a mut H, nodes: &[NodeId], settings: Settings) -> Self {
         let none = Lateness::new(settings.bound);
-        let port = |&node| Port { node, looked: Time::ZERO, report: NodeReport::new(node), lateness: none.clone() };
+        let port = |&node| Port {
+            node,
+            looked: Time::ZERO,
+            in_flight: 0,
+            report: NodeReport::new(node),
+            lateness: none.clone(),
+        };
         Self {
             ports: nodes.iter().map(port).collect(),
             events: none.clone(),
@@ -117,7 +128,8 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
             }
             let next = self.world.next_event().unwrap_or(last);
             if next > now {
-                self.host.wait(next.min(now + REST))?;
+                let open: Vec<_> = self.ports.iter().map(|port| self.is_open(port)).collect();
+                self.host.wait(next.min(now + REST), &open)?;
                 let now = self.host.now();
                 self.ports.iter_mut().for_each(|port| port.looked = now);
             }
@@ -128,6 +140,9 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     fn take_in(&mut self) -> Result<(), LiveError> {
         for device in 0..self.ports.len() {
             for _ in 0..BATCH {
+                if !self.is_open(&self.ports[device]) {
+                    break;
+                }
                 let node = self.ports[device].node;
                 let length = self.host.receive(device, &mut self.buffer);
                 let now = self.host.now();
@@ -141,11 +156,17 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
         Ok(())
     }
 
+    /// Whether datagrams of a node's programs are read.
+    fn is_open(&self, port: &Port) -> bool {
+        self.settings.in_flight.is_none_or(|most| port.in_flight < most)
+    }
+
     fn put_in(&mut self, device: usize, now: Time, length: usize) {
         let port = &mut self.ports[device];
         let waited = now.since(port.looked);
         match self.world.inject(port.node, now, &self.buffer[..length]) {
             Ok(_) => {
+                port.in_flight += 1;
                 port.report.packets_in += 1;
                 port.report.bytes_in += length as u64;
                 self.reads.record(waited);
@@ -179,9 +200,19 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     /// Gives what has reached programs to their devices.
     fn give_out(&mut self) {
         while let Some(departure) = self.world.egress() {
-            // The kernel of a program does not wait until its datagram is on the air: the queue is the simulated one.
-            let Departure::Datagram { at, node, bytes, .. } = departure else { continue };
+            let (Departure::Datagram { node, .. } | Departure::Completed { node, .. }) = departure;
             let Some(device) = self.ports.iter().position(|port| port.node == node) else { continue };
+            let Departure::Datagram { at, bytes, .. } = departure else {
+                let now = self.host.now();
+                let was_open = self.is_open(&self.ports[device]);
+                let port = &mut self.ports[device];
+                port.in_flight = port.in_flight.saturating_sub(1);
+                if !was_open {
+                    // Until now nothing was to be read there.
+                    port.looked = now;
+                }
+                continue;
+            };
             let sent = self.host.send(device, &bytes);
             let late = self.host.now().since(at);
             let port = &mut self.ports[device];

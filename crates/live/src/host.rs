@@ -10,11 +10,12 @@ pub trait Host {
     /// The time since the start of the run. It never goes back.
     fn now(&mut self) -> Time;
 
-    /// Returns when a device has a datagram, at this time, or earlier.
+    /// Returns when a device has a datagram, at this time, or earlier. Only devices that are open count: device `i` is
+    /// if `open[i]`.
     ///
     /// # Errors
     /// If the system cannot wait.
-    fn wait(&mut self, until: Time) -> io::Result<()>;
+    fn wait(&mut self, until: Time, open: &[bool]) -> io::Result<()>;
 
     /// Takes the datagram that a device got first, and returns its length; nothing if it has none.
     ///

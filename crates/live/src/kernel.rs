@@ -44,11 +44,12 @@ impl Host for Kernel<'_> {
         Time::from_nanos(clock().saturating_sub(self.start).as_nanos() as u64)
     }
 
-    fn wait(&mut self, until: Time) -> io::Result<()> {
+    fn wait(&mut self, until: Time, open: &[bool]) -> io::Result<()> {
         let left = until.since(self.now()).nanos();
         // Both parts are below 2^34.
         let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
-        let mut watched: Vec<_> = self.devices.iter().map(|it| PollFd::new(it, PollFlags::IN)).collect();
+        let open = self.devices.iter().zip(open).filter(|(_, open)| **open);
+        let mut watched: Vec<_> = open.map(|(it, _)| PollFd::new(it, PollFlags::IN)).collect();
         match poll(&mut watched, Some(&left)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

@@ -30,12 +30,14 @@ pub struct Live {
 #[pymethods]
 impl Live {
     /// Of a simulation at time zero. `bound` is the lateness in nanoseconds which only a share of the packets, and of
-    /// the events, may exceed. With `crossings`, each packet is recorded.
+    /// the events, may exceed. With `crossings`, each packet is recorded. `in_flight` packets of a node may wait until it
+    /// has sent them; without it, all may.
     #[new]
-    fn new(simulation: Py<Simulation>, bound: u64, share: f64, crossings: bool) -> Self {
+    #[pyo3(signature = (simulation, bound, share, crossings, in_flight=None))]
+    fn new(simulation: Py<Simulation>, bound: u64, share: f64, crossings: bool, in_flight: Option<usize>) -> Self {
         Self {
             simulation,
-            settings: Settings { bound: Span::from_nanos(bound), share, crossings },
+            settings: Settings { bound: Span::from_nanos(bound), share, crossings, in_flight },
             devices: Mutex::default(),
             crossings: Mutex::default(),
             watch: Watch::default(),

@@ -80,8 +80,8 @@ impl Host for Fake<'_> {
         self.now
     }
 
-    fn wait(&mut self, until: Time) -> io::Result<()> {
-        let arrival = self.arrivals.front().map_or(Time::NEVER, |(time, ..)| *time);
+    fn wait(&mut self, until: Time, open: &[bool]) -> io::Result<()> {
+        let arrival = self.arrivals.iter().find(|(_, device, _)| open[*device]).map_or(Time::NEVER, |(time, ..)| *time);
         self.now = self.now.max(until.min(arrival)) + self.wakes_late;
         if let Some((after, longer)) = self.stall.filter(|(after, _)| *after <= self.now) {
             self.now = after + longer;
@@ -115,7 +115,7 @@ impl Host for Fake<'_> {
     }
 }
 
-const SETTINGS: Settings = Settings { bound: Span::from_millis(1), share: 0.01, crossings: true };
+const SETTINGS: Settings = Settings { bound: Span::from_millis(1), share: 0.01, crossings: true, in_flight: None };
 
 fn live(world: &mut World, host: &mut Fake<'_>) -> Report {
     couple(world, host, &ENDS, SETTINGS, &Watch::default()).expect("the devices stay")
@@ -287,4 +287,28 @@ fn without_programs_a_run_has_the_digest_of_its_scenario() {
     let mut host = Fake { wakes_late: Span::from_micros(123), ..Fake::default() };
     live(&mut world, &mut host);
     assert_eq!(world.digest(), plain.digest());
+}
+
+#[test]
+fn a_full_ring_leaves_datagrams_in_the_device() {
+    let run = |in_flight| {
+        let mut world = world(WIRES, &ENDS);
+        let there = between(&world, ENDS[0], ENDS[1], 1230);
+        let arrivals = (0..40).map(|_| (at(1_000), 0, there.clone())).collect();
+        let mut host = Fake { arrivals, ..Fake::default() };
+        let settings = Settings { in_flight, ..SETTINGS };
+        let report = couple(&mut world, &mut host, &ENDS, settings, &Watch::default()).expect("the devices stay");
+        assert_eq!((report.nodes[0].packets_in, report.nodes[1].packets_out), (40, 40));
+        // A datagram that the ring had no place for has not waited for the loop.
+        assert_eq!(report.reads.max_s, Some(0.0));
+        (host.given, world.queues()[0].max)
+    };
+    let (all, most) = run(None);
+    assert_eq!(most, 40 - 1, "one is on the wire");
+    let (ring, most) = run(Some(4));
+    assert_eq!(most, 4 - 1);
+    // The wire has the next one at once: they come at the same times.
+    assert_eq!(ring, all);
+    // 1250 bytes take 1 ms.
+    assert_eq!(ring[39].0, at(1_000 + 40 * 1_000 + 1_000 + 2 * 5_000));
 }
