@@ -263,6 +263,3 @@ const fn reason(error: &InjectError) -> Refused {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,8 +20,8 @@ pub struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    /// The run starts now, in this thread. The system wakes the thread up as exactly as it can from now on: otherwise it
-    /// may take 50 µs longer, to save power.
+    /// The run starts now, in this thread. The system wakes the thread up as exactly as it can from now on: otherwise
+    /// it may take 50 µs longer, to save power.
     ///
     /// # Errors
     /// If the system refuses that.

@@ -127,8 +127,8 @@ mod system {
         for (place, byte) in request.name[..15].iter_mut().zip(name.bytes()) {
             *place = byte;
         }
-        // SAFETY: the kernel reads and writes a `struct ifreq` for this opcode (`__tun_chr_ioctl`), and `Request` is one,
-        // or longer than one where the union is shorter. Every byte of it is initialised, and any bytes are valid in it.
+        // SAFETY: the kernel reads and writes a `struct ifreq` for this opcode (`__tun_chr_ioctl`), and `Request` is
+        // one, or longer than one where the union is shorter. Every byte of it is initialised, and any are valid in it.
         unsafe { ioctl(file, Updater::<SET_INTERFACE, Request>::new(&mut request)) }.map_err(io::Error::from)
     }
 

@@ -30,8 +30,8 @@ pub struct Live {
 #[pymethods]
 impl Live {
     /// Of a simulation at time zero. `bound` is the lateness in nanoseconds which only a share of the packets, and of
-    /// the events, may exceed. With `crossings`, each packet is recorded. `in_flight` packets of a node may wait until it
-    /// has sent them; without it, all may.
+    /// the events, may exceed. With `crossings`, each packet is recorded. `in_flight` packets of a node may wait until
+    /// it has sent them; without it, all may.
     #[new]
     #[pyo3(signature = (simulation, bound, share, crossings, in_flight=None))]
     fn new(simulation: Py<Simulation>, bound: u64, share: f64, crossings: bool, in_flight: Option<usize>) -> Self {
@@ -52,8 +52,8 @@ impl Live {
         Ok(())
     }
 
-    /// Runs to the end, or until `stop` is called, and returns the report as JSON. Other Python threads go on meanwhile.
-    /// The devices are removed at the end.
+    /// Runs to the end, or until `stop` is called, and returns the report as JSON. Other Python threads go on
+    /// meanwhile. The devices are removed at the end.
     fn run(&self, py: Python<'_>) -> PyResult<String> {
         let (nodes, devices): (Vec<_>, Vec<_>) = std::mem::take(&mut *locked(&self.devices)).into_iter().unzip();
         let work = |world: &mut World<Observer>| {

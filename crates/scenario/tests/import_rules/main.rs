@@ -1,8 +1,8 @@
 //! Imports point downward only, protocol rooms do not know one another, and no files import one another in a circle.
 //!
-//! engine, wire ← packet, params ← protocol rooms ← world ← scenario, live ← py. The source is taken apart into tokens, so
-//! that neither a comment nor a string counts as an import, and code within macros does. [`graph`] defines what counts
-//! as a use of one file by another.
+//! engine, wire ← packet, params ← protocol rooms ← world ← scenario, live ← py. The source is taken apart into
+//! tokens, so that neither a comment nor a string counts as an import, and code within macros does. [`graph`] defines
+//! what counts as a use of one file by another.
 
 mod graph;
 
