@@ -210,8 +210,11 @@ def test_round_trips_of_programs_are_those_of_the_network(lab: Lab, scenario: st
     # A program sees its answer after the simulated time, later by the lateness and its own wake-up.
     assert min(more) > 0
     assert statistics.median(more) < 5e-3, more
-    # As root the run goes before what else the machine does.
-    assert it.report["scheduling"] == ("SCHED_OTHER" if _allowed() else "SCHED_FIFO")
+    # Where the system allows it, the run goes before what else the machine does.
+    set_policy = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    probe = [*_allowed(), sys.executable, "-c", set_policy]
+    may = subprocess.run(probe, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    assert it.report["scheduling"] == ("SCHED_FIFO" if may else "SCHED_OTHER")
     if scenario == "wires.toml":
         # By arithmetic, and never less.
         assert min(trip for trip in it.trips if trip) >= WIRES_RTT
@@ -326,7 +329,7 @@ def test_the_interface_has_the_address_of_its_node_and_nothing_else(lab: Lab) ->
     assert sorted(namespaces.routes([*own, *others], own)) == sorted(
         it["dst"] if "/" in it["dst"] else f"{it['dst']}/32" for it in routes
     )
-    assert lines[3:] == ["", "1", "1234"] or lines[-2:] == ["1", "1234"]
+    assert lines[-2:] == ["1", "1234"]
 
 
 def test_a_datagram_longer_than_the_mtu_crosses_in_fragments(lab: Lab) -> None:
@@ -400,6 +403,30 @@ def test_the_run_ends_with_the_time_of_the_scenario(lab: Lab) -> None:
     assert (report["end"], report["simulated_s"]) == ("duration", 1.5)
     assert report["programs"][0]["ended_by_run"] is True
     assert 1.5 <= time.monotonic() - began < 30
+
+
+def test_a_congestion_control_that_fails_ends_the_run(lab: Lab) -> None:
+    (lab.path / "bad.py").write_text(
+        "import hopyard\n"
+        "class Bad(hopyard.CongestionControl):\n"
+        "    def on_ack(self, ack): raise RuntimeError('no more')\n"
+        "    def on_loss(self, loss): pass\n"
+        "    def on_timeout(self, timeout): pass\n"
+    )
+    (lab.path / "bad.toml").write_text(f'{CHAIN}[[flow]]\nfrom = 0\nto = 3\ntcp = "bad:Bad"\n')
+    before = [] if _allowed() else _host()
+    _, errors = lab.run(
+        "bad.toml", "--attach", "left=0", "--out", "o", "--run", 0, "sleep 20", code=1
+    )
+    assert "Bad.on_ack raised RuntimeError: no more" in errors
+    assert not before or _host() == before
+    # The folder is as it was for the next one.
+    (lab.path / "o" / "notes.txt").touch()
+    _, errors = lab.run("chain.toml", "--attach", "left=0", "--out", "o", "--force", code=2)
+    assert "o holds notes.txt, which no live run has written" in errors
+    (lab.path / "o" / "notes.txt").unlink()
+    short = ("--run", 0, "true", "--bound", "10s")
+    lab.run("chain.toml", "--attach", "left=0", "--out", "o", "--force", *short)
 
 
 def _host() -> list[str]:
@@ -612,7 +639,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(
 def test_a_folder_with_other_files_is_refused(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "check_system", lambda: None)
     arguments = [lab.path / "chain.toml", "--attach", "a=0", "--out", lab.path]
-    _check(arguments, "holds files that are no results of a live run")
+    _check(arguments, "holds chain.toml, client.py, echo.py, wires.toml, which no live run has")
 
 
 def test_a_system_that_cannot_is_told_what_is_missing(

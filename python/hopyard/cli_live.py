@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 LATE = 4
 #: What a folder of a live run has besides tables.
 REPORT = "live.json"
+TABLES = ("live", "live_packets")
+_LOG = re.compile(r"program-[0-9]+\.log")
 
 
 def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int:
@@ -247,26 +250,22 @@ def _prepare(out: Path, *, force: bool) -> None:
     Raises:
         ValueError: when it holds something else, or former results.
     """
-    from hopyard.fit import table_files
+    from hopyard.fit import listed, table_files
     from hopyard.tables import FORMATS
 
     out.mkdir(parents=True, exist_ok=True)
     there = sorted(path.name for path in out.iterdir())
-    if not there:
-        return
-    if REPORT not in there:
-        raise ValueError(f"{out} holds files that are no results of a live run: expected another")
-    if not force:
-        raise ValueError(f"{out} holds the results of a live run; --force replaces them")
-    own = {
-        REPORT,
-        "scenario.toml",
-        *(f"{each}.{end}" for each in ("live", "live_packets") for end in FORMATS),
-    }
+    own = {REPORT, "scenario.toml", *(f"{table}.{end}" for table in TABLES for end in FORMATS)}
     own |= {name for end in FORMATS for name in table_files(end)}
+    foreign = [name for name in there if name not in own and _LOG.fullmatch(name) is None]
+    if foreign:
+        raise ValueError(
+            f"{out} holds {listed(foreign)}, which no live run has written: expected another folder"
+        )
+    if there and not force:
+        raise ValueError(f"{out} holds the results of a live run; --force replaces them")
     for name in there:
-        if name in own or (name.startswith("program-") and name.endswith(".log")):
-            (out / name).unlink()
+        (out / name).unlink()
 
 
 def _write(outcome: Outcome, out: Path, format: str) -> None:
