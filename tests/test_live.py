@@ -278,7 +278,8 @@ def test_flows_of_the_scenario_are_cross_traffic(lab: Lab) -> None:
 
 
 def test_the_tables_are_complete(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    it = lab.echo("chain.toml", 5, "--bound", "10s")
+    it = lab.echo("chain.toml", 5, "--bound", "10s", "--in-flight", 2)
+    assert it.report["in_flight"] == 2
     names = {path.name for path in it.out.iterdir()}
     assert {"live.json", "live.parquet", "nodes.parquet", "scenario.toml", "program-0.log"} <= names
     table = parquet.read_table(it.out / "live.parquet").to_pylist()
@@ -592,6 +593,43 @@ def test_iperf3(lab: Lab) -> None:
     rate = report["end"]["sum_received"]["bits_per_second"]
     # The wires carry 10 Mbit/s, of which headers are a part.
     assert 1e6 < rate < 10e6, said
+
+
+def test_ssh(lab: Lab) -> None:
+    if _allowed():
+        pytest.skip("sshd cannot change users in a user namespace with one user")
+    sshd, ssh, keygen = map(_installed, ("sshd", "ssh", "ssh-keygen"))
+    for name in ("host", "user"):
+        subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", lab.path / name], check=True)
+    accounts = lab.path / "passwd"
+    accounts.write_text(
+        Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
+    )
+    # Programs have mounts of their own: neither the folder nor the account is that of the machine.
+    options = {
+        "HostKey": lab.path / "host",
+        "AuthorizedKeysFile": lab.path / "user.pub",
+        "StrictModes": "no",
+        "PidFile": "none",
+        "UsePAM": "no",
+    }
+    given = " ".join(f"-o {key}={value}" for key, value in options.items())
+    server = (
+        f"mount -t tmpfs tmpfs /run && mkdir /run/sshd && mount --bind {accounts} /etc/passwd && "
+        f"exec {sshd} -D -e -f /dev/null -p 2222 {given}"
+    )
+    client = (
+        f"sleep 1; {ssh} -F none -i {lab.path / 'user'} -p 2222 -o BatchMode=yes "
+        "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null {node3} "
+        "ip -4 -o addr show hopyard0"
+    )
+    said, _ = lab.run(
+        "chain.toml",
+        *("--attach", "left=0", "--attach", "right=3", "--bound", "10s", "--out", "o"),
+        *("--serve", 3, f"sh -c {shlex.quote(server)}"),
+        *("--run", 0, f"sh -c {shlex.quote(client)}"),
+    )
+    assert "inet 10.0.0.4/32" in (lab.path / "o" / "program-1.log").read_text(), said
 
 
 def _check(arguments: list[object], *expected: str) -> None:
