@@ -73,12 +73,16 @@ struct Fake<'a> {
     stop: Option<(Time, &'a Watch)>,
     /// A wait that ends after this time ends so much later.
     stall: Option<(Time, Span)>,
-    /// When devices were looked at.
-    looks: Vec<Time>,
+    /// How long it takes to look at the clock: as a network that takes so long for each event.
+    costs: Span,
 }
 
 impl Host for Fake<'_> {
     fn now(&mut self) -> Time {
+        self.now += self.costs;
+        if let Some((_, watch)) = self.stop.filter(|(time, _)| *time <= self.now) {
+            watch.cancel();
+        }
         self.now
     }
 
@@ -96,7 +100,6 @@ impl Host for Fake<'_> {
     }
 
     fn receive(&mut self, device: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.looks.push(self.now);
         if self.removed.is_some_and(|(time, which)| time <= self.now && which == device) {
             return Err(io::Error::other("no such device"));
         }
@@ -313,4 +316,28 @@ fn a_full_ring_leaves_datagrams_in_the_device() {
     assert_eq!(ring, all);
     // 1250 bytes take 1 ms.
     assert_eq!(ring[39].0, at(1_000 + 40 * 1_000 + 1_000 + 2 * 5_000));
+}
+
+#[test]
+fn a_network_that_takes_too_long_ends_with_the_clock_of_the_host() {
+    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n");
+    let mut world = world(&text, &ENDS);
+    let mut host = Fake { costs: Span::from_millis(5), ..Fake::default() };
+    let report = live(&mut world, &mut host);
+    assert_eq!((report.end, report.in_time), (End::Duration, false));
+    assert!(host.now >= at(2_000_000) && host.now < at(2_100_000), "{:?}", host.now);
+    assert!(report.simulated() > Time::ZERO && report.simulated() < at(900_000), "{report:?}");
+    assert!(world.finish().is_ok(), "its packets add up");
+}
+
+#[test]
+fn a_network_that_takes_too_long_can_be_stopped() {
+    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n").replace("\"1 s\"", "\"100 s\"");
+    let mut world = world(&text, &ENDS);
+    let watch = Watch::default();
+    let stop = Some((at(5_000_000), &watch));
+    let mut host = Fake { costs: Span::from_millis(5), stop, ..Fake::default() };
+    let report = couple(&mut world, &mut host, &ENDS, SETTINGS, &watch).expect("the devices stay");
+    assert_eq!(report.end, End::Stopped);
+    assert!(host.now < at(5_100_000) && report.simulated() < at(3_000_000), "{report:?}");
 }
