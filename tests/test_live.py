@@ -557,6 +557,37 @@ def test_a_shell_of_somebody_else_is_named_and_goes_on(lab: Lab) -> None:
         other.wait()
 
 
+#: Starts a program; the process ends, as by kill -9, before or after the guard has been told.
+STARTING = """
+import os, sys, time
+from hopyard.programs import Command, Programs
+class Made:
+    names = []
+    def tell(self, word, what):
+        if sys.argv[2] == "before":
+            os._exit(9)
+command = Command.of(0, "touch " + sys.argv[1], waited=True)
+Programs(Made(), sys.stdout).start(command, command.words, "none")
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_no_program_starts_of_which_the_guard_does_not_know(lab: Lab, when: str) -> None:
+    (lab.path / "ip").write_text('#!/bin/sh\nshift 3\nexec "$@"\n')
+    (lab.path / "ip").chmod(0o755)
+    made = lab.path / "made"
+    path = f"{lab.path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-c", STARTING, made, when], env={**os.environ, "PATH": path}, check=False
+    )
+    assert done.returncode == 9
+    over = time.monotonic() + (1 if when == "before" else 20)
+    while not made.exists() and time.monotonic() < over:
+        time.sleep(0.02)
+    assert made.exists() == (when == "after")
+
+
 def _installed(name: str) -> str:
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
     if found is None:

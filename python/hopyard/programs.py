@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 #: What stands for the address of a node.
 _NODE = re.compile(r"\{node([0-9]{1,9})\}")
+#: Runs a program, without standard input, when a line has come: the guard knows its session then.
+#: If this process is killed before, no line comes, and the program is not started.
+_WHEN_TOLD = ("/bin/sh", "-c", 'read -r told && exec "$@" </dev/null', "sh")
 #: Seconds that programs have to end when they are asked to.
 GRACE = 1.0
 
@@ -135,13 +138,16 @@ class Programs:
         # A session of its own: Ctrl-C reaches this process alone, which ends the others. What
         # programs start in the background belongs to the session too.
         process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, *words],
-            stdin=subprocess.DEVNULL,
+            [*_WHEN_TOLD, "ip", "netns", "exec", namespace, *words],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         self._made.tell(guard.STARTED, process.pid)
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin as told:
+            told.write(b"go\n")
         program = Program(command, namespace, process)
         if self._logs is not None:
             program.log = self._logs / f"program-{len(self.started)}.log"
