@@ -557,6 +557,21 @@ def test_a_shell_of_somebody_else_is_named_and_goes_on(lab: Lab) -> None:
         other.wait()
 
 
+def test_a_process_is_told_from_another_of_its_number() -> None:
+    first = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        start = guard.began(first.pid)
+        assert int(start) > 0
+        assert guard.remove([], {first.pid: str(int(start) + 1)})
+        with pytest.raises(subprocess.TimeoutExpired):
+            first.wait(0.2)
+        assert guard.remove([], {first.pid: start})
+        assert first.wait(20) == -signal.SIGKILL
+        assert guard.began(first.pid) == ""
+    finally:
+        first.kill()
+
+
 #: Starts a program; the process ends, as by kill -9, before or after the guard has been told.
 STARTING = """
 import os, sys, time

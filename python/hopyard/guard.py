@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 #: Where the command `ip` has the names of namespaces.
 PLACE = Path("/var/run/netns")
-#: What the lines say: a namespace, or a session of programs, is there from now on, or is not.
+#: What the lines say: a namespace, or a session of programs, is there from now on, or is not. A
+#: session is the number of its first process, with the time at which that was started.
 MADE, GONE, STARTED, ENDED = "made", "gone", "started", "ended"
 #: The signals that end a run, and not its guard.
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -53,6 +54,18 @@ def kill(pids: Iterable[int], number: int) -> None:
             os.kill(pid, number)
 
 
+def began(pid: int) -> str:
+    """When a process was started, as the system counts; empty if there is none.
+
+    Numbers of processes are used again, and this tells one from another of its number.
+    """
+    with suppress(OSError):
+        # The name stands in brackets, and may have any characters.
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return stat.rpartition(")")[2].split()[19]
+    return ""
+
+
 def name_of(pid: int) -> str:
     """What a process is called."""
     with suppress(OSError):
@@ -60,9 +73,11 @@ def name_of(pid: int) -> str:
     return "unknown"
 
 
-def remove(namespaces: Iterable[str], sessions: Iterable[int]) -> bool:
+def remove(namespaces: Iterable[str], sessions: Mapping[int, str]) -> bool:
     """Ends what is left of programs, and removes namespaces; returns whether all are removed."""
     done = True
+    # A program may be about to enter its namespace.
+    kill((pid for pid, start in sessions.items() if began(pid) == start), signal.SIGKILL)
     for name in namespaces:
         for _ in range(100):
             left = of_sessions(members(name), sessions)
@@ -85,7 +100,7 @@ def main() -> int:
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     namespaces: dict[str, None] = {}
-    sessions: set[int] = set()
+    sessions: dict[int, str] = {}
     print("ready", flush=True)
     for line in sys.stdin:
         word, _, what = line.strip().partition(" ")
@@ -94,9 +109,10 @@ def main() -> int:
         elif word == GONE:
             namespaces.pop(what, None)
         elif word == STARTED:
-            sessions.add(int(what))
+            pid, _, start = what.partition(" ")
+            sessions[int(pid)] = start
         elif word == ENDED:
-            sessions.discard(int(what))
+            sessions.pop(int(what), None)
     return 0 if remove(namespaces, sessions) else 1
 
 

@@ -144,7 +144,7 @@ class Programs:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        self._made.tell(guard.STARTED, process.pid)
+        self._made.tell(guard.STARTED, f"{process.pid} {guard.began(process.pid)}")
         assert process.stdin is not None
         with suppress(BrokenPipeError), process.stdin as told:
             told.write(b"go\n")
