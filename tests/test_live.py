@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from hopyard import guard, live, namespaces
+from hopyard.programs import Command, Programs
 from hopyard.stepping import Datagram
 from pyarrow import parquet
 from short import command
@@ -555,6 +556,33 @@ def test_a_shell_of_somebody_else_is_named_and_goes_on(lab: Lab) -> None:
     finally:
         other.kill()
         other.wait()
+
+
+class Made:
+    """No namespaces, in which nobody is."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.told: list[str] = []
+
+    def tell(self, word: str, _what: object) -> None:
+        self.told.append(word)
+
+
+def test_a_program_that_is_not_in_its_namespace_yet_is_ended_too(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lab.path / "ip").write_text("#!/bin/sh\nexec sleep 60\n")
+    (lab.path / "ip").chmod(0o755)
+    monkeypatch.setenv("PATH", str(lab.path), prepend=":")
+    made = Made()
+    programs = Programs(made, sys.stderr)  # type: ignore[arg-type]
+    programs.start(Command.of(0, "true", waited=True), ["true"], "none")
+    began = time.monotonic()
+    programs.end()
+    assert time.monotonic() - began < 20
+    assert programs.started[0].summary()["signal"] in ("SIGTERM", "SIGKILL")
+    assert made.told == [guard.STARTED, guard.ENDED]
 
 
 def test_a_process_is_told_from_another_of_its_number() -> None:

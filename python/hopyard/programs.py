@@ -189,8 +189,6 @@ class Programs:
             guard.kill(self.left(), number)
             over = time.monotonic() + wait
             while (left := self.left()) and time.monotonic() < over:
-                for program in self.started:
-                    program.process.poll()
                 time.sleep(0.01)
             if not left:
                 break
@@ -201,10 +199,12 @@ class Programs:
             self._made.tell(guard.ENDED, program.process.pid)
 
     def left(self) -> list[int]:
-        """The processes in the namespaces that the programs are, or have started."""
+        """The programs that go on, and what they have started in the namespaces."""
         sessions = [program.process.pid for program in self.started]
         pids = [pid for name in self._made.names for pid in guard.members(name)]
-        return guard.of_sessions(pids, sessions)
+        # One that has just been started may not be in its namespace yet.
+        own = [it.process.pid for it in self.started if it.process.poll() is None]
+        return list({*own, *guard.of_sessions(pids, sessions)})
 
     def others(self) -> dict[str, Sequence[str]]:
         """The processes of somebody else in each namespace: number and name."""
