@@ -133,6 +133,7 @@ class Lab:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.started: list[subprocess.Popen[str]] = []
         for name, text in {
             "wires.toml": WIRES,
             "chain.toml": CHAIN,
@@ -148,9 +149,11 @@ class Lab:
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `hopyard live`."""
         words = [*_allowed(), sys.executable, "-m", "hopyard", "live", *map(str, arguments)]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             words, cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        self.started.append(process)
+        return process
 
     def run(self, *arguments: object, code: int = 0) -> tuple[str, str]:
         """Makes a live run, and returns what it says."""
@@ -192,8 +195,13 @@ class Echoed:
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    made = Lab(tmp_path)
+    yield made
+    for process in made.started:
+        # A test that failed may have left it.
+        process.kill()
+        process.communicate()
 
 
 def _programs_of(node: int, echoed: Echoed) -> list[dict[str, Any]]:
@@ -315,7 +323,7 @@ def test_the_interface_has_the_address_of_its_node_and_nothing_else(lab: Lab) ->
     )
     said, _ = lab.run(
         "wires.toml",
-        *("--attach", "left=1", "--mtu", 1234, "--quiet", "--bound", "1s"),
+        *("--attach", "left=1", "--mtu", 1234, "--quiet", "--bound", "10s"),
         *("--run", 1, f"sh -c {shlex.quote(look)}"),
     )
     lines = [line.removeprefix("[1 sh] ") for line in said.splitlines()]
@@ -385,7 +393,7 @@ def test_a_run_that_is_too_late_says_so_and_has_a_code_of_its_own(lab: Lab) -> N
 def test_the_codes_of_programs_are_in_the_results(lab: Lab) -> None:
     said, errors = lab.run(
         "wires.toml",
-        *("--attach", "left=0", "--json", "--bound", "1s"),
+        *("--attach", "left=0", "--json", "--bound", "10s"),
         *("--run", 0, "sh -c 'exit 7'", "--run", 0, "sh -c 'kill -USR1 $$'", "--run", 0, "true"),
         code=1,
     )
@@ -398,7 +406,7 @@ def test_the_run_ends_with_the_time_of_the_scenario(lab: Lab) -> None:
     began = time.monotonic()
     said, _ = lab.run(
         "wires.toml",
-        *("--set", "duration=1500 ms", "--attach", "left=0", "--json", "--bound", "1s"),
+        *("--set", "duration=1500 ms", "--attach", "left=0", "--json", "--bound", "10s"),
         *("--run", 0, "sleep 60"),
     )
     report = json.loads(said)
@@ -458,7 +466,17 @@ def test_a_signal_leaves_nothing_behind(lab: Lab, ways: list[str]) -> None:
     stubborn = lab.path / "stubborn"
     daemon = f"trap '' TERM HUP INT; {lab.program('echo.py', stubborn)} & wait; sleep 99"
     process = lab.start(
-        *("chain.toml", "--attach", "left=0", "--attach", "right=3", "--bound", "1s", "--out", "o"),
+        *(
+            "chain.toml",
+            "--attach",
+            "left=0",
+            "--attach",
+            "right=3",
+            "--bound",
+            "10s",
+            "--out",
+            "o",
+        ),
         *("--serve", 3, lab.program("echo.py", lab.path / "server")),
         *("--run", 0, f"sh -c {shlex.quote(daemon)}"),
     )
@@ -491,7 +509,7 @@ def test_the_network_of_the_host_stays_as_it_is(lab: Lab) -> None:
     if _allowed():
         pytest.skip("the host's network is not that of this user namespace")
     before = _host()
-    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 1", "--bound", "1s")
+    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 1", "--bound", "10s")
     while not (guard.PLACE / "left").exists() and process.poll() is None:
         time.sleep(0.01)
     during = _host()
@@ -517,11 +535,9 @@ def test_a_namespace_that_exists_is_not_touched(lab: Lab) -> None:
 def test_a_name_that_is_removed_meanwhile_does_no_harm(lab: Lab) -> None:
     if _allowed():
         pytest.skip("the names of this user namespace cannot be reached from here")
-    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 2", "--bound", "1s")
-    assert process.stdout is not None
-    while "Programs reach" not in process.stdout.readline():
-        pass
-    time.sleep(1)
+    program = f"sh -c 'echo in > {lab.path / 'in'}; sleep 2'"
+    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, program, "--bound", "10s")
+    _wait_for(lab.path / "in")
     subprocess.run(["ip", "netns", "delete", "left"], check=True)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
@@ -531,7 +547,7 @@ def test_a_device_that_is_removed_ends_the_run(lab: Lab) -> None:
     before = [] if _allowed() else _host()
     _, errors = lab.run(
         "chain.toml",
-        *("--attach", "left=0", "--attach", "right=3", "--bound", "1s"),
+        *("--attach", "left=0", "--attach", "right=3", "--bound", "10s"),
         *("--run", 3, "ip link delete hopyard0", "--run", 0, "sleep 20"),
         code=1,
     )
@@ -542,11 +558,10 @@ def test_a_device_that_is_removed_ends_the_run(lab: Lab) -> None:
 def test_a_shell_of_somebody_else_is_named_and_goes_on(lab: Lab) -> None:
     if _allowed():
         pytest.skip("the names of this user namespace cannot be reached from here")
-    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 3", "--bound", "1s")
+    process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 3", "--bound", "10s")
     assert process.stdout is not None
     while "Programs reach" not in process.stdout.readline():
-        pass
-    time.sleep(1)
+        assert process.poll() is None
     other = subprocess.Popen(["ip", "netns", "exec", "left", "sleep", "60"], start_new_session=True)
     try:
         _, errors = process.communicate(timeout=60)
@@ -832,7 +847,7 @@ def test_the_commands_of_the_page_run(lab: Lab) -> None:
             lacking.append(line)
             continue
         done = subprocess.run(
-            [*prefix, sys.executable, "-m", *words, "--bound", "1s"],
+            [*prefix, sys.executable, "-m", *words, "--bound", "10s"],
             cwd=lab.path,
             capture_output=True,
             text=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -220,11 +221,10 @@ def run(
             if not warning.startswith("warning: nothing is sent"):
                 say(warning)
     shown = output(as_json=as_json)
-    if not quiet:
-        _announce(session.addresses, request, shown)
+    ready = None if quiet else partial(_announce, session.addresses, request, shown)
     stop.idle = False
     stop.told = "\nThe run ends. Ctrl-C once more ends at once.\n"
-    outcome = session.go(stop, shown, out)
+    outcome = session.go(stop, shown, out, ready)
     codes = []
     if out is not None:
         try:
@@ -287,10 +287,15 @@ def _write_text(text: str, path: Path) -> None:
 
 
 def _announce(addresses: dict[int, list[str]], request: Request, out: IO[str]) -> None:
-    for name, node in request.attached:
-        print(f"{name}: node {node}, {', '.join(addresses[node])}", file=out)
-    first = request.attached[0][0]
-    print(f"Programs reach the network with `ip netns exec {first} PROGRAM`.", file=out, flush=True)
+    lines = [
+        f"{name}: node {node}, {', '.join(addresses[node])}" for name, node in request.attached
+    ]
+    lines.append(
+        f"Programs reach the network with `ip netns exec {request.attached[0][0]} PROGRAM`."
+    )
+    # The reader may have gone, as with `| head`: the run goes on, and its results are written.
+    with suppress(OSError):
+        print("\n".join(lines), file=out, flush=True)
 
 
 def _milliseconds(seconds: float | None) -> str:

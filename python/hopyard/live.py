@@ -17,7 +17,7 @@ from hopyard.records import MOST_RUN, Record
 from hopyard.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -133,8 +133,16 @@ class Session:
             self.addresses[node] = own
             self._routes[node] = routes(every, own)
 
-    def go(self, stop: Stop, out: IO[str], logs: Path | None = None) -> Outcome:
+    def go(
+        self,
+        stop: Stop,
+        out: IO[str],
+        logs: Path | None = None,
+        ready: Callable[[], None] | None = None,
+    ) -> Outcome:
         """Makes the run: until its end, until all programs of `--run` have ended, or a signal.
+
+        `ready` is called when the namespaces are there and the clock runs, before the programs.
 
         Raises:
             OSError, ValueError: when the system refuses something; what was made is removed.
@@ -152,7 +160,7 @@ class Session:
             programs = Programs(made, out, logs)
             ran = _Run(live)
             try:
-                self._start(ran, programs)
+                self._start(ran, programs, ready)
                 while ran.goes_on(LOOK):
                     if stop.number is not None or programs.are_done:
                         # The network is there until they have ended: some say goodbye over it.
@@ -168,10 +176,12 @@ class Session:
         report["end"] = "programs" if done else report["end"]
         return self._outcome(report, ran.scheduling, programs, live, others)
 
-    def _start(self, ran: _Run, programs: Programs) -> None:
+    def _start(self, ran: _Run, programs: Programs, ready: Callable[[], None] | None) -> None:
         ran.start()
         if not ran.goes_on(0):
             return
+        if ready is not None:
+            ready()
         names = {node: name for name, node in self.request.attached}
         for command, words in zip(self.request.commands, self._words, strict=True):
             programs.start(command, words, names[command.node])
