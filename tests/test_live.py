@@ -44,6 +44,8 @@ wired = 4
     f'[[wire]]\nbetween = [{each}, {each + 1}]\nrate = "10 Mbps"\ndelay = "5 ms"\n'
     for each in range(3)
 )
+#: Names of namespaces that no other process has which runs these tests at the same time.
+LEFT, RIGHT, TAKEN = (f"{name}-{os.getpid()}" for name in ("left", "right", "taken"))
 #: The time of an IP datagram over the three wires and back, in seconds.
 WIRES_RTT = 6 * (5e-3 + 8 * 60 / 10e6)
 CHAIN = """
@@ -104,7 +106,7 @@ def _refused(prefix: list[str]) -> str | None:
     probe = (
         "from hopyard import namespaces as it\n"
         "it.check_system()\n"
-        "with it.Namespaces() as made: made.make('hopyard-probe')\n"
+        "with it.Namespaces() as made: made.make('probe-' + str(it.os.getpid()))\n"
     )
     try:
         done = subprocess.run(
@@ -128,6 +130,15 @@ def _allowed() -> list[str]:
     return found
 
 
+def own(argument: object) -> str:
+    """An argument of the command, with names of this process."""
+    found = str(argument)
+    for side, name in (("left=", LEFT), ("right=", RIGHT)):
+        if found.startswith(side):
+            return found.replace(side, f"{name}=")
+    return found
+
+
 class Lab:
     """A folder with scenarios and programs."""
 
@@ -148,7 +159,7 @@ class Lab:
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `hopyard live`."""
-        words = [*_allowed(), sys.executable, "-m", "hopyard", "live", *map(str, arguments)]
+        words = [*_allowed(), sys.executable, "-m", "hopyard", "live", *map(own, arguments)]
         process = subprocess.Popen(
             words, cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -292,7 +303,7 @@ def test_the_tables_are_complete(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
     names = {path.name for path in it.out.iterdir()}
     assert {"live.json", "live.parquet", "nodes.parquet", "scenario.toml", "program-0.log"} <= names
     table = parquet.read_table(it.out / "live.parquet").to_pylist()
-    assert [row["namespace"] for row in table] == ["left", "right"]
+    assert [row["namespace"] for row in table] == [LEFT, RIGHT]
     for row, node in zip(table, it.report["nodes"], strict=True):
         crossed = [each for each in it.packets if each["node"] == row["node"]]
         ways = Counter(each["direction"] for each in crossed)
@@ -443,6 +454,7 @@ def _host() -> list[str]:
     """The network of this process, and the names of namespaces."""
     looks = (["ip", "-d", "link"], ["ip", "addr"], ["ip", "route"], ["ip", "netns"])
     found = [subprocess.run(it, capture_output=True, text=True, check=True).stdout for it in looks]
+    found[3] = " ".join(name for name in (LEFT, RIGHT) if name in found[3])
     return [*found, Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").read_text()]
 
 
@@ -482,7 +494,7 @@ def test_a_signal_leaves_nothing_behind(lab: Lab, ways: list[str]) -> None:
     )
     pids = [int(_wait_for(path)) for path in (stubborn, lab.path / "server")]
     inside = Path(f"/proc/{process.pid}/root") if _allowed() else Path("/")
-    assert (inside / "run/netns/left").exists()
+    assert (inside / f"run/netns/{LEFT}").exists()
     # In a namespace of its own, the command has taken the place of the shell.
     for way in ways:
         process.send_signal(getattr(signal, way))
@@ -510,7 +522,7 @@ def test_the_network_of_the_host_stays_as_it_is(lab: Lab) -> None:
         pytest.skip("the host's network is not that of this user namespace")
     before = _host()
     process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, "sleep 1", "--bound", "10s")
-    while not (guard.PLACE / "left").exists() and process.poll() is None:
+    while not (guard.PLACE / LEFT).exists() and process.poll() is None:
         time.sleep(0.01)
     during = _host()
     process.communicate(timeout=60)
@@ -522,14 +534,14 @@ def test_the_network_of_the_host_stays_as_it_is(lab: Lab) -> None:
 def test_a_namespace_that_exists_is_not_touched(lab: Lab) -> None:
     if _allowed():
         pytest.skip("the names of this user namespace end with the command")
-    subprocess.run(["ip", "netns", "add", "hopyard-taken"], check=True)
+    subprocess.run(["ip", "netns", "add", TAKEN], check=True)
     try:
-        _, errors = lab.run("chain.toml", "--attach", "hopyard-taken=0", code=2)
-        assert "hopyard-taken already" in errors
-        assert "ip netns delete hopyard-taken" in errors
-        assert (guard.PLACE / "hopyard-taken").exists()
+        _, errors = lab.run("chain.toml", "--attach", f"{TAKEN}=0", code=2)
+        assert f"{TAKEN} already" in errors
+        assert f"ip netns delete {TAKEN}" in errors
+        assert (guard.PLACE / TAKEN).exists()
     finally:
-        subprocess.run(["ip", "netns", "delete", "hopyard-taken"], check=True)
+        subprocess.run(["ip", "netns", "delete", TAKEN], check=True)
 
 
 def test_a_name_that_is_removed_meanwhile_does_no_harm(lab: Lab) -> None:
@@ -538,7 +550,7 @@ def test_a_name_that_is_removed_meanwhile_does_no_harm(lab: Lab) -> None:
     program = f"sh -c 'echo in > {lab.path / 'in'}; sleep 2'"
     process = lab.start("chain.toml", "--attach", "left=0", "--run", 0, program, "--bound", "10s")
     _wait_for(lab.path / "in")
-    subprocess.run(["ip", "netns", "delete", "left"], check=True)
+    subprocess.run(["ip", "netns", "delete", LEFT], check=True)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
 
@@ -562,11 +574,11 @@ def test_a_shell_of_somebody_else_is_named_and_goes_on(lab: Lab) -> None:
     assert process.stdout is not None
     while "Programs reach" not in process.stdout.readline():
         assert process.poll() is None
-    other = subprocess.Popen(["ip", "netns", "exec", "left", "sleep", "60"], start_new_session=True)
+    other = subprocess.Popen(["ip", "netns", "exec", LEFT, "sleep", "60"], start_new_session=True)
     try:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
-        assert f"left is removed, and was used by {other.pid} (sleep)" in errors
+        assert f"{LEFT} is removed, and was used by {other.pid} (sleep)" in errors
         assert other.poll() is None
     finally:
         other.kill()
@@ -847,7 +859,7 @@ def test_the_commands_of_the_page_run(lab: Lab) -> None:
             lacking.append(line)
             continue
         done = subprocess.run(
-            [*prefix, sys.executable, "-m", *words, "--bound", "10s"],
+            [*prefix, sys.executable, "-m", *map(own, words), "--bound", "10s"],
             cwd=lab.path,
             capture_output=True,
             text=True,
