@@ -1,5 +1,6 @@
 """The core: scenarios as it checks them, runs in threads of its own, tables."""
 
+import sys
 from collections.abc import Sequence
 from os import PathLike
 from typing import Literal, Self, TypeAlias, final
@@ -16,6 +17,7 @@ __all__ = [
     "Captures",
     "ControllerState",
     "Duplicate",
+    "Live",
     "Loss",
     "Progress",
     "RateSample",
@@ -155,6 +157,26 @@ class Simulation:
     ]: ...
     @property
     def next_event(self) -> int | None: ...
+
+if sys.platform == "linux":
+    @final
+    class Live:
+        """A simulation that goes on with the clock of this machine, and its TUN devices."""
+
+        def __new__(
+            cls,
+            simulation: Simulation,
+            bound: int,
+            share: float,
+            crossings: bool,
+            in_flight: int | None = ...,
+        ) -> Live: ...
+        def open(self, node: int, namespace: str | PathLike[str], name: str) -> None: ...
+        def run(self) -> str: ...
+        def stop(self) -> None: ...
+        @property
+        def has_begun(self) -> bool: ...
+        def crossings(self) -> Table: ...
 
 @final
 class Run:

@@ -19,37 +19,23 @@ A command imports its modules when it runs, so that the command line itself star
 from __future__ import annotations
 
 import errno
-import re
 import sys
-from collections import deque
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, cli_plot, cli_study, command, completion, signals
+from hopyard import _core, cli_live, cli_plot, cli_study, command, completion, signals
+from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from hopyard.capture import Capture
     from hopyard.scenario import Columns, Scenario
-
-
-class Once(click.Command):
-    """A command that refuses an option that is given twice, unless it collects values."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Reads the arguments."""
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for option in order:
-            single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
-            if single and order.count(option) > 1 and not ctx.resilient_parsing:
-                raise click.UsageError(f"{option.opts[-1]} is given twice: expected it once", ctx)
-        return super().parse_args(ctx, args)
 
 
 class Group(click.Group):
@@ -129,97 +115,8 @@ def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
 
-#: Numbers of flows, as the value of `--segments`.
-_FLOWS = re.compile(r"[0-9]+(\.\.[0-9]+)?(,[0-9]+(\.\.[0-9]+)?)*")
-
-
-class Comparing(Once):
-    """A command with `--set` and `--with`, which belongs to the `--set` before it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Turns `--with` into a marked `--set`, because click does not keep the order of both.
-
-        `--segments` gets its value: what follows is one where it is a list of numbers, and
-        otherwise the next argument, such as a file.
-        """
-        joined: list[str] = []
-        left = deque(args)
-        while left:
-            argument = left.popleft()
-            if argument == "--segments":
-                given = left.popleft() if left and _FLOWS.fullmatch(left[0]) else "all"
-                joined.append(f"--segments={given}")
-            elif argument == "--":
-                joined += [argument, *left]
-                break
-            elif argument == "--with":
-                if not left:
-                    raise click.UsageError("--with: expected KEY=V1,V2 after it", ctx)
-                joined += ["--set", f"&{left.popleft()}"]
-            elif argument.startswith("--with="):
-                joined += ["--set", f"&{argument.removeprefix('--with=')}"]
-            else:
-                joined.append(argument)
-        return super().parse_args(ctx, joined)
-
-
-def _settings(
-    _context: click.Context, _option: click.Parameter, given: Sequence[str]
-) -> dict[tuple[str, ...], Columns]:
-    """Reads `KEY=V1,V2` into the values of each key; those of `--with` go with the key before."""
-    from hopyard.scenario import Columns, Given
-
-    groups: list[tuple[list[str], Columns]] = []
-    for text in given:
-        key, values = _core.parse_set(text.removeprefix("&"))
-        if any(key in keys for keys, _ in groups):
-            raise click.BadParameter(f"{key} is set twice; commas separate several values")
-        if not text.startswith("&"):
-            groups.append(([], Columns()))
-        elif not groups:
-            raise click.BadParameter(
-                f"{key}: expected a --set before it, to go with", param_hint="'--with'"
-            )
-        keys, columns = groups[-1]
-        keys.append(key)
-        columns.append([Given(value) for value in values])
-    return {tuple(keys): columns for keys, columns in groups}
-
-
-class Named(click.Path):
-    """A path that is not empty: the empty text would stand for the working folder."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(path_type=Path, **options)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuses the empty text."""
-        if value == "":
-            self.fail("expected a name, found ''", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 _FILES = click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=Named(allow_dash=True)
-)
-_SET = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=V1,V2",
-    callback=_settings,
-    shell_complete=completion.settings,
-    help="Set a key of the scenario; several values are compared, and 3..9 stands for all from 3 to"
-    " 9. `flow.tcp` is that of all flows.",
-)
-_WITH = click.option(
-    "--with",
-    "together",
-    multiple=True,
-    metavar="KEY=V1,V2",
-    expose_value=False,
-    help="A key that changes together with the --set before it: as many values, or one for all;"
-    " `flow.to=last` is the last node.",
 )
 
 
@@ -240,7 +137,7 @@ def _segments(
     """Reads the flows whose segments are recorded."""
     if given is None or given == "all":
         return None if given is None else True
-    if _FLOWS.fullmatch(given) is None:
+    if FLOWS.fullmatch(given) is None:
         raise click.BadParameter(f"expected numbers of flows such as 0,2..4, found {given!r}")
     return given
 
@@ -303,8 +200,8 @@ def _capture(
     "limit on processor time ended the runs; 141 the reader of the output has gone.",
 )
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=Named(allow_dash=True))
-@_SET
-@_WITH
+@SET
+@WITH
 @click.option(
     "--runs", type=click.IntRange(min=1), help="Runs of each case; the scenario says otherwise."
 )
@@ -593,8 +490,8 @@ def _cases(path: Path, settings: Mapping[tuple[str, ...], Columns]) -> list[Scen
 
 @main.command(cls=Comparing)
 @_FILES
-@_SET
-@_WITH
+@SET
+@WITH
 @click.pass_context
 def check(
     context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]
@@ -693,6 +590,7 @@ def schema() -> None:
     click.echo(_core.json_schema())
 
 
+main.add_command(cli_live.live)
 main.add_command(cli_study.sweep)
 main.add_command(cli_study.results)
 main.add_command(cli_study.report)

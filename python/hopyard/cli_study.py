@@ -372,10 +372,10 @@ def results(
 
         csv.write_csv(table, sys.stdout.buffer)
         return
-    from hopyard.tables import _write
+    from hopyard.tables import write_table
 
     try:
-        _write(table, output)
+        write_table(table, output)
     except OSError as error:
         say(f"error: {of(error)}")
         context.exit(NOT_WRITTEN)

@@ -39,6 +39,8 @@ class Stop:
         self.idle = leave
         #: Whether a signal raises `Stopped`.
         self.drawing = False
+        #: What Ctrl-C says.
+        self.told = "\nThe finished runs are kept. Ctrl-C once more ends at once.\n"
         self._leave = leave
 
     @property
@@ -63,7 +65,7 @@ class Stop:
             if self.drawing:
                 raise Stopped
             if number == signal.SIGINT:
-                _say("\nThe finished runs are kept. Ctrl-C once more ends at once.\n")
+                _say(self.told)
         elif number == getattr(signal, "SIGXCPU", None):
             # The kernel repeats it each second until the hard limit, which cannot be handled.
             return

@@ -222,12 +222,12 @@ def write(
     try:
         names = ["summary.csv"]
         chosen = results.summary(measures) if measures else results.summary()
-        _write(chosen, beside / names[0])
+        write_table(chosen, beside / names[0])
         for name in TABLES:
             table: pa.Table = getattr(results, name)
             if len(table):
                 names.append(f"{name}.{format}")
-                _write(table, beside / names[-1])
+                write_table(table, beside / names[-1])
         if before is not None:
             before(names)
         for name in names:
@@ -257,7 +257,13 @@ def write_alone(results: Results, folder: Path, format: str) -> list[Path]:
     return write(results, folder, format, before=check)
 
 
-def _write(table: pa.Table, path: Path) -> None:
+def write_table(table: pa.Table, path: Path) -> None:
+    """Writes a table; the ending of the name says in which format.
+
+    Raises:
+        OSError: when it cannot be written; it names the file.
+    """
+
     def save(beside: Path) -> None:
         if path.suffix == ".csv":
             with beside.open("wb") as file:

@@ -5,6 +5,8 @@ mod batch;
 mod capture;
 mod congestion;
 mod errors;
+#[cfg(target_os = "linux")]
+mod live;
 mod order;
 mod pool;
 mod scenario;
@@ -25,6 +27,9 @@ mod _core {
     use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::live::Live;
     #[pymodule_export]
     use crate::scenario::{Scenario, key_parts, line_of, parse_set};
     #[pymodule_export]

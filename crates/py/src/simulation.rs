@@ -1,5 +1,7 @@
 //! A run that is made in steps.
 
+#[cfg(target_os = "linux")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
@@ -248,6 +250,22 @@ impl Simulation {
 }
 
 impl Simulation {
+    /// Lets work go on with the world in this thread. Other Python threads go on meanwhile.
+    #[cfg(target_os = "linux")]
+    pub fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut World<Observer>) -> T + Send) -> PyResult<T> {
+        let mut state = self.state()?;
+        let State { world, spent } = &mut *state;
+        let it = world.as_mut().ok_or_else(over)?;
+        let began = clock(ClockId::Monotonic);
+        let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(it))));
+        *spent += clock(ClockId::Monotonic).saturating_sub(began);
+        done.map_err(|_| {
+            // The world may be in no order.
+            *world = None;
+            SimulationError::new_err(format!("run {} failed: an internal check did not hold", self.run))
+        })
+    }
+
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),

@@ -1,0 +1,27 @@
+//! Real programs on a simulated network, in real time.
+//!
+//! The simulated clock is the clock of the host from the start of the run. [`couple`] carries out each event when the
+//! host's clock has reached its time, puts in what programs have sent, at the time at which it was read, and gives out
+//! what has reached them. The host is never exactly in time: how much later than due everything happened is in the
+//! [`Report`].
+//!
+//! What the loop needs of the host is a trait, [`Host`]. On Linux, [`Kernel`] is the system's clock with a TUN device
+//! for each node whose programs are real; tests have a clock that they move themselves.
+
+mod coupling;
+mod host;
+#[cfg(target_os = "linux")]
+mod kernel;
+mod lateness;
+mod report;
+#[cfg(target_os = "linux")]
+mod tun;
+
+pub use coupling::{Settings, couple};
+pub use host::{Host, LiveError};
+#[cfg(target_os = "linux")]
+pub use kernel::Kernel;
+pub use lateness::{Lateness, Summary};
+pub use report::{Crossing, End, NodeReport, Refused, Report};
+#[cfg(target_os = "linux")]
+pub use tun::Tun;
