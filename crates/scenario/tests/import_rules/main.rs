@@ -43,6 +43,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("wire", &[]),
     ("model", &["hopyard_engine", "hopyard_wire"]),
+    ("kernels", &["hopyard_engine"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
     ("py", &["hopyard_engine", "hopyard_model", "hopyard_scenario"]),
 ];
