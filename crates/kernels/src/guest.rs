@@ -23,7 +23,7 @@ use crate::time_socket::{self, Message, Operation};
 use crate::vhost::{self, Header, Request};
 
 /// How many lines of a kernel's log an error shows.
-const LOG_LINES: usize = 30;
+const LOG_LINES: usize = 60;
 /// How long a process may take to end when its sockets are closed.
 const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
