@@ -72,6 +72,7 @@ pub struct Link {
     /// When frames were sent and received, in nanoseconds.
     pub times: Vec<(u64, &'static str, usize)>,
     capture: Xxh3,
+    wait: Span,
 }
 
 impl Link {
@@ -82,6 +83,11 @@ impl Link {
     /// A hash of everything that was sent, received and lost, with its times.
     pub fn digest(&self) -> u64 {
         self.capture.digest()
+    }
+
+    /// The longest time that a frame of host 0 waited for the link.
+    pub fn longest_wait(&self) -> Span {
+        self.wait
     }
 
     fn note(&mut self, at: Time, what: &'static str, port: Port, frame: &[u8]) {
@@ -134,6 +140,9 @@ impl Network for Link {
     fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, Infallible> {
         let from = ticket.port;
         let begin = self.free.get(&from).copied().unwrap_or_default().max(at);
+        if from.kernel == 0 {
+            self.wait = self.wait.max(begin.since(at));
+        }
         let bits = frame.len() as u64 * 8;
         let end = begin + Span::from_nanos((bits * 1_000_000_000).checked_div(self.rate).unwrap_or(0));
         self.free.insert(from, end);

@@ -44,6 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("model", &["hopyard_engine", "hopyard_wire"]),
     ("kernels", &["hopyard_engine"]),
+    ("coupling", &["hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_wire"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
     ("py", &["hopyard_engine", "hopyard_model", "hopyard_scenario"]),
 ];

@@ -5,6 +5,7 @@
  * It reads its orders from the file /orders, one on each line:
  *
  *   address DEVICE ADDRESS PREFIX          an IPv4 address of a device, which is then up; without ARP: frames are for us
+ *   route ADDRESS PREFIX DEVICE            a device reaches these addresses without a router; 0.0.0.0 0: all
  *   mtu DEVICE BYTES                       the longest packet of a device
  *   sysctl PATH VALUE                      writes /proc/sys/PATH
  *   sample NANOSECONDS                     how often the TCP sockets are reported, from time zero on; 0: never
@@ -28,6 +29,7 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 #include <net/if.h>
+#include <net/route.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
 #include <pthread.h>
@@ -100,7 +102,7 @@ static void set_address(const char *device, const char *address, int prefix)
 	struct sockaddr_in name = internet(address, 0);
 	struct ifreq request = { 0 };
 
-	strncpy(request.ifr_name, device, IFNAMSIZ - 1);
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
 	memcpy(&request.ifr_addr, &name, sizeof name);
 	if (ioctl(socket_of, SIOCSIFADDR, &request))
 		fail("address of", device);
@@ -121,10 +123,24 @@ static void set_mtu(const char *device, int bytes)
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq request = { 0 };
 
-	strncpy(request.ifr_name, device, IFNAMSIZ - 1);
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
 	request.ifr_mtu = bytes;
 	if (ioctl(socket_of, SIOCSIFMTU, &request))
 		fail("mtu of", device);
+	close(socket_of);
+}
+
+static void set_route(const char *address, int prefix, char *device)
+{
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct rtentry route = { .rt_dev = device, .rt_flags = RTF_UP };
+	struct sockaddr_in name = internet(address, 0);
+
+	memcpy(&route.rt_dst, &name, sizeof name);
+	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	memcpy(&route.rt_genmask, &name, sizeof name);
+	if (ioctl(socket_of, SIOCADDRT, &route))
+		fail("route over", device);
 	close(socket_of);
 }
 
@@ -352,17 +368,17 @@ static void *crash(void *argument)
 
 static void order(const char *line)
 {
-	char device[16], path[128], value[128];
+	char device[IFNAMSIZ], path[128], value[112], file[128];
 	struct role *role = calloc(1, sizeof *role);
 	int number;
 
 	if (sscanf(line, "address %15s %15s %d", device, value, &number) == 3)
 		set_address(device, value, number);
+	else if (sscanf(line, "route %15s %d %15s", value, &number, device) == 3)
+		set_route(value, number, device);
 	else if (sscanf(line, "mtu %15s %d", device, &number) == 2)
 		set_mtu(device, number);
 	else if (sscanf(line, "sysctl %111s %127[^\n]", value, path) == 2) {
-		char file[128];
-
 		snprintf(file, sizeof file, "/proc/sys/%s", value);
 		write_file(file, path);
 	} else if (sscanf(line, "sample %lld", &role->interval) == 1) {
