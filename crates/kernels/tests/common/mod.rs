@@ -1,42 +1,16 @@
 //! Two or more kernels on a simulated link, for tests: rate, delay, and forced drops.
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::convert::Infallible;
-use std::path::PathBuf;
 
+mod built;
+
+pub use built::{Built, built};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Departure, Guest, Kernels, Network, Port, Sending, Settings, Ticket, initrd};
 use xxhash_rust::xxh3::Xxh3;
-
-/// A built kernel, from the user's cache. Without one, the test says so and ends.
-pub struct Built {
-    pub program: PathBuf,
-    pub agent: Vec<u8>,
-}
-
-/// The kernel of a version that `hopyard kernels build` has made, newest first.
-pub fn built(version: &str) -> Option<Built> {
-    let folder = std::env::var_os("HOPYARD_KERNELS").map(PathBuf::from).or_else(|| {
-        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        cache
-            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
-            .map(|it| it.join("hopyard/kernels"))
-    })?;
-    let all = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let of_version = |path: &PathBuf| {
-        let name = path.file_name().map(|it| it.to_string_lossy().into_owned());
-        name.is_some_and(|it| it.starts_with(&format!("{version}-"))) && path.join("kernel.json").exists()
-    };
-    let modified = |path: &PathBuf| path.join("kernel.json").metadata().and_then(|it| it.modified()).ok();
-    let Some(found) = all.filter(of_version).max_by_key(modified) else {
-        eprintln!("skipped: no kernel {version} in {}; `hopyard kernels build {version}` makes it", folder.display());
-        return None;
-    };
-    let agent = std::fs::read(found.join("agent")).expect("the agent can be read");
-    Some(Built { program: found.join("linux"), agent })
-}
 
 /// A kernel with a device and orders.
 pub fn guest(built: &Built, number: u8, orders: &str) -> Guest {

@@ -1,0 +1,162 @@
+//! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
+
+#[path = "../../kernels/tests/common/built.rs"]
+mod built;
+
+use std::path::Path;
+
+use built::built;
+use hopyard_coupling::{Coupled, CouplingError, Flow, FlowState, Options, Sample};
+use hopyard_engine::{Span, Time};
+use hopyard_kernels::Settings;
+use hopyard_model::address::NodeId;
+use hopyard_model::world::World;
+use hopyard_scenario::Scenario;
+
+/// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
+const CHAIN: &str = r#"
+duration = "10 s"
+[nodes]
+count = 4
+spacing = "200 m"
+[radio]
+receive = "250 m"
+sense = "550 m"
+[routing]
+protocol = "aodv"
+[[flow]]
+from = 1
+to = 3
+tcp = "newreno"
+start = "3 s"
+"#;
+
+/// Two hosts on a wire.
+const WIRE: &str = r#"
+duration = "20 s"
+[nodes]
+wired = 2
+[[wire]]
+between = [0, 1]
+rate = "2 Mbps"
+delay = "10 ms"
+[[flow]]
+from = 1
+to = 0
+udp = true
+start = "19 s"
+"#;
+
+fn world(text: &str) -> World {
+    let scenario =
+        Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    World::new(&scenario.spec(0)).expect("a world")
+}
+
+fn options(version: &str) -> Option<Options> {
+    let built = built(version)?;
+    Some(Options {
+        program: built.program,
+        agent: built.agent,
+        memory: 32,
+        seed: 1,
+        sample: Span::from_millis(100),
+        mtu: 1500,
+        sysctls: Vec::new(),
+        settings: Settings::default(),
+    })
+}
+
+fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
+    let start = Time::ZERO + Span::from_millis(start);
+    Flow { from: NodeId(from), to: NodeId(to), variant: variant.into(), start, bytes: None }
+}
+
+/// A run in steps of `step`: digest, flows and samples.
+fn run(text: &str, flows: &[Flow], options: &Options, step: Span, end: u64) -> (u64, Vec<FlowState>, Vec<Sample>) {
+    let mut coupled = Coupled::start(world(text), flows, options, Time::ZERO).unwrap_or_else(|error| panic!("{error}"));
+    let (mut until, end) = (Time::ZERO, Time::ZERO + Span::from_secs(end));
+    let mut samples = Vec::new();
+    while until < end {
+        until = (until + step).min(end);
+        coupled.advance(until, || false).unwrap_or_else(|error| panic!("{error}"));
+        samples.extend(coupled.samples());
+    }
+    assert!(coupled.refused().is_empty(), "{:?}", coupled.refused());
+    assert!(coupled.counters().all(|(_, it)| it.no_buffer == 0 && it.down == 0));
+    let (flows, digest) = (coupled.flows(), coupled.world().digest());
+    coupled.into_world().finish().expect("packets add up");
+    (digest, flows, samples)
+}
+
+#[test]
+fn linux_and_our_own_flows_share_a_network() {
+    let Some(options) = options("6.1") else { return };
+    let flows = [flow(0, 3, "cubic", 1000), flow(3, 0, "reno", 2000)];
+    let whole = run(CHAIN, &flows, &options, Span::from_secs(10), 10);
+    for state in &whole.1 {
+        assert!(state.connected.is_some() && state.broken.is_none(), "{state:?}");
+        assert!(state.counts.delivered_bytes > 50_000, "{state:?}");
+        assert!(state.counts.packets_arrived <= state.counts.packets_sent, "{state:?}");
+    }
+    assert!(whole.2.iter().any(|it| it.flow == 0) && whole.2.iter().any(|it| it.flow == 1));
+    // Neither repetition nor steps decide anything.
+    assert_eq!(run(CHAIN, &flows, &options, Span::from_secs(10), 10), whole);
+    assert_eq!(run(CHAIN, &flows, &options, Span::from_millis(333), 10), whole);
+    let other = Options { seed: 2, ..options };
+    assert_ne!(run(CHAIN, &flows, &other, Span::from_secs(10), 10).0, whole.0, "the seed decides");
+}
+
+#[test]
+fn a_wire_is_full() {
+    for version in ["6.1", "6.12"] {
+        let Some(options) = options(version) else { continue };
+        for variant in ["reno", "cubic", "vegas", "veno", "westwood", "illinois", "bbr"] {
+            let (_, flows, samples) = run(WIRE, &[flow(0, 1, variant, 1000)], &options, Span::from_secs(18), 18);
+            let goodput = flows[0].counts.delivered_bytes as f64 * 8e-3 / 17.0;
+            // 1448 of 1500 bytes are payload; the first round trips fill the wire.
+            let most = 2000.0 * 1448.0 / 1500.0;
+            assert!((0.93 * most..=most).contains(&goodput), "{version} {variant}: {goodput} kbit/s");
+            assert!(samples.iter().all(|it| it.srtt_ms >= 20.0), "{version} {variant}");
+        }
+    }
+}
+
+#[test]
+fn a_transfer_ends() {
+    let Some(options) = options("6.1") else { return };
+    let transfer = Flow { bytes: Some(100_000), ..flow(0, 1, "cubic", 1000) };
+    let (_, flows, _) = run(WIRE, &[transfer], &options, Span::from_secs(5), 5);
+    assert_eq!(flows[0].counts.delivered_bytes, 100_000);
+    assert!(flows[0].finished.is_some_and(|it| it > Time::ZERO + Span::from_secs(1)), "{flows:?}");
+}
+
+#[test]
+fn a_variant_that_the_kernel_lacks_is_an_error() {
+    let Some(options) = options("6.1") else { return };
+    let mut coupled = Coupled::start(world(WIRE), &[flow(0, 1, "tahoe", 0)], &options, Time::ZERO).expect("started");
+    let error = coupled.advance(Time::ZERO + Span::from_secs(1), || false).expect_err("no such variant");
+    assert!(matches!(&error, CouplingError::Agent { what, .. } if what.starts_with("variant tahoe: ")), "{error}");
+}
+
+#[test]
+fn flows_that_cannot_be_are_refused() {
+    let options = Options {
+        program: "/nowhere".into(),
+        agent: Vec::new(),
+        memory: 32,
+        seed: 1,
+        sample: Span::ZERO,
+        mtu: 1500,
+        sysctls: Vec::new(),
+        settings: Settings::default(),
+    };
+    for (from, to) in [(0, 0), (0, 2)] {
+        let error = Coupled::start(world(WIRE), &[flow(from, to, "reno", 0)], &options, Time::ZERO).err();
+        let text = error.expect("refused").to_string();
+        let expected = format!("flow 0: expected two different nodes with addresses, found {from} and {to}");
+        assert_eq!(text, expected);
+    }
+    let many = vec![flow(0, 1, "reno", 0); 20_000];
+    assert!(matches!(Coupled::start(world(WIRE), &many, &options, Time::ZERO), Err(CouplingError::Flows(20_000))));
+}
