@@ -146,17 +146,20 @@ static void set_route(const char *address, int prefix, char *device)
 
 static void *receive(void *argument)
 {
-	long long bytes = 0;
+	long long bytes = 0, last = 0;
 	int *descriptors = argument, port = descriptors[0], connection = descriptors[1];
 	char *buffer = malloc(65536);
 	ssize_t count;
 
 	printf("@accepted %lld %d\n", now(), port);
-	while ((count = read(connection, buffer, 65536)) > 0)
+	while ((count = read(connection, buffer, 65536)) > 0) {
 		bytes += count;
+		last = now();
+	}
 	if (count < 0)
 		printf("@broken %lld %d errno %d\n", now(), port, errno);
-	printf("@received %lld %d %lld\n", now(), port, bytes);
+	/* When the connection was closed, and when the last byte came. */
+	printf("@received %lld %d %lld last %lld\n", now(), port, bytes, last);
 	close(connection);
 	free(buffer);
 	free(descriptors);
