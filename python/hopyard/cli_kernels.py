@@ -49,13 +49,15 @@ def build(ctx: click.Context, versions: Sequence[str], jobs: int, *, force: bool
 @kernels.command(name="list")
 def listed() -> None:
     """Lists the kernels that were built, with their TCP variants."""
-    from hopyard.kernels.cache import built, root
+    from hopyard.kernels.cache import built, root, unreadable
 
     found = built()
     for kernel in found:
         click.echo(f"{kernel.version}  {kernel.release}  {kernel.package}  made {kernel.made}")
         click.echo(f"  {kernel.folder}")
         click.echo(f"  tcp: {', '.join(kernel.variants)}")
+    for folder in unreadable():
+        say(f"{folder}: this is no kernel that this version of Hopyard can use")
     if not found:
         say(f"there is no kernel in {root()}: `hopyard kernels build` makes one")
 

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: What is built from: the agent, and the patches and the configuration of Linux.
 HERE = Path(__file__).parent
+#: Higher where the same files give another kernel.
+RECIPE = 1
 #: A program that is needed, and Debian's package that has it.
 TOOLS = {
     "gcc": "gcc",
@@ -64,16 +66,15 @@ class Recipe:
     compiler: str
     patches: Sequence[Path]
     configuration: Path
-    agent: Path
 
     def key(self) -> str:
-        """A number of everything from which the result follows."""
+        """A number of everything from which the kernel follows."""
         found = hashlib.sha256()
-        for path in [self.source, *self.patches, self.configuration, self.agent, Path(__file__)]:
+        for path in [self.source, *self.patches, self.configuration]:
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
             found.update(f"{path.name} {content}\n".encode())
-        found.update(self.compiler.encode())
+        found.update(f"{self.compiler}\n{RECIPE}".encode())
         return found.hexdigest()[:12]
 
 
@@ -111,7 +112,6 @@ def recipe(version: str) -> Recipe:
         compiler=compiler,
         patches=patches,
         configuration=linux / "fragment.config",
-        agent=HERE / "guest" / "agent.c",
     )
 
 
@@ -131,7 +131,7 @@ def build(
         for kernel in cache.built():
             if kernel.key == key and not force:
                 tell(f"kernel {wanted.version} is there: {kernel.folder}")
-                return kernel
+                return _with_agent(kernel, tell)
         free = shutil.disk_usage(root).free
         if free < ROOM:
             raise BuildError(
@@ -151,12 +151,8 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     made = work / "made"
     made.mkdir()
     steps = _Steps(work / "build.log")
-    tell("the agent is compiled")
-    # First, because it fails at once where there is no static C library (package libc6-dev).
-    agent = ["gcc", "-O2", "-static", "-pthread", "-o", str(made / "agent"), str(wanted.agent)]
-    steps.run("the agent cannot be compiled (package libc6-dev)", agent, work)
-    steps.run("the agent cannot be stripped", ["strip", str(made / "agent")], work)
-
+    # First, because it fails at once where there is no static C library.
+    _compile_agent(made, steps, tell)
     tell(f"the source of {wanted.package} is unpacked")
     name = f"linux-source-{wanted.version}"
     without = [f"--exclude={name}/{part}" for part in LEFT_OUT]
@@ -193,10 +189,33 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
         release=_output([str(made / "linux"), "--version"]).strip(),
         package=wanted.package,
         key=key,
+        agent_key=cache.agent_key(),
         compiler=wanted.compiler,
         variants=variants(configuration),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+    kernel.write()
+    return kernel
+
+
+def _compile_agent(folder: Path, steps: _Steps, tell: Callable[[str], None]) -> None:
+    """Compiles the agent in a folder, where it takes the place of another one at the end."""
+    tell("the agent is compiled")
+    new = folder / "agent.new"
+    command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), str(cache.AGENT)]
+    steps.run("the agent cannot be compiled (package libc6-dev)", command, folder)
+    steps.run("the agent cannot be stripped", ["strip", str(new)], folder)
+    new.replace(folder / "agent")
+
+
+def _with_agent(kernel: Built, tell: Callable[[str], None]) -> Built:
+    """A kernel with the agent of this version of Hopyard."""
+    key = cache.agent_key()
+    if kernel.agent_key == key:
+        return kernel
+    with tempfile.TemporaryDirectory() as folder:
+        _compile_agent(kernel.folder, _Steps(Path(folder) / "build.log"), tell)
+    kernel = replace(kernel, agent_key=key)
     kernel.write()
     return kernel
 

@@ -6,6 +6,7 @@ the configuration, and `kernel.json`, which is written last.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: The source of the agent, which gets its orders from Hopyard: both have to be of one version.
+AGENT = Path(__file__).parent / "guest" / "agent.c"
 #: The versions that can be built.
 VERSIONS = ("6.1", "6.12")
 #: The file that says what a folder holds.
@@ -34,8 +37,10 @@ class Built:
     release: str
     #: The version of the package with its source.
     package: str
-    #: Source, patches, configuration, agent and compiler, as one number.
+    #: Source, patches, configuration and compiler, as one number.
     key: str
+    #: The source of the agent, as a number.
+    agent_key: str
     #: The compiler's name for itself.
     compiler: str
     #: The TCP variants that it has.
@@ -61,6 +66,11 @@ class Built:
         (self.folder / ABOUT).write_text(text, encoding="utf-8")
 
 
+def agent_key() -> str:
+    """The source of this version's agent, as a number."""
+    return hashlib.sha256(AGENT.read_bytes()).hexdigest()[:12]
+
+
 def available() -> bool:
     """Whether this system can have kernels in simulated time."""
     return sys.platform == "linux" and platform.machine() == "x86_64"
@@ -76,19 +86,24 @@ def root() -> Path:
 
 def built() -> list[Built]:
     """All built kernels, by version, the newest of each version first."""
-    found = []
-    for path in root().glob(f"*/{ABOUT}"):
-        try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            kernel = Built(folder=path.parent, **about)
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"{path}: expected what `hopyard kernels build` writes: {error}"
-            ) from None
-        if kernel.program.is_file() and kernel.agent.is_file():
-            found.append(kernel)
+    found = [kernel for path in root().glob(f"*/{ABOUT}") if (kernel := _read(path)) is not None]
     found.sort(key=lambda it: it.made, reverse=True)
     return sorted(found, key=lambda it: [int(part) for part in it.version.split(".")])
+
+
+def unreadable() -> list[Path]:
+    """Folders that look like built kernels, and that this version of Hopyard cannot use."""
+    return sorted(path.parent for path in root().glob(f"*/{ABOUT}") if _read(path) is None)
+
+
+def _read(path: Path) -> Built | None:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        kernel = Built(folder=path.parent, **about)
+    except (ValueError, TypeError):
+        return None
+    whole = kernel.version in VERSIONS and kernel.program.is_file() and kernel.agent.is_file()
+    return kernel if whole else None
 
 
 def newest(version: str) -> Built:
@@ -100,8 +115,13 @@ def newest(version: str) -> Built:
     if version not in VERSIONS:
         raise ValueError(f"expected a kernel {' or '.join(VERSIONS)}, found {version!r}")
     for kernel in built():
-        if kernel.version == version:
+        if kernel.version == version and kernel.agent_key == agent_key():
             return kernel
+        if kernel.version == version:
+            raise ValueError(
+                f"{kernel.folder}: the agent is that of another version of Hopyard:"
+                f" `hopyard kernels build {version}` makes it anew, without the kernel"
+            )
     raise ValueError(
         f"there is no kernel {version} in {root()}: `hopyard kernels build {version}` makes it"
     )
