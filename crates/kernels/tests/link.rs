@@ -36,7 +36,7 @@ fn transfer(version: &str, variant: &str, settings: &Settings) -> Option<Transfe
     let built = built(version)?;
     let mut link = Link::new(2_000_000, Span::from_millis(10));
     link.drops = vec![30, 60, 61, 200];
-    let source = format!("source 10.0.0.2 5001 40000 {variant} 1000000000 434400 1448\nsample 100000000");
+    let source = format!("source 10.0.0.2 5001 40000 {variant} 1000000000 434400 1448 0\nsample 100000000");
     let guests = [guest(&built, 0, &source), guest(&built, 1, "sink 5001")];
     let (lines, link) = run(&guests, settings.clone(), link, seconds(10));
     let last = |host: usize, kind: &str| -> Vec<&str> {
@@ -132,7 +132,7 @@ fn sockets_are_sampled_in_simulated_time() {
 fn completion_decides_what_the_kernel_queues() {
     let queued = |completion| {
         let built = built("6.1")?;
-        let source = "source 10.0.0.2 5001 40000 cubic 1000000000 3000000 16384";
+        let source = "source 10.0.0.2 5001 40000 cubic 1000000000 3000000 16384 0";
         let guests = [guest(&built, 0, source), guest(&built, 1, "sink 5001")];
         let settings = Settings { completion, ..Settings::default() };
         let (_, link) = run(&guests, settings, Link::new(2_000_000, Span::from_millis(10)), seconds(9));
@@ -191,4 +191,23 @@ fn processes(name: &str) -> usize {
     let name = &name[..name.len().min(15)];
     let all = std::fs::read_dir("/proc").expect("the processes").filter_map(|entry| Some(entry.ok()?.path()));
     all.filter(|it| std::fs::read_to_string(it.join("comm")).is_ok_and(|found| found.trim() == name)).count()
+}
+
+#[test]
+fn sampling_moves_frames_by_less_than_five_microseconds() {
+    let times = |sample: &str| {
+        let built = built("6.1")?;
+        let mut link = Link::new(2_000_000, Span::from_millis(10));
+        link.drops = vec![30, 60, 61, 200];
+        let source = format!("source 10.0.0.2 5001 40000 cubic 1000000000 434400 1448 0{sample}");
+        let guests = [guest(&built, 0, &source), guest(&built, 1, "sink 5001")];
+        Some(run(&guests, Settings::default(), link, seconds(4)).1.times)
+    };
+    let Some(never) = times("") else { return };
+    for sample in ["\nsample 100000000", "\nsample 1234567"] {
+        let found = times(sample).expect("the kernel is there");
+        let most = never.iter().zip(&found).map(|(one, other)| one.0.abs_diff(other.0)).max();
+        assert_eq!(found.len(), never.len(), "{sample}");
+        assert!(most.is_some_and(|it| it < 5_000), "{sample}: {most:?} ns");
+    }
 }
