@@ -9,8 +9,6 @@ use hopyard_model::context::{Departure as Left, Token};
 use hopyard_model::observe::Probe;
 use hopyard_model::world::{InjectError, Watch, World};
 
-use crate::meter::Meters;
-
 /// The bytes of an Ethernet header, and the type of IPv4 in it.
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [8, 0];
@@ -35,8 +33,6 @@ pub struct Hosts<P: Probe> {
     nodes: Vec<NodeId>,
     tickets: BTreeMap<Token, Ticket>,
     left: VecDeque<Departure>,
-    /// What the flows have sent and received.
-    pub meters: Meters,
     /// Why frames of kernels were not taken, and how many.
     pub refused: BTreeMap<&'static str, u64>,
 }
@@ -49,10 +45,10 @@ pub fn mac(node: NodeId) -> [u8; 6] {
 
 impl<P: Probe> Hosts<P> {
     /// Attaches the hosts of these nodes.
-    pub fn new(mut world: World<P>, nodes: Vec<NodeId>, meters: Meters) -> Result<Self, InjectError> {
+    pub fn new(mut world: World<P>, nodes: Vec<NodeId>) -> Result<Self, InjectError> {
         nodes.iter().try_for_each(|&node| world.attach(node))?;
         let (tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, tickets, left, meters, refused })
+        Ok(Self { world, nodes, tickets, left, refused })
     }
 
     fn refuse(&mut self, why: &'static str) -> Sending {
@@ -75,8 +71,7 @@ impl<P: Probe> Network for Hosts<P> {
         }
         while let Some(left) = self.world.egress() {
             match left {
-                Left::Datagram { at, node, bytes, .. } => {
-                    self.meters.on_arrival(at, &bytes);
+                Left::Datagram { node, bytes, .. } => {
                     // A host that is attached has a kernel.
                     let Ok(kernel) = self.nodes.binary_search(&node) else { continue };
                     let frame = [&mac(node)[..], &NETWORK, &IPV4, &bytes].concat();
@@ -102,7 +97,6 @@ impl<P: Probe> Network for Hosts<P> {
         let node = self.nodes[ticket.port.kernel];
         match self.world.inject(node, at, datagram) {
             Ok(token) => {
-                self.meters.on_sent(at, datagram);
                 self.tickets.insert(token, ticket);
                 Ok(Sending::Pending)
             }

@@ -10,8 +10,9 @@
 mod hosts;
 mod meter;
 mod orders;
+mod outcome;
 mod run;
 
-pub use meter::Counts;
+pub use meter::{Counts, Meters};
 pub use orders::{Flow, Options};
 pub use run::{Coupled, CouplingError, FlowState, Sample};

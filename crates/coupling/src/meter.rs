@@ -1,4 +1,4 @@
-//! What the flows of kernels have sent and received, seen between kernel and network.
+//! What the flows of kernels have sent and received, seen by a probe of the network.
 //!
 //! The application of a receiver gets the bytes in order, each once, as soon as they are all there: what has arrived
 //! tells what it got, without asking the kernel.
@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::context::DropReason;
+use hopyard_model::observe::Probe;
+use hopyard_model::packet::{Body, Packet};
 use hopyard_wire::ipv4::{Header, Protocol};
 
 /// What is known of a flow, from `measure.from` on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Datagrams with payload that the source has sent, retransmissions included.
     pub packets_sent: u64,
@@ -20,25 +24,30 @@ pub struct Counts {
     pub packets_arrived: u64,
     /// Those of them that brought a byte for the first time.
     pub packets_unique: u64,
+    /// Datagrams with payload that a node dropped.
+    pub packets_dropped: u64,
+    /// The payload of `packets_unique`.
+    pub unique_bytes: u64,
     /// Payload that has arrived in order, each byte once.
     pub delivered_bytes: u64,
     /// IP bytes of `packets_arrived`.
     pub network_bytes: u64,
-    /// The sum of the times that the arrived datagrams took, in seconds.
-    pub delay_sum: f64,
-    /// When the first payload arrived.
-    pub first_arrival: Option<Time>,
-    /// When the last payload arrived.
-    pub last_arrival: Option<Time>,
+    /// How long each of `packets_arrived` took.
+    pub delays: Vec<Span>,
+    /// The hops of `packets_arrived`.
+    pub hops: u64,
+    /// When the first payload arrived; when something arrived for the first time; when something was delivered.
+    pub first: [Option<Time>; 3],
 }
 
 /// The ends of a connection: address and port of source and destination.
-type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
+pub type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
 
 /// The meters of all flows.
 #[derive(Debug, Default)]
 pub struct Meters {
     from: Time,
+    interval: Span,
     flows: BTreeMap<Ends, Meter>,
 }
 
@@ -46,21 +55,20 @@ pub struct Meters {
 #[derive(Debug, Default)]
 struct Meter {
     counts: Counts,
-    /// When the datagrams were sent that have not arrived, by their identification and first sequence number.
-    under_way: BTreeMap<(u16, u32), Time>,
-    /// The sequence number of the SYN.
+    /// The sequence number of the first byte.
     first: Option<u32>,
     /// How many bytes were sent, and have arrived in order, from the first one on.
     sent: u64,
     delivered: u64,
     /// What has arrived beyond that: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
+    /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
+    series: BTreeMap<u64, (u64, u64)>,
 }
 
 /// What a TCP segment says.
 struct Segment {
     ends: Ends,
-    identification: u16,
     sequence: u32,
     is_syn: bool,
     payload: u64,
@@ -68,21 +76,42 @@ struct Segment {
 }
 
 impl Meters {
-    /// Meters for these connections, which count from a time on.
-    pub fn new(from: Time, flows: impl IntoIterator<Item = Ends>) -> Self {
-        Self { from, flows: flows.into_iter().map(|ends| (ends, Meter::default())).collect() }
+    /// Meters for these connections, which count from a time on. Series have samples at multiples of the interval.
+    pub fn new(from: Time, interval: Span, flows: impl IntoIterator<Item = Ends>) -> Self {
+        let flows = flows.into_iter().map(|ends| (ends, Meter::default())).collect();
+        Self { from, interval, flows }
     }
 
     /// What is known of a flow.
     pub fn counts(&self, ends: Ends) -> Counts {
-        self.flows.get(&ends).map(|it| it.counts).unwrap_or_default()
+        self.flows.get(&ends).map(|it| it.counts.clone()).unwrap_or_default()
     }
 
-    /// A kernel has sent a datagram.
-    pub fn on_sent(&mut self, at: Time, datagram: &[u8]) {
-        let Some((segment, meter)) = self.find(datagram) else { return };
+    /// The bytes that were delivered, and the IP bytes that arrived, in each interval up to a time.
+    pub fn series(&self, ends: Ends, until: Time) -> Vec<(Time, u64, u64)> {
+        let all = self.flows.get(&ends).map(|it| &it.series);
+        let step = self.interval.nanos().max(1);
+        let row = |number: u64| {
+            let (delivered, network) = all.and_then(|it| it.get(&number)).copied().unwrap_or_default();
+            (Time::from_nanos(number * step), delivered, network)
+        };
+        (1..=until.nanos() / step).map(row).collect()
+    }
+
+    fn find(&mut self, packet: &Packet) -> Option<(Segment, &mut Meter)> {
+        let Body::External(bytes) = &packet.body else { return None };
+        let segment = parse(bytes)?;
+        let meter = self.flows.get_mut(&segment.ends)?;
+        Some((segment, meter))
+    }
+}
+
+impl Probe for Meters {
+    fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        let counts = now >= self.from;
+        let Some((segment, meter)) = self.find(packet) else { return };
         if segment.is_syn {
-            // The first byte has the number after it.
+            // The SYN has a number, which is the one before that of the first byte.
             meter.first = Some(segment.sequence.wrapping_add(1));
         }
         if segment.payload == 0 {
@@ -91,40 +120,46 @@ impl Meters {
         let begin = meter.place(segment.sequence, meter.sent);
         let again = begin < meter.sent;
         meter.sent = meter.sent.max(begin + segment.payload);
-        meter.under_way.insert((segment.identification, segment.sequence), at);
-        if at >= self.from {
-            let Some((_, meter)) = self.find(datagram) else { return };
+        if counts {
             meter.counts.packets_sent += 1;
             meter.counts.retransmissions += u64::from(again);
         }
     }
 
-    /// A datagram has reached a kernel.
-    pub fn on_arrival(&mut self, at: Time, datagram: &[u8]) {
-        let counts = at >= self.from;
-        let Some((segment, meter)) = self.find(datagram) else { return };
+    fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
+        let Some((segment, meter)) = self.find(packet) else { return };
         if segment.payload == 0 {
             return;
         }
-        let sent = meter.under_way.remove(&(segment.identification, segment.sequence));
         let (unique, delivered) = meter.arrive(segment.sequence, segment.payload);
+        // What arrives at the time of a sample belongs to it.
+        let sample = meter.series.entry(now.nanos().div_ceil(step)).or_default();
+        *sample = (sample.0 + delivered, sample.1 + segment.bytes);
         if !counts {
             return;
         }
         let it = &mut meter.counts;
         it.packets_arrived += 1;
-        it.packets_unique += u64::from(unique);
+        it.packets_unique += u64::from(unique > 0);
+        it.unique_bytes += unique;
         it.delivered_bytes += delivered;
         it.network_bytes += segment.bytes;
-        it.delay_sum += sent.map_or(Span::ZERO, |sent| at.since(sent)).seconds();
-        it.first_arrival.get_or_insert(at);
-        it.last_arrival = Some(at);
+        it.delays.push(now.since(packet.created));
+        it.hops += u64::from(packet.hops);
+        for (first, happened) in it.first.iter_mut().zip([true, unique > 0, delivered > 0]) {
+            if happened {
+                first.get_or_insert(now);
+            }
+        }
     }
 
-    fn find(&mut self, datagram: &[u8]) -> Option<(Segment, &mut Meter)> {
-        let segment = parse(datagram)?;
-        let meter = self.flows.get_mut(&segment.ends)?;
-        Some((segment, meter))
+    fn on_drop(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
+        if now >= self.from
+            && let Some((segment, meter)) = self.find(packet)
+        {
+            meter.counts.packets_dropped += u64::from(segment.payload > 0);
+        }
     }
 }
 
@@ -137,25 +172,25 @@ impl Meter {
         near.saturating_add_signed(ahead.into())
     }
 
-    /// Bytes have arrived. Returns whether one of them is new, and how many bytes are delivered by them.
-    fn arrive(&mut self, sequence: u32, payload: u64) -> (bool, u64) {
+    /// Bytes have arrived. Returns how many of them are new, and how many are delivered by them.
+    fn arrive(&mut self, sequence: u32, payload: u64) -> (u64, u64) {
         let begin = self.place(sequence, self.delivered);
         let end = begin + payload;
         let before = self.delivered;
-        // The ranges that this one touches become one range with it.
-        let (mut from, mut to, mut known) = (begin, end, 0);
+        let mut known = self.delivered.min(end).saturating_sub(begin);
+        // The ranges that this one touches become one range with it. None of them begins before `delivered`.
+        let (mut from, mut to) = (begin, end);
         while let Some((&start, &stop)) = self.beyond.range(..=to).next_back().filter(|(_, stop)| **stop >= from) {
             self.beyond.remove(&start);
             known += stop.min(end).saturating_sub(start.max(begin));
             (from, to) = (from.min(start), to.max(stop));
         }
-        known += self.delivered.min(end).saturating_sub(begin);
         if from <= self.delivered {
             self.delivered = self.delivered.max(to);
         } else {
             self.beyond.insert(from, to);
         }
-        (known < payload, self.delivered - before)
+        (payload - known, self.delivered - before)
     }
 }
 
@@ -167,7 +202,6 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
     let length = usize::from(payload.get(12)? >> 4) * 4;
     Some(Segment {
         ends: (header.source, source, header.destination, destination),
-        identification: header.identification,
         sequence,
         is_syn: payload.get(13)? & 2 != 0,
         payload: payload.len().checked_sub(length)? as u64,
@@ -177,77 +211,99 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
 
 #[cfg(test)]
 mod tests {
+    use hopyard_model::address::InterfaceId;
+    use hopyard_model::packet::FlowId;
+
     use super::*;
 
     const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const ENDS: Ends = (A, 40_000, B, 5000);
 
-    /// A segment of the flow: its sequence number, whether it is a SYN, and how much payload it has.
-    fn segment(identification: u16, sequence: u32, is_syn: bool, payload: usize) -> Vec<u8> {
+    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, how much payload it has.
+    fn segment(sequence: u32, is_syn: bool, payload: usize) -> Packet {
         let mut tcp = [40_000u16.to_be_bytes(), 5000u16.to_be_bytes()].concat();
         tcp.extend(sequence.to_be_bytes());
         tcp.extend([0, 0, 0, 0, 5 << 4, if is_syn { 2 } else { 16 }, 0, 0, 0, 0, 0, 0]);
         tcp.resize(20 + payload, 7);
         let mut bytes = Vec::new();
-        let header = Header { identification, ..Header::new(Protocol::TCP, A, B, 64) };
-        header.emit(&tcp, &mut bytes).expect("short enough");
-        bytes
+        Header::new(Protocol::TCP, A, B, 64).emit(&tcp, &mut bytes).expect("short enough");
+        Packet {
+            created: at(1),
+            source: InterfaceId(0).into(),
+            destination: InterfaceId(1).into(),
+            flow: FlowId::NONE,
+            size: bytes.len() as u32,
+            ttl: 60,
+            hops: 3,
+            salvaged: 0,
+            body: Body::External(bytes.into()),
+        }
     }
 
     fn at(milliseconds: u64) -> Time {
         Time::ZERO + Span::from_millis(milliseconds)
     }
 
+    fn meters(from: Time) -> Meters {
+        Meters::new(from, Span::from_millis(10), [ENDS])
+    }
+
     #[test]
     fn bytes_count_once_and_in_order_over_the_wrap_of_sequence_numbers() {
-        let mut meters = Meters::new(Time::ZERO, [ENDS]);
+        let mut meters = meters(Time::ZERO);
+        let node = NodeId(0);
         // The third byte of payload has the number zero.
         let first = u32::MAX - 2;
-        meters.on_sent(at(0), &segment(0, first, true, 0));
-        for (number, offset) in [(1, 1u32), (2, 101), (3, 201), (4, 101)] {
-            meters.on_sent(at(u64::from(number)), &segment(number, first.wrapping_add(offset), false, 100));
+        meters.on_originated(at(0), node, &segment(first, true, 0));
+        for offset in [1, 101, 201, 101] {
+            meters.on_originated(at(1), node, &segment(first.wrapping_add(offset), false, 100));
         }
         let sent = meters.counts(ENDS);
         assert_eq!((sent.packets_sent, sent.retransmissions), (4, 1));
-        meters.on_arrival(at(11), &segment(1, first.wrapping_add(1), false, 100));
+        meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
         assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
-        meters.on_arrival(at(13), &segment(3, first.wrapping_add(201), false, 100));
+        meters.on_drop(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
+        meters.on_delivered(at(13), node, &segment(first.wrapping_add(201), false, 100));
         assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
-        meters.on_arrival(at(14), &segment(4, first.wrapping_add(101), false, 100));
-        meters.on_arrival(at(15), &segment(4, first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(14), node, &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(25), node, &segment(first.wrapping_add(101), false, 100));
         let counts = meters.counts(ENDS);
-        assert_eq!((counts.delivered_bytes, counts.packets_arrived, counts.packets_unique), (300, 4, 3));
-        assert_eq!((counts.first_arrival, counts.last_arrival), (Some(at(11)), Some(at(15))));
-        // Three took 10 ms; of the last one nobody knows when it was sent.
-        assert!((counts.delay_sum - 0.03).abs() < 1e-9, "{}", counts.delay_sum);
+        assert_eq!((counts.delivered_bytes, counts.unique_bytes, counts.packets_dropped), (300, 300, 1));
+        assert_eq!((counts.packets_arrived, counts.packets_unique, counts.hops), (4, 3, 12));
+        assert_eq!(counts.first, [Some(at(10)); 3]);
+        assert_eq!(counts.delays, [9, 12, 13, 24].map(Span::from_millis));
         assert_eq!(counts.network_bytes, 4 * 140);
+        assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);
     }
 
     #[test]
     fn what_is_before_the_measuring_or_of_another_flow_does_not_count() {
-        let mut meters = Meters::new(at(5), [ENDS]);
-        meters.on_sent(at(0), &segment(0, 0, true, 0));
-        meters.on_sent(at(1), &segment(1, 1, false, 10));
-        meters.on_arrival(at(2), &segment(1, 1, false, 10));
-        meters.on_sent(at(5), &segment(2, 1, false, 10));
-        meters.on_arrival(at(6), &segment(2, 1, false, 10));
+        let mut meters = meters(at(5));
+        let (node, data) = (NodeId(0), segment(1, false, 10));
+        meters.on_originated(at(0), node, &segment(0, true, 0));
+        meters.on_originated(at(1), node, &data);
+        meters.on_delivered(at(2), node, &data);
+        meters.on_originated(at(5), node, &data);
+        meters.on_delivered(at(6), node, &data);
         let counts = meters.counts(ENDS);
         assert_eq!((counts.packets_sent, counts.retransmissions, counts.delivered_bytes), (1, 1, 0));
         assert_eq!(meters.counts((B, 1, A, 2)), Counts::default());
-        meters.on_sent(at(7), b"no datagram");
+        let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
+        meters.on_originated(at(7), node, &broken);
+        assert_eq!(meters.counts(ENDS), counts);
     }
 
     #[test]
     fn ranges_that_overlap_are_joined() {
         let mut meter = Meter { first: Some(0), ..Meter::default() };
-        assert_eq!(meter.arrive(10, 10), (true, 0));
-        assert_eq!(meter.arrive(30, 10), (true, 0));
-        assert_eq!(meter.arrive(15, 20), (true, 0), "joins both");
+        assert_eq!(meter.arrive(10, 10), (10, 0));
+        assert_eq!(meter.arrive(30, 10), (10, 0));
+        assert_eq!(meter.arrive(15, 20), (10, 0), "joins both");
         assert_eq!(meter.beyond, BTreeMap::from([(10, 40)]));
-        assert_eq!(meter.arrive(12, 5), (false, 0));
-        assert_eq!(meter.arrive(0, 12), (true, 40));
-        assert_eq!(meter.arrive(0, 40), (false, 0));
+        assert_eq!(meter.arrive(12, 5), (0, 0));
+        assert_eq!(meter.arrive(0, 12), (10, 40));
+        assert_eq!(meter.arrive(0, 40), (0, 0));
     }
 }

@@ -14,8 +14,15 @@ use crate::hosts::mac;
 const SINKS: u16 = 5000;
 /// The port of the first flow's source.
 const SOURCES: u16 = 20_000;
-/// How many bytes a source writes at a time.
-const CHUNK: u32 = 16_384;
+/// How many segments a source writes at a time, so that only the last one of a transfer is not full.
+const CHUNK: u32 = 16;
+
+/// The bytes of the headers of IP and TCP, without options.
+const HEADERS: u32 = 40;
+/// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
+const TIMESTAMPS: u32 = 12;
+/// The longest IP datagram of the devices, unless segments are longer: that of Ethernet.
+const MTU: u32 = 1500;
 
 /// A flow between two kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +37,8 @@ pub struct Flow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
+    /// The payload of a full segment, in bytes.
+    pub segment: u32,
 }
 
 /// What holds for all kernels of a run.
@@ -45,8 +54,6 @@ pub struct Options {
     pub seed: u64,
     /// How often the sockets are sampled; never if it is zero.
     pub sample: Span,
-    /// The longest IP datagram of the devices.
-    pub mtu: u32,
     /// Parameters of the kernels: paths below `/proc/sys`, and values.
     pub sysctls: Vec<(String, String)>,
     /// Completion, patience, and the like.
@@ -70,6 +77,8 @@ pub const MOST_FLOWS: usize = (SOURCES - SINKS) as usize;
 /// The kernel of a node, with the ends of all flows at it. `address` gives the address of a node.
 pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(NodeId) -> Ipv4Addr) -> Guest {
     let mut orders = String::new();
+    let off = ("net/ipv4/tcp_timestamps".to_owned(), "0".to_owned());
+    let timestamps = !options.sysctls.contains(&off);
     let mut order = |line: std::fmt::Arguments<'_>| {
         // Writing into a text cannot fail.
         let _ = writeln!(orders, "{line}");
@@ -77,7 +86,9 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
     for (path, value) in &options.sysctls {
         order(format_args!("sysctl {path} {value}"));
     }
-    order(format_args!("mtu eth0 {}", options.mtu));
+    let ours = flows.iter().filter(|flow| [flow.from, flow.to].contains(&node));
+    let longest = ours.map(|flow| flow.segment + HEADERS + TIMESTAMPS).max();
+    order(format_args!("mtu eth0 {}", longest.unwrap_or(0).max(MTU)));
     // The simulated network finds the way to every address.
     order(format_args!("address eth0 {} 32", address(node)));
     order(format_args!("route 0.0.0.0 0 eth0"));
@@ -88,8 +99,11 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
         }
         if flow.from == node {
             let Flow { variant, bytes, .. } = flow;
+            let chunk = CHUNK * flow.segment;
             let (to, start, bytes) = (address(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
-            order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {CHUNK}"));
+            // Linux counts the options of each segment as a part of it (RFC 6691 §3).
+            let mss = flow.segment + if timestamps { TIMESTAMPS } else { 0 };
+            order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss}"));
         }
     }
     order(format_args!("sample {}", options.sample.nanos()));

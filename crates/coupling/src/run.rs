@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::Time;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::Probe;
-use hopyard_model::world::{InjectError, World};
+use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::world::{BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
-use crate::meter::{Counts, Meters};
+use crate::meter::{Counts, Ends, Meters};
 use crate::orders::{Flow, MOST_FLOWS, Options, flow_of, guest, ports};
+use crate::outcome;
 
 /// Why kernels and a network cannot go on together.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,12 @@ pub enum CouplingError {
     /// A kernel, or the network.
     #[error(transparent)]
     Kernels(#[from] hopyard_kernels::Error),
+    /// The network cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The run has failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// A node cannot have a kernel.
     #[error(transparent)]
     Attach(#[from] InjectError),
@@ -86,23 +93,21 @@ pub struct FlowState {
 pub struct Coupled<P: Probe> {
     // First, so that the processes end first.
     kernels: Kernels,
-    hosts: Hosts<P>,
+    hosts: Hosts<(Meters, P)>,
+    /// The addresses and ports of each flow.
+    ends: Vec<Ends>,
     nodes: Vec<NodeId>,
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
 }
 
 impl<P: Probe> Coupled<P> {
-    /// Starts a kernel for each node with an end of a flow. What flows do is counted from `measure_from` on.
+    /// Builds the network of a run, and starts a kernel for each node with an end of a flow.
     ///
     /// # Errors
     /// If a flow cannot be, or a kernel cannot be started.
-    pub fn start(
-        world: World<P>,
-        flows: &[Flow],
-        options: &Options,
-        measure_from: Time,
-    ) -> Result<Self, CouplingError> {
+    pub fn start(spec: &Spec, flows: &[Flow], options: &Options, probe: P) -> Result<Self, CouplingError> {
+        let world = World::new(spec)?;
         if flows.len() > MOST_FLOWS {
             return Err(CouplingError::Flows(flows.len()));
         }
@@ -126,7 +131,9 @@ impl<P: Probe> Coupled<P> {
             let (source, sink) = ports(number);
             (address(flow.from), source, address(flow.to), sink)
         });
-        let hosts = Hosts::new(world, nodes.clone(), Meters::new(measure_from, ends))?;
+        let ends: Vec<Ends> = ends.collect();
+        let meters = Meters::new(spec.measure_from, options.sample, ends.iter().copied());
+        let hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone())?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, address)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
         let state = |flow: &Flow| FlowState {
@@ -136,7 +143,7 @@ impl<P: Probe> Coupled<P> {
             finished: None,
             broken: None,
         };
-        Ok(Self { kernels, hosts, nodes, flows: flows.iter().map(state).collect(), samples: Vec::new() })
+        Ok(Self { kernels, hosts, ends, nodes, flows: flows.iter().map(state).collect(), samples: Vec::new() })
     }
 
     /// Carries out all events up to and including a time, in the network and in the kernels. `stop` is asked between
@@ -146,6 +153,8 @@ impl<P: Probe> Coupled<P> {
     /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped.
     pub fn advance(&mut self, until: Time, stop: impl FnMut() -> bool) -> Result<(), CouplingError> {
         self.kernels.advance(until, &mut self.hosts, stop)?;
+        // No event is left before this time; the world goes on to it.
+        self.hosts.world.advance(until, &Watch::default());
         for kernel in 0..self.kernels.len() {
             let lines = self.kernels.lines(kernel)?;
             lines.lines().try_for_each(|line| self.report(kernel, line))?;
@@ -156,25 +165,33 @@ impl<P: Probe> Coupled<P> {
     }
 
     /// The world.
-    pub fn world(&self) -> &World<P> {
+    pub fn world(&self) -> &World<(Meters, P)> {
         &self.hosts.world
     }
 
-    /// The world, for its results; the kernels end.
-    pub fn into_world(self) -> World<P> {
-        self.hosts.world
+    /// Ends the run at the time that it has reached: its results, in which the flow with the number `numbers[n]` is the
+    /// n-th flow of kernels, and the probe.
+    ///
+    /// # Errors
+    /// If packets do not add up.
+    pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
+        let (flows, samples) = (self.flows(), self.samples());
+        let Self { kernels, hosts, ends, .. } = self;
+        // The kernels end before the results are made.
+        drop(kernels);
+        let (mut outcome, (meters, probe)) = hosts.world.finish()?;
+        for (flow, ((state, &number), &ends)) in flows.iter().zip(numbers).zip(&ends).enumerate() {
+            let samples: Vec<_> = samples.iter().filter(|it| it.flow == flow).copied().collect();
+            outcome::put(&mut outcome, number, state, &samples, &meters, ends, spec);
+        }
+        Ok((outcome, probe))
     }
 
     /// What is known of the flows.
     pub fn flows(&self) -> Vec<FlowState> {
-        let flows = self.flows.iter().enumerate().map(|(number, state)| {
-            let (source, sink) = ports(number);
-            // Each node of a flow has an address.
-            let address = |node| self.hosts.world.addresses(node)[0];
-            let ends = (address(state.flow.from), source, address(state.flow.to), sink);
-            FlowState { counts: self.hosts.meters.counts(ends), ..state.clone() }
-        });
-        flows.collect()
+        let (meters, _) = self.hosts.world.probe();
+        let all = self.flows.iter().zip(&self.ends);
+        all.map(|(state, &ends)| FlowState { counts: meters.counts(ends), ..state.clone() }).collect()
     }
 
     /// The samples of the sending sockets since the last call, in the order of time.

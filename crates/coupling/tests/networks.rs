@@ -10,7 +10,7 @@ use hopyard_coupling::{Coupled, CouplingError, Flow, FlowState, Options, Sample}
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::Settings;
 use hopyard_model::address::NodeId;
-use hopyard_model::world::World;
+use hopyard_model::world::Spec;
 use hopyard_scenario::Scenario;
 
 /// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
@@ -47,10 +47,10 @@ udp = true
 start = "19 s"
 "#;
 
-fn world(text: &str) -> World {
+fn spec(text: &str) -> Spec {
     let scenario =
         Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    World::new(&scenario.spec(0)).expect("a world")
+    scenario.spec(0)
 }
 
 fn options(version: &str) -> Option<Options> {
@@ -61,7 +61,6 @@ fn options(version: &str) -> Option<Options> {
         memory: 32,
         seed: 1,
         sample: Span::from_millis(100),
-        mtu: 1500,
         sysctls: Vec::new(),
         settings: Settings::default(),
     })
@@ -69,12 +68,12 @@ fn options(version: &str) -> Option<Options> {
 
 fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
     let start = Time::ZERO + Span::from_millis(start);
-    Flow { from: NodeId(from), to: NodeId(to), variant: variant.into(), start, bytes: None }
+    Flow { from: NodeId(from), to: NodeId(to), variant: variant.into(), start, bytes: None, segment: 1448 }
 }
 
 /// A run in steps of `step`: digest, flows and samples.
 fn run(text: &str, flows: &[Flow], options: &Options, step: Span, end: u64) -> (u64, Vec<FlowState>, Vec<Sample>) {
-    let mut coupled = Coupled::start(world(text), flows, options, Time::ZERO).unwrap_or_else(|error| panic!("{error}"));
+    let mut coupled = Coupled::start(&spec(text), flows, options, ()).unwrap_or_else(|error| panic!("{error}"));
     let (mut until, end) = (Time::ZERO, Time::ZERO + Span::from_secs(end));
     let mut samples = Vec::new();
     while until < end {
@@ -85,7 +84,7 @@ fn run(text: &str, flows: &[Flow], options: &Options, step: Span, end: u64) -> (
     assert!(coupled.refused().is_empty(), "{:?}", coupled.refused());
     assert!(coupled.counters().all(|(_, it)| it.no_buffer == 0 && it.down == 0));
     let (flows, digest) = (coupled.flows(), coupled.world().digest());
-    coupled.into_world().finish().expect("packets add up");
+    coupled.finish(&[], &spec(text)).expect("packets add up");
     (digest, flows, samples)
 }
 
@@ -134,7 +133,7 @@ fn a_transfer_ends() {
 #[test]
 fn a_variant_that_the_kernel_lacks_is_an_error() {
     let Some(options) = options("6.1") else { return };
-    let mut coupled = Coupled::start(world(WIRE), &[flow(0, 1, "tahoe", 0)], &options, Time::ZERO).expect("started");
+    let mut coupled = Coupled::start(&spec(WIRE), &[flow(0, 1, "tahoe", 0)], &options, ()).expect("started");
     let error = coupled.advance(Time::ZERO + Span::from_secs(1), || false).expect_err("no such variant");
     assert!(matches!(&error, CouplingError::Agent { what, .. } if what.starts_with("variant tahoe: ")), "{error}");
 }
@@ -147,16 +146,58 @@ fn flows_that_cannot_be_are_refused() {
         memory: 32,
         seed: 1,
         sample: Span::ZERO,
-        mtu: 1500,
         sysctls: Vec::new(),
         settings: Settings::default(),
     };
     for (from, to) in [(0, 0), (0, 2)] {
-        let error = Coupled::start(world(WIRE), &[flow(from, to, "reno", 0)], &options, Time::ZERO).err();
+        let error = Coupled::start(&spec(WIRE), &[flow(from, to, "reno", 0)], &options, ()).err();
         let text = error.expect("refused").to_string();
         let expected = format!("flow 0: expected two different nodes with addresses, found {from} and {to}");
         assert_eq!(text, expected);
     }
     let many = vec![flow(0, 1, "reno", 0); 20_000];
-    assert!(matches!(Coupled::start(world(WIRE), &many, &options, Time::ZERO), Err(CouplingError::Flows(20_000))));
+    assert!(matches!(Coupled::start(&spec(WIRE), &many, &options, ()), Err(CouplingError::Flows(20_000))));
+}
+
+#[test]
+fn a_scenario_has_flows_of_both_stacks() {
+    let Some(options) = options("6.1") else { return };
+    let text = CHAIN.replace("[[flow]]", "[measure]\nfrom = \"2 s\"\nseries = [\"cwnd\", \"goodput\"]\n[[flow]]");
+    let linux =
+        "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\nsegment_size = \"1000 B\"\n";
+    let scenario = Scenario::load(&format!("{text}{linux}"), "test.toml", Path::new(""), &[]);
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    let mut spec = scenario.spec(0);
+    let found = scenario.linux_flows(&mut spec);
+    assert_eq!(found.iter().map(|it| (it.number, it.variant.as_str())).collect::<Vec<_>>(), [(1, "cubic")]);
+    let flows: Vec<_> = found
+        .into_iter()
+        .map(|it| Flow {
+            from: it.from,
+            to: it.to,
+            variant: it.variant,
+            start: it.start,
+            bytes: it.bytes,
+            segment: it.segment,
+        })
+        .collect();
+    let mut coupled = Coupled::start(&spec, &flows, &options, ()).expect("started");
+    coupled.advance(Time::ZERO + Span::from_secs(10), || false).expect("on");
+    let (outcome, ()) = coupled.finish(&[1], &spec).expect("packets add up");
+    assert!(!outcome.cancelled);
+    let [ours, linux] = outcome.flows.as_slice() else { panic!("{:?}", outcome.flows) };
+    assert_eq!((&*ours.transport, &*linux.transport), ("newreno", "cubic (Linux)"));
+    for row in [ours, linux] {
+        assert!(row.goodput_kbps > 10.0, "{row:?}");
+        assert!(row.packets_sent >= row.packets_unique && row.hops.is_some_and(|it| it >= 2.0), "{row:?}");
+    }
+    // All segments but retransmitted parts are full: 8 s of measuring.
+    assert_eq!(linux.delivered_bytes % 1000, 0, "{linux:?}");
+    assert!((linux.goodput_kbps - linux.delivered_bytes as f64 * 8e-3 / 8.0).abs() < 1e-9);
+    assert!(linux.cwnd_mean.is_some_and(|it| it > 1.0), "{linux:?}");
+    let goodput: f64 =
+        outcome.series.iter().filter(|it| it.flow == 1 && it.quantity == "goodput").map(|it| it.value).sum();
+    // From the start on, and not from the measuring on: 100 samples of 0.1 s.
+    assert!(goodput * 0.1 / 8e-3 >= linux.delivered_bytes as f64, "{goodput}");
+    assert!(outcome.series.iter().any(|it| it.flow == 1 && it.quantity == "cwnd" && it.value >= 2.0));
 }
