@@ -86,6 +86,9 @@ class Scenario:
     @property
     def hash(self) -> str: ...
     @property
+    def linux(self) -> tuple[str, list[str]] | None:
+        """The version of Linux that flows have, and their TCP variants."""
+    @property
     def warnings(self) -> list[str]: ...
     @property
     def unused(self) -> list[tuple[str, str]]:
@@ -103,6 +106,7 @@ class Batch:
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
         captures: Captures | None = ...,
+        kernels: Mapping[str, tuple[Path, Path]] | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...

@@ -6,7 +6,7 @@ use hopyard_engine::Time;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Outcome, Probe};
-use hopyard_model::world::{BuildError, InjectError, RunError, Spec, Watch, World};
+use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
 use crate::meter::{Counts, Ends, Meters};
@@ -146,22 +146,24 @@ impl<P: Probe> Coupled<P> {
         Ok(Self { kernels, hosts, ends, nodes, flows: flows.iter().map(state).collect(), samples: Vec::new() })
     }
 
-    /// Carries out all events up to and including a time, in the network and in the kernels. `stop` is asked between
-    /// two events.
+    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
+    /// between two events; it can go on then.
     ///
     /// # Errors
-    /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped.
-    pub fn advance(&mut self, until: Time, stop: impl FnMut() -> bool) -> Result<(), CouplingError> {
-        self.kernels.advance(until, &mut self.hosts, stop)?;
-        // No event is left before this time; the world goes on to it.
-        self.hosts.world.advance(until, &Watch::default());
+    /// If a kernel or the network cannot go on.
+    pub fn advance(&mut self, until: Time, watch: &Watch) -> Result<Advanced, CouplingError> {
+        let stopped = match self.kernels.advance(until, &mut self.hosts, || watch.is_cancelled()) {
+            Err(hopyard_kernels::Error::Stopped(_)) => true,
+            other => other.map(|()| false)?,
+        };
         for kernel in 0..self.kernels.len() {
             let lines = self.kernels.lines(kernel)?;
             lines.lines().try_for_each(|line| self.report(kernel, line))?;
         }
         // The kernels report one after the other, each in the order of time.
         self.samples.sort_by_key(|it| (it.at, it.flow));
-        Ok(())
+        // No event is left before this time; the world goes on to it.
+        Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
     }
 
     /// The world.

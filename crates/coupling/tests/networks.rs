@@ -10,7 +10,7 @@ use hopyard_coupling::{Coupled, CouplingError, Flow, FlowState, Options, Sample}
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::Settings;
 use hopyard_model::address::NodeId;
-use hopyard_model::world::Spec;
+use hopyard_model::world::{Advanced, Spec, Watch};
 use hopyard_scenario::Scenario;
 
 /// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
@@ -78,7 +78,7 @@ fn run(text: &str, flows: &[Flow], options: &Options, step: Span, end: u64) -> (
     let mut samples = Vec::new();
     while until < end {
         until = (until + step).min(end);
-        coupled.advance(until, || false).unwrap_or_else(|error| panic!("{error}"));
+        coupled.advance(until, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
         samples.extend(coupled.samples());
     }
     assert!(coupled.refused().is_empty(), "{:?}", coupled.refused());
@@ -134,7 +134,7 @@ fn a_transfer_ends() {
 fn a_variant_that_the_kernel_lacks_is_an_error() {
     let Some(options) = options("6.1") else { return };
     let mut coupled = Coupled::start(&spec(WIRE), &[flow(0, 1, "tahoe", 0)], &options, ()).expect("started");
-    let error = coupled.advance(Time::ZERO + Span::from_secs(1), || false).expect_err("no such variant");
+    let error = coupled.advance(Time::ZERO + Span::from_secs(1), &Watch::default()).expect_err("no such variant");
     assert!(matches!(&error, CouplingError::Agent { what, .. } if what.starts_with("variant tahoe: ")), "{error}");
 }
 
@@ -182,7 +182,12 @@ fn a_scenario_has_flows_of_both_stacks() {
         })
         .collect();
     let mut coupled = Coupled::start(&spec, &flows, &options, ()).expect("started");
-    coupled.advance(Time::ZERO + Span::from_secs(10), || false).expect("on");
+    let watch = Watch::default();
+    watch.cancel();
+    assert_eq!(coupled.advance(Time::ZERO + Span::from_secs(10), &watch).expect("stopped"), Advanced::Cancelled);
+    let watch = Watch::default();
+    assert_eq!(coupled.advance(Time::ZERO + Span::from_secs(10), &watch).expect("on"), Advanced::Ended);
+    assert_eq!(watch.simulated(), Span::from_secs(10));
     let (outcome, ()) = coupled.finish(&[1], &spec).expect("packets add up");
     assert!(!outcome.cancelled);
     let [ours, linux] = outcome.flows.as_slice() else { panic!("{:?}", outcome.flows) };

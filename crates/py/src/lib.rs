@@ -5,6 +5,7 @@ mod batch;
 mod capture;
 mod congestion;
 mod errors;
+mod linux;
 mod order;
 mod pool;
 mod scenario;

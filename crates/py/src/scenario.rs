@@ -141,6 +141,14 @@ impl Scenario {
         self.inner.files().into_iter().map(named).collect()
     }
 
+    /// The version of Linux that flows of this scenario have, and the names of their TCP variants; nothing if no flow
+    /// is one of Linux.
+    #[getter]
+    pub fn linux(&self) -> Option<(String, Vec<String>)> {
+        let linux = self.inner.linux()?;
+        Some((linux.version.clone(), self.inner.linux_variants()))
+    }
+
     /// The name of the scenario.
     #[getter]
     fn name(&self) -> &str {

@@ -46,7 +46,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("kernels", &["hopyard_engine"]),
     ("coupling", &["hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_wire"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
-    ("py", &["hopyard_engine", "hopyard_model", "hopyard_scenario"]),
+    ("py", &["hopyard_coupling", "hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_scenario"]),
 ];
 
 fn root() -> PathBuf {

@@ -214,7 +214,6 @@ static void *source(void *argument)
 	socklen_t length = sizeof info;
 
 	setsockopt(connection, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, role->variant, strlen(role->variant)))
 		fail("variant", role->variant);
 	if (role->mss && setsockopt(connection, IPPROTO_TCP, TCP_MAXSEG, &role->mss, sizeof role->mss))
