@@ -1,7 +1,8 @@
 """The core: scenarios as it checks them, runs in threads of its own, tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -86,8 +87,9 @@ class Scenario:
     @property
     def hash(self) -> str: ...
     @property
-    def linux(self) -> tuple[str, list[str]] | None:
-        """The version of Linux that flows have, and their TCP variants."""
+    def linux(self) -> str | None:
+        """The version of Linux that flows have."""
+    def linux_variants(self) -> list[str]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property

@@ -97,22 +97,24 @@ def recipe(version: str) -> Recipe:
             f"the build of kernel {version} needs more packages: apt install {' '.join(missing)}"
         )
     compiler = _output(["gcc", "--version"]).partition("\n")[0]
-    linux = HERE / "linux"
-    # A patch is for all versions, or for that in its name.
-    of_version = re.compile(r"-[0-9]+\.[0-9]+\.patch$")
-    patches = [
-        path
-        for path in sorted(linux.glob("*.patch"))
-        if path.name.endswith(f"-{version}.patch") or not of_version.search(path.name)
-    ]
     return Recipe(
         version,
         source,
         package=_package(version),
         compiler=compiler,
-        patches=patches,
-        configuration=linux / "fragment.config",
+        patches=patches(version),
+        configuration=HERE / "linux" / "fragment.config",
     )
+
+
+def patches(version: str) -> list[Path]:
+    """The patches of a version: those for all versions, and those with its number in their name."""
+    of_version = re.compile(r"-[0-9]+\.[0-9]+\.patch$")
+    return [
+        path
+        for path in sorted((HERE / "linux").glob("*.patch"))
+        if path.name.endswith(f"-{version}.patch") or not of_version.search(path.name)
+    ]
 
 
 def build(

@@ -47,11 +47,15 @@ class Finding:
 
 def check() -> list[Finding]:
     """Looks at everything that is needed. The later findings need the earlier ones."""
+    found = machine()
+    return [*found, *_kernels()] if found[0].good else found
+
+
+def machine() -> list[Finding]:
+    """Looks at what the machine must have, whatever kernel it is."""
     here = f"{platform.system()} on {platform.machine()}"
     system = Finding("system", cache.available(), here, "Linux on an x86-64 processor is needed")
-    if not system.good:
-        return [system]
-    return [system, _trace(), _personality(), memory(), *_kernels()]
+    return [system, _trace(), _personality(), memory()] if system.good else [system]
 
 
 def _trace() -> Finding:
