@@ -21,7 +21,7 @@ const CHUNK: u32 = 16;
 const HEADERS: u32 = 40;
 /// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
 const TIMESTAMPS: u32 = 12;
-/// The longest IP datagram of the devices, unless segments are longer: that of Ethernet.
+/// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
 const MTU: u32 = 1500;
 
 /// A flow between two kernels.
@@ -37,7 +37,7 @@ pub struct Flow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
-    /// The payload of a full segment, in bytes.
+    /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
     pub segment: u32,
 }
 
@@ -86,9 +86,7 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
     for (path, value) in &options.sysctls {
         order(format_args!("sysctl {path} {value}"));
     }
-    let ours = flows.iter().filter(|flow| [flow.from, flow.to].contains(&node));
-    let longest = ours.map(|flow| flow.segment + HEADERS + TIMESTAMPS).max();
-    order(format_args!("mtu eth0 {}", longest.unwrap_or(0).max(MTU)));
+    order(format_args!("mtu eth0 {MTU}"));
     // The simulated network finds the way to every address.
     order(format_args!("address eth0 {} 32", address(node)));
     order(format_args!("route 0.0.0.0 0 eth0"));
@@ -102,7 +100,7 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
             let chunk = CHUNK * flow.segment;
             let (to, start, bytes) = (address(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
             // Linux counts the options of each segment as a part of it (RFC 6691 §3).
-            let mss = flow.segment + if timestamps { TIMESTAMPS } else { 0 };
+            let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
             order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss}"));
         }
     }

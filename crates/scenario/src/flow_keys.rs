@@ -99,7 +99,7 @@ pub struct Flow {
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
     /// Whose TCP it is: "hopyard", or "linux", for kernels in simulated time (`[linux]`). Of the keys of TCP, kernels
-    /// follow `tcp` and `segment_size`; everything else is Linux's own.
+    /// follow `tcp`, and `segment_size` as far as datagrams of 1500 bytes allow; everything else is Linux's own.
     pub stack: Stack,
     /// The time at which the flow starts.
     pub start: Span,

@@ -24,7 +24,7 @@ pub struct LinuxFlow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
-    /// The payload of a full segment, in bytes.
+    /// The payload of a full segment, in bytes, as far as datagrams of 1500 bytes allow.
     pub segment: u32,
 }
 

@@ -154,7 +154,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     made.mkdir()
     steps = _Steps(work / "build.log")
     # First, because it fails at once where there is no static C library.
-    _compile_agent(made, steps, tell)
+    agent_key = _compile_agent(made, steps, tell)
     tell(f"the source of {wanted.package} is unpacked")
     name = f"linux-source-{wanted.version}"
     without = [f"--exclude={name}/{part}" for part in LEFT_OUT]
@@ -191,7 +191,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
         release=_output([str(made / "linux"), "--version"]).strip(),
         package=wanted.package,
         key=key,
-        agent_key=cache.agent_key(),
+        agent_key=agent_key,
         compiler=wanted.compiler,
         variants=variants(configuration),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -200,23 +200,27 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     return kernel
 
 
-def _compile_agent(folder: Path, steps: _Steps, tell: Callable[[str], None]) -> None:
-    """Compiles the agent in a folder, where it takes the place of another one at the end."""
+def _compile_agent(folder: Path, steps: _Steps, tell: Callable[[str], None]) -> str:
+    """Compiles the agent in a folder, where it takes the place of another one at the end.
+
+    Returns the key of what was compiled.
+    """
+    key = cache.agent_key()
     tell("the agent is compiled")
     new = folder / "agent.new"
     command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), str(cache.AGENT)]
     steps.run("the agent cannot be compiled (package libc6-dev)", command, folder)
     steps.run("the agent cannot be stripped", ["strip", str(new)], folder)
     new.replace(folder / "agent")
+    return key
 
 
 def _with_agent(kernel: Built, tell: Callable[[str], None]) -> Built:
     """A kernel with the agent of this version of Hopyard."""
-    key = cache.agent_key()
-    if kernel.agent_key == key:
+    if kernel.agent_key == cache.agent_key():
         return kernel
     with tempfile.TemporaryDirectory() as folder:
-        _compile_agent(kernel.folder, _Steps(Path(folder) / "build.log"), tell)
+        key = _compile_agent(kernel.folder, _Steps(Path(folder) / "build.log"), tell)
     kernel = replace(kernel, agent_key=key)
     kernel.write()
     return kernel
