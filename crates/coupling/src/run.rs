@@ -87,6 +87,9 @@ pub struct FlowState {
     pub finished: Option<Time>,
     /// When the connection was given up, and Linux's error number.
     pub broken: Option<(Time, u32)>,
+    /// Timeouts and fast retransmits since `measure.from`. A kernel counts those of all of its sockets together: they
+    /// are known of a flow that is the only one from its node.
+    pub recoveries: Option<[u64; 2]>,
 }
 
 /// A world whose nodes have Linux kernels as hosts.
@@ -99,6 +102,9 @@ pub struct Coupled<P: Probe> {
     nodes: Vec<NodeId>,
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
+    measure_from: Time,
+    /// What each kernel had counted when the measuring began.
+    before: Vec<[u64; 2]>,
 }
 
 impl<P: Probe> Coupled<P> {
@@ -142,8 +148,11 @@ impl<P: Probe> Coupled<P> {
             connected: None,
             finished: None,
             broken: None,
+            recoveries: flows.iter().filter(|it| it.from == flow.from).nth(1).is_none().then_some([0; 2]),
         };
-        Ok(Self { kernels, hosts, ends, nodes, flows: flows.iter().map(state).collect(), samples: Vec::new() })
+        let (flows, measure_from, before) =
+            (flows.iter().map(state).collect(), spec.measure_from, vec![[0; 2]; guests.len()]);
+        Ok(Self { kernels, hosts, ends, nodes, flows, samples: Vec::new(), measure_from, before })
     }
 
     /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
@@ -216,6 +225,18 @@ impl<P: Probe> Coupled<P> {
         self.nodes.iter().copied().collect()
     }
 
+    /// What a kernel has counted up to a time.
+    fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
+        if at < self.measure_from {
+            self.before[kernel] = counted;
+            return;
+        }
+        let (node, before) = (self.nodes[kernel], self.before[kernel]);
+        for it in self.flows.iter_mut().filter(|it| it.flow.from == node).filter_map(|it| it.recoveries.as_mut()) {
+            *it = [counted[0] - before[0], counted[1] - before[1]];
+        }
+    }
+
     /// A line that a kernel has written: a report of the agent, or something of the kernel.
     fn report(&mut self, kernel: usize, line: &str) -> Result<(), CouplingError> {
         let words: Vec<&str> = line.split(' ').collect();
@@ -243,6 +264,12 @@ impl<P: Probe> Coupled<P> {
                 if let (Some(flow), Some(error)) = (flow(), rest.get(2).and_then(number)) {
                     self.flows[flow].broken = Some((at, error as u32));
                 }
+            }
+            "counters" => {
+                let [Some(timeouts), Some(fast)] = [1, 3].map(|place| rest.get(place).and_then(number)) else {
+                    return Ok(());
+                };
+                self.count(kernel, at, [timeouts, fast]);
             }
             "tcp" => self.samples.extend(flow().and_then(|flow| sample(at, flow, rest))),
             _ => {}

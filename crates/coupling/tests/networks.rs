@@ -199,6 +199,8 @@ fn a_scenario_has_flows_of_both_stacks() {
     // All segments but retransmitted parts are full: 8 s of measuring.
     assert_eq!(linux.delivered_bytes % 1000, 0, "{linux:?}");
     assert!((linux.goodput_kbps - linux.delivered_bytes as f64 * 8e-3 / 8.0).abs() < 1e-9);
+    assert!(linux.retransmissions > 0 && linux.timeouts + linux.fast_retransmits > 0, "{linux:?}");
+    assert!(linux.timeouts + linux.fast_retransmits <= linux.retransmissions, "{linux:?}");
     assert!(linux.cwnd_mean.is_some_and(|it| it > 1.0), "{linux:?}");
     let goodput: f64 =
         outcome.series.iter().filter(|it| it.flow == 1 && it.quantity == "goodput").map(|it| it.value).sum();

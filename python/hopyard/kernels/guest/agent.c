@@ -315,6 +315,50 @@ static void report(long long at, const struct inet_diag_msg *socket_of, int leng
 	}
 }
 
+/* A counter of the kernel's TCP, by its name in /proc/net/netstat: a line of names and a line of values. */
+static long long counter(const char *text, const char *name)
+{
+	const char *names = strstr(text, "TcpExt: "), *values = names ? strstr(names + 1, "TcpExt: ") : NULL;
+	char word[64];
+	int length;
+
+	while (names && values && sscanf(names, "%63s%n", word, &length) == 1) {
+		long long value;
+		int of_value;
+
+		names += length;
+		if (!strcmp(word, name))
+			return sscanf(values, "%lld", &value) == 1 ? value : -1;
+		if (sscanf(values, "%*s%n", &of_value) != 0)
+			break;
+		values += of_value;
+	}
+	return -1;
+}
+
+/* Reports how many timeouts and fast retransmits the kernel's sockets had, if there are more than before. */
+static void report_counters(long long at)
+{
+	static char text[16384];
+	static long long before = -1;
+	int file = open("/proc/net/netstat", O_RDONLY);
+	ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+
+	if (file >= 0)
+		close(file);
+	if (length > 0) {
+		long long timeouts, fast;
+
+		text[length] = 0;
+		timeouts = counter(text, "TCPTimeouts");
+		/* How often fast recovery began, with and without SACK. */
+		fast = counter(text, "TCPSackRecovery") + counter(text, "TCPRenoRecovery");
+		if (timeouts + fast != before)
+			printf("@counters %lld timeouts %lld fast %lld\n", at, timeouts, fast);
+		before = timeouts + fast;
+	}
+}
+
 /* Reports all TCP sockets that send or receive, at each multiple of the interval. */
 static void *sample(void *argument)
 {
@@ -335,6 +379,7 @@ static void *sample(void *argument)
 		int more = 1;
 
 		sleep_until(at);
+		report_counters(at);
 		if (send(diagnosis, &ask, sizeof ask, 0) < 0) {
 			fail("sample", "");
 			return NULL;
