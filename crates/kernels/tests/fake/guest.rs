@@ -51,9 +51,10 @@ pub fn main() {
             }
         }
         "parent" => {
-            let child = Command::new("sleep").arg("1000").spawn().expect("a child");
+            let mut child = Command::new("sleep").arg("1000").spawn().expect("a child");
             println!("@child {}", child.id());
             guest.sleep_until(u64::MAX);
+            child.wait().expect("it ends");
         }
         "panic" => {
             guest.sleep_until(2_000_000_000);
