@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hopyard
 import pytest
@@ -32,7 +32,7 @@ ABOUT = {
     "made": "2026-01-02T03:04:05+00:00",
 }
 
-TWO = {
+TWO: dict[str, Any] = {
     "name": "two",
     "duration": "6 s",
     "runs": 2,

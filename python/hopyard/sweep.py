@@ -131,8 +131,8 @@ class Threads:
         count = threads(self._jobs, sum(len(case.runs) for case in cases))
         memory.check(cases, count)
         kernels = kernels_of(cases)
-        runs = [each.runs for each in cases]
-        batch = _core.Batch([each.core for each in cases], runs, count, None, kernels)
+        cores, wanted = [each.core for each in cases], [each.runs for each in cases]
+        batch = _core.Batch(cores, wanted, count, None, kernels)
         try:
             while True:
                 state = batch.poll(LOOK)
