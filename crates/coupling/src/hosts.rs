@@ -33,8 +33,8 @@ pub struct Hosts<P: Probe> {
     nodes: Vec<NodeId>,
     tickets: BTreeMap<Token, Ticket>,
     left: VecDeque<Departure>,
-    /// Why frames of kernels were not taken, and how many.
-    pub refused: BTreeMap<&'static str, u64>,
+    /// The frames of the kernels of nodes that were not taken, and why.
+    pub refused: BTreeMap<(NodeId, &'static str), u64>,
 }
 
 /// The MAC address of a node's kernel.
@@ -51,8 +51,8 @@ impl<P: Probe> Hosts<P> {
         Ok(Self { world, nodes, tickets, left, refused })
     }
 
-    fn refuse(&mut self, why: &'static str) -> Sending {
-        *self.refused.entry(why).or_default() += 1;
+    fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
+        *self.refused.entry((node, why)).or_default() += 1;
         Sending::Done
     }
 }
@@ -90,21 +90,66 @@ impl<P: Probe> Network for Hosts<P> {
     }
 
     fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, NetworkError> {
+        let node = self.nodes[ticket.port.kernel];
         if frame.get(12..ETHERNET) != Some(&IPV4) {
-            return Ok(self.refuse("not IPv4"));
+            return Ok(self.refuse(node, "not_ipv4"));
         }
         let datagram = &frame[ETHERNET..];
-        let node = self.nodes[ticket.port.kernel];
         match self.world.inject(node, at, datagram) {
             Ok(token) => {
                 self.tickets.insert(token, ticket);
                 Ok(Sending::Pending)
             }
             // A kernel may send what this network does not carry, as on any network.
-            Err(InjectError::Destination(_)) => Ok(self.refuse("no such destination")),
-            Err(InjectError::Source { .. }) => Ok(self.refuse("a foreign source")),
-            Err(InjectError::NoHops | InjectError::Datagram(_)) => Ok(self.refuse("a broken datagram")),
+            Err(InjectError::Destination(_)) => Ok(self.refuse(node, "no_destination")),
+            Err(InjectError::Source { .. }) => Ok(self.refuse(node, "foreign_source")),
+            Err(InjectError::NoHops | InjectError::Datagram(_)) => Ok(self.refuse(node, "broken_datagram")),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Span;
+    use hopyard_model::world::{NodeSpec, Spec};
+    use hopyard_wire::ipv4::{Header, Protocol};
+
+    use super::*;
+
+    /// The frame of a kernel with a datagram from one address to another.
+    fn frame(from: [u8; 4], to: [u8; 4], ttl: u8) -> Vec<u8> {
+        let mut bytes = [&mac(NodeId(0))[..], &mac(NodeId(0)), &IPV4].concat();
+        let mut datagram = Vec::new();
+        let header = Header::new(Protocol::EXPERIMENT, from.into(), to.into(), ttl);
+        header.emit(b"payload", &mut datagram).expect("short enough");
+        bytes.append(&mut datagram);
+        bytes
+    }
+
+    #[test]
+    fn what_the_network_does_not_carry_is_counted_by_reason() {
+        let mut spec = Spec::network("rfc");
+        spec.duration = Span::from_secs(1);
+        let routing = hopyard_model::routing::Config::of_profile("static", "rfc").expect("there is one");
+        let node = NodeSpec::stationary(hopyard_model::mobility::Position::default(), routing);
+        spec.nodes = vec![node.clone(), node];
+        let world: World = World::new(&spec).expect("a network");
+        let address = |node| world.addresses(NodeId(node))[0].octets();
+        let (here, there) = (address(0), address(1));
+        let mut hosts = Hosts::new(world, vec![NodeId(0), NodeId(1)]).expect("both are there");
+        let ticket = |head| Ticket::new(Port { kernel: 0, device: 0 }, head);
+        let mut send = |frame: &[u8], head| hosts.send(Time::ZERO, frame, ticket(head));
+        assert_eq!(send(&frame(here, there, 64), 1), Ok(Sending::Pending));
+        let mut arp = frame(here, there, 64);
+        arp[13] = 6;
+        for (number, bytes) in
+            [arp, frame(here, [9, 9, 9, 9], 64), frame(there, here, 64), frame(here, there, 0)].iter().enumerate()
+        {
+            assert_eq!(send(bytes, number as u16), Ok(Sending::Done), "{number}");
+        }
+        let reasons: Vec<_> = hosts.refused.iter().map(|((node, why), count)| (node.0, *why, *count)).collect();
+        let all = ["broken_datagram", "foreign_source", "no_destination", "not_ipv4"];
+        assert_eq!(reasons, all.map(|why| (0, why, 1)));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::Time;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{DropRow, Outcome, Probe};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
@@ -186,7 +186,7 @@ impl<P: Probe> Coupled<P> {
     /// # Errors
     /// If packets do not add up.
     pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let (flows, samples) = (self.flows(), self.samples());
+        let (flows, samples, lost) = (self.flows(), self.samples(), self.lost());
         let Self { kernels, hosts, ends, .. } = self;
         // The kernels end before the results are made.
         drop(kernels);
@@ -195,6 +195,9 @@ impl<P: Probe> Coupled<P> {
             let samples: Vec<_> = samples.iter().filter(|it| it.flow == flow).copied().collect();
             outcome::put(&mut outcome, number, state, &samples, &meters, ends, spec);
         }
+        // The network has delivered what a kernel has not received.
+        let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
+        outcome.drops.extend(lost.into_iter().map(row));
         Ok((outcome, probe))
     }
 
@@ -215,9 +218,13 @@ impl<P: Probe> Coupled<P> {
         self.nodes.iter().enumerate().map(|(kernel, &node)| (node, self.kernels.counters(kernel)))
     }
 
-    /// Why frames of kernels did not enter the network, and how many.
-    pub fn refused(&self) -> &BTreeMap<&'static str, u64> {
-        &self.hosts.refused
+    /// The frames that were lost between kernels and network: node, why, and how many.
+    pub fn lost(&self) -> Vec<(NodeId, &'static str, u64)> {
+        let refused = self.hosts.refused.iter().map(|(&(node, why), &count)| (node, why, count));
+        let received = self
+            .counters()
+            .flat_map(|(node, it)| [(node, "no_receive_buffer", it.no_buffer), (node, "device_down", it.down)]);
+        refused.chain(received.filter(|it| it.2 > 0)).collect()
     }
 
     /// The nodes with kernels.

@@ -81,8 +81,7 @@ fn run(text: &str, flows: &[Flow], options: &Options, step: Span, end: u64) -> (
         coupled.advance(until, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
         samples.extend(coupled.samples());
     }
-    assert!(coupled.refused().is_empty(), "{:?}", coupled.refused());
-    assert!(coupled.counters().all(|(_, it)| it.no_buffer == 0 && it.down == 0));
+    assert_eq!(coupled.lost(), []);
     let (flows, digest) = (coupled.flows(), coupled.world().digest());
     coupled.finish(&[], &spec(text)).expect("packets add up");
     (digest, flows, samples)
@@ -207,4 +206,18 @@ fn a_scenario_has_flows_of_both_stacks() {
     // From the start on, and not from the measuring on: 100 samples of 0.1 s.
     assert!(goodput * 0.1 / 8e-3 >= linux.delivered_bytes as f64, "{goodput}");
     assert!(outcome.series.iter().any(|it| it.flow == 1 && it.quantity == "cwnd" && it.value >= 2.0));
+}
+
+#[test]
+fn a_kernel_sets_the_time_to_live() {
+    let Some(mut options) = options("6.1") else { return };
+    options.sysctls.push(("net/ipv4/ip_default_ttl".into(), "1".into()));
+    let spec = spec(&CHAIN.replace("[[flow]]", "[ip]\nttl = 8\n[[flow]]"));
+    let mut coupled = Coupled::start(&spec, &[flow(0, 3, "reno", 1000)], &options, ()).expect("started");
+    coupled.advance(Time::ZERO + Span::from_secs(5), &Watch::default()).expect("on");
+    assert_eq!(coupled.lost(), []);
+    assert_eq!(coupled.flows()[0].connected, None, "a SYN dies after one hop");
+    let (outcome, ()) = coupled.finish(&[], &spec).expect("packets add up");
+    let expired = outcome.drops.iter().filter(|it| it.kind == "external" && it.reason.contains("ttl"));
+    assert!(expired.map(|it| it.count).sum::<u64>() >= 2, "{:?}", outcome.drops);
 }

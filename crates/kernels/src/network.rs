@@ -22,6 +22,14 @@ pub struct Ticket {
     pub(crate) head: u16,
 }
 
+impl Ticket {
+    /// The ticket of a buffer, for tests of networks.
+    #[must_use]
+    pub const fn new(port: Port, head: u16) -> Self {
+        Self { port, head }
+    }
+}
+
 /// What becomes of the buffer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
