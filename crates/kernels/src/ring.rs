@@ -146,7 +146,8 @@ impl Queue {
         Ok(Some(head))
     }
 
-    /// Takes a chain that the device writes, writes bytes into it, and gives it back. Returns whether one was available.
+    /// Takes a chain that the device writes, writes bytes into it, and gives it back. Returns whether one was
+    /// available.
     ///
     /// # Errors
     /// If the guest broke a rule, or the chain is too short.

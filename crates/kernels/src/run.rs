@@ -128,8 +128,8 @@ impl Kernels {
     /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events.
     ///
     /// # Errors
-    /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped; after the latter it can
-    /// go on.
+    /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped; after the latter it
+    /// can go on.
     pub fn advance<N: Network>(
         &mut self,
         until: Time,
