@@ -61,7 +61,7 @@ fn scenarios_without_flows_of_linux_keep_their_hash() {
     let stack = |value: &str| usual.with(&[("flow.stack".to_owned(), value.to_owned())]).expect("possible");
     assert_eq!(stack("hopyard").hash(), usual.hash());
     assert_ne!(stack("linux").hash(), usual.hash());
-    let other = stack("linux").with(&[("linux.version".to_owned(), "6.12".to_owned())]).expect("possible");
+    let other = stack("linux").with(&[("linux.version".to_owned(), "\"6.12\"".to_owned())]).expect("possible");
     assert_ne!(stack("linux").hash(), other.hash());
     assert!(!usual.to_toml(true).contains("[linux]"));
     assert!(stack("linux").to_toml(true).contains("[linux]"));

@@ -34,7 +34,7 @@ impl Resolver<'_> {
         }
         if flows == 0 {
             self.complete.remove("linux");
-            if self.has("linux") {
+            if self.table("linux").is_some() {
                 let message = "[linux] is not used: no flow has `stack = \"linux\"`";
                 self.unused("linux", message.to_owned());
             }
