@@ -93,6 +93,6 @@ fn flows_that_linux_cannot_have_are_refused() {
         problems.contains("expected a parameter such as \"net.ipv4.tcp_sack=0\", found \"tcp_sack\""),
         "{problems}"
     );
-    let problems = read("[[flow]]\nfrom = 0\nto = 1\nstack = \"bsd\"\n").err().expect("refused");
+    let problems = read("[[flow]]\nfrom = 0\nto = 1\nstack = \"bsd\"\n").err().unwrap_or_else(|| panic!("refused"));
     assert!(problems.contains("linux"), "{problems}");
 }
