@@ -1,8 +1,9 @@
 """The core: scenarios as it checks them, runs in threads of its own, tables."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -89,6 +90,10 @@ class Scenario:
     @property
     def hash(self) -> str: ...
     @property
+    def linux(self) -> str | None:
+        """The version of Linux that flows have."""
+    def linux_variants(self) -> list[str]: ...
+    @property
     def warnings(self) -> list[str]: ...
     @property
     def unused(self) -> list[tuple[str, str]]:
@@ -106,6 +111,7 @@ class Batch:
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
         captures: Captures | None = ...,
+        kernels: Mapping[str, tuple[Path, Path]] | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...

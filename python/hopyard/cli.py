@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, cli_live, cli_plot, cli_study, command, completion, signals
+from hopyard import _core, cli_kernels, cli_live, cli_plot, cli_study, command, completion, signals
 from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
@@ -596,3 +596,4 @@ main.add_command(cli_study.results)
 main.add_command(cli_study.report)
 main.add_command(cli_study.audit)
 main.add_command(cli_study.diff)
+main.add_command(cli_kernels.kernels)

@@ -233,6 +233,7 @@ def make(
 ) -> tuple[list[Record], dict[str, pa.Table]]:
     """Makes runs of a scenario: what a worker does."""
     from hopyard.database import TABLES
+    from hopyard.running import kernels_of
     from hopyard.tables import read
 
     if build != _core.BUILD:
@@ -241,7 +242,7 @@ def make(
     if core.hash != config:
         raise ClusterError(f"a worker reads the scenario {name} as {core.hash}, not as {config}")
     case = Planned(core, name, None, {}, runs)
-    batch = _core.Batch([core], [runs], 1)
+    batch = _core.Batch([core], [runs], 1, None, kernels_of([case]))
     records: list[Record] = []
     parts: list[list[pa.Table]] = [[] for _ in TABLES]
     over = False

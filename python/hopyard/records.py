@@ -83,7 +83,7 @@ class Record:
             run.run,
             _core.__version__,
             _core.BUILD,
-            here(),
+            here() + _kernel(case),
             time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             run.wall_s,
             run.cpu_s,
@@ -95,6 +95,14 @@ class Record:
             case.interval,
             None,
         )
+
+
+def _kernel(case: Planned) -> str:
+    if case.core.linux is None:
+        return ""
+    from hopyard.kernels.use import named
+
+    return named(case.core)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from hopyard.records import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -152,6 +153,19 @@ def _capture(
     return capture
 
 
+def kernels_of(cases: Sequence[Planned]) -> dict[str, tuple[Path, Path]] | None:
+    """The kernels that cases need.
+
+    Raises:
+        ValueError: when one is not there, or cannot run.
+    """
+    if all(case.core.linux is None for case in cases):
+        return None
+    from hopyard.kernels.use import needed
+
+    return needed(case.core for case in cases)
+
+
 def make(
     cases: Sequence[Planned],
     *,
@@ -171,15 +185,15 @@ def make(
     wanted = cases if folder is None else folder.missing(cases)
     count = threads(jobs, sum(len(case.runs) for case in wanted))
     memory.check(wanted, count)
+    kernels = kernels_of(wanted)
     captures = None if capture is None else capture.core(cases, wanted)
     watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
     keep = _Memory(cases) if folder is None else _Stored(cases, wanted, folder)
     with signals.handled(leave=False) as stop, watch as tell:
         former, stop.idle = stop.idle, False
         try:
-            batch = _core.Batch(
-                [each.core for each in wanted], [each.runs for each in wanted], count, captures
-            )
+            cores = [each.core for each in wanted]
+            batch = _core.Batch(cores, [each.runs for each in wanted], count, captures, kernels)
             try:
                 for name in ("hopyard.loading", *ahead):
                     importlib.import_module(name)

@@ -17,7 +17,7 @@ from hopyard import _core, memory, signals
 from hopyard.plan import threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
-from hopyard.running import LOOK
+from hopyard.running import LOOK, kernels_of
 from hopyard.study.checks import check, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
@@ -130,7 +130,9 @@ class Threads:
 
         count = threads(self._jobs, sum(len(case.runs) for case in cases))
         memory.check(cases, count)
-        batch = _core.Batch([each.core for each in cases], [each.runs for each in cases], count)
+        kernels = kernels_of(cases)
+        cores, wanted = [each.core for each in cases], [each.runs for each in cases]
+        batch = _core.Batch(cores, wanted, count, None, kernels)
         try:
             while True:
                 state = batch.poll(LOOK)

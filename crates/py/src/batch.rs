@@ -13,6 +13,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capture::{self, Captures};
+use crate::linux::{self, Kernels};
 use crate::order::Order;
 use crate::pool::{Ended, Pool, Progress};
 use crate::scenario::Scenario;
@@ -65,14 +66,16 @@ pub struct Run {
 impl Batch {
     /// Starts the runs of all cases, those that take longest first as far as is known. `jobs` is the number of threads
     /// (0: one for each core); there are never more threads than runs. `runs` has the run numbers of each case,
-    /// `captures` a file for each.
+    /// `captures` a file for each; `kernels` has the
+    /// program and the agent of each version of Linux that the cases name.
     #[new]
-    #[pyo3(signature = (cases, runs, jobs=0, captures=None))]
+    #[pyo3(signature = (cases, runs, jobs=0, captures=None, kernels=None))]
     fn new(
         cases: Vec<PyRef<'_, Scenario>>,
         runs: Vec<Vec<u32>>,
         jobs: usize,
         captures: Option<PyRef<'_, Captures>>,
+        kernels: Option<Kernels>,
     ) -> PyResult<Self> {
         if cases.len() != runs.len() {
             let (cases, runs) = (cases.len(), runs.len());
@@ -101,17 +104,21 @@ impl Batch {
             plan.extend(runs.into_iter().map(|run| (number, run)));
         }
         let numbers = plan.clone();
+        let kernels = kernels.unwrap_or_default();
         let pool = Pool::start(Order::new(lengths), jobs, move |number, watch| {
             let (case, run) = numbers[number];
             let scenario = &scenarios[case as usize];
-            let spec = scenario.spec(u64::from(run));
             let file = captures.as_ref().map(|captures| {
                 let (hash, seed) = (scenario.hash(), scenario.seed());
                 let about = &about[case as usize];
                 let comment = format!("{about}, configuration {hash:016x}, seed {seed}, run {run}");
                 (files[number].clone(), captures.options(vec![comment]))
             });
-            let run = || capture::run(&spec, watch, file);
+            let spec = scenario.spec(u64::from(run));
+            let run = || match scenario.linux() {
+                Some(linux) => linux::run(scenario, linux, &kernels, u64::from(run), watch, file),
+                None => capture::run(&spec, watch, file),
+            };
             // A thread that is registered with Python acquires the interpreter much faster at each event of a Python
             // class.
             if has_rules(&spec) { Python::attach(|py| py.detach(run)) } else { run() }

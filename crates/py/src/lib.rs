@@ -5,6 +5,7 @@ mod batch;
 mod capture;
 mod congestion;
 mod errors;
+mod linux;
 #[cfg(target_os = "linux")]
 mod live;
 mod order;

@@ -141,6 +141,17 @@ impl Scenario {
         self.inner.files().into_iter().map(named).collect()
     }
 
+    /// The version of Linux that flows of this scenario have; nothing if no flow is one of Linux.
+    #[getter]
+    fn linux(&self) -> Option<String> {
+        self.inner.linux().map(|linux| linux.version.clone())
+    }
+
+    /// The names of the TCP variants of the flows of Linux.
+    fn linux_variants(&self) -> Vec<String> {
+        self.inner.linux_variants()
+    }
+
     /// The name of the scenario.
     #[getter]
     fn name(&self) -> &str {

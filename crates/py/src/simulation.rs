@@ -53,6 +53,10 @@ impl Simulation {
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario, run: u32) -> PyResult<Self> {
         let scenario = scenario.inner();
+        if scenario.linux().is_some() {
+            let message = "a simulation in steps cannot have flows with `stack = \"linux\"`: expected a run";
+            return Err(PyValueError::new_err(message));
+        }
         let began = clock(ClockId::Monotonic);
         let (world, has_rules) = py
             .detach(|| {

@@ -87,6 +87,8 @@ static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
     "flows",
     "Flows between pairs of nodes that are drawn; several sets of them are a list, `[[flows]]`.",
 );
+static LINUX: ModelInfo =
+    ModelInfo::of::<sections::Linux>("scenario", "linux", "The kernels of flows whose TCP is Linux's.");
 static WIRE: ModelInfo = ModelInfo::of::<sections::Wire>("scenario", "wire", "A wired link between two nodes.");
 static HOME_AGENT: ModelInfo =
     ModelInfo::of::<sections::HomeAgent>("scenario", "home_agent", "A node that is the home agent of mobile hosts.");
@@ -196,6 +198,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
         ..Layout::of("flow", &[&FLOW, &TCP])
     },
     Layout { one_or_list: true, rooms: FLOW_ROOMS, selectors: FLOW_SELECTORS, ..Layout::of("flows", &[&FLOWS, &TCP]) },
+    Layout::of("linux", &[&LINUX]),
     Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
     Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
     Layout { list: true, required: &["node"], ..Layout::of("home_agent", &[&HOME_AGENT]) },

@@ -7,6 +7,8 @@ use hopyard_model::params::{Fault, NS2, Params, RFC};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::sections::Stack;
+
 /// When something ends: at a time, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Until {
@@ -96,6 +98,9 @@ pub struct Flow {
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
+    /// Whose TCP it is: "hopyard", or "linux", for kernels in simulated time (`[linux]`). Of the keys of TCP, kernels
+    /// follow `tcp`, and `segment_size` as far as datagrams of 1500 bytes allow; everything else is Linux's own.
+    pub stack: Stack,
     /// The time at which the flow starts.
     pub start: Span,
     /// The time at which the flow stops: a time, or "end".
@@ -148,6 +153,7 @@ impl Flow {
             udp: false,
             acking: if profile == NS2 { "every" } else { "delayed" }.to_owned(),
             traffic: "ftp".to_owned(),
+            stack: Stack::Hopyard,
             start: Span::ZERO,
             stop: Until::End,
         }
@@ -197,6 +203,8 @@ pub struct Flows {
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
+    /// Whose TCP it is: "hopyard", or "linux", as in `[[flow]]`.
+    pub stack: Stack,
     /// The earliest and the latest start; the start of each flow is drawn uniformly between them.
     pub start: [Span; 2],
     /// The time at which the flows stop: a time, or "end".
@@ -216,6 +224,7 @@ impl Params for Flows {
             udp: flow.udp,
             acking: flow.acking,
             traffic: flow.traffic,
+            stack: flow.stack,
             start: [Span::ZERO; 2],
             stop: Until::End,
         }

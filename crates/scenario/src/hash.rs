@@ -14,8 +14,8 @@ use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Movement,
-    Pairs, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
+    Movement, Pairs, Sleep, Stack, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -44,6 +44,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         agents,
         flows,
         random_flows,
+        linux,
         wires,
         tunnels,
         home_agents,
@@ -68,17 +69,25 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let kind = |kind: &FlowKind| flow_kind(kind, files);
     let flow = |(flow, carried): &(Flow, FlowKind)| {
         // The flow's transport determines which models it uses, with their parameters.
-        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flow;
-        json!([from, to, start, stop, kind(carried)])
+        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop } = flow;
+        let mut all = vec![json!(from), json!(to), json!(start), json!(stop), kind(carried)];
+        // This came later, and flows of this simulator keep their hash.
+        if *stack != Stack::Hopyard {
+            all.push(json!(stack));
+        }
+        Value::Array(all)
     };
     let random = |set: &RandomFlows| {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
-        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, start, stop } = flows;
+        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop } = flows;
         let mut all = vec![json!(random), json!(start), json!(stop), kind(carried)];
         // These came later, and sets without them keep their hash.
         if *share > 0.0 || *pairs != Pairs::Any {
             all.extend([json!(share), json!(pairs)]);
+        }
+        if *stack != Stack::Hopyard {
+            all.push(json!(stack));
         }
         Value::Array(all)
     };
@@ -170,6 +179,12 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         identity["home_agents"] = home_agents.iter().map(home).collect();
         identity["foreign_agents"] = foreign_agents.iter().map(foreign).collect();
         identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
+    }
+    let listed = flows.iter().map(|(flow, _)| flow.stack);
+    if listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux) {
+        // A kernel wakes up for each sample.
+        let Linux { version, completion, sysctls, sample, memory } = linux;
+        identity["linux"] = json!([version, completion, sysctls, sample, memory]);
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {

@@ -32,9 +32,11 @@ macro_rules! section {
 }
 
 mod energy;
+mod linux;
 mod mobile;
 mod network;
 pub use energy::{Battery, Energy, Interval, Sleep};
+pub use linux::{Completion, Linux, Stack};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
 

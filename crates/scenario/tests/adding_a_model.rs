@@ -193,6 +193,8 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
         "crates/engine",
         "crates/wire",
         "crates/model",
+        "crates/kernels",
+        "crates/coupling",
         "crates/scenario",
         "crates/py",
         "bench/core",

@@ -75,6 +75,7 @@ impl Resolver<'_> {
         }
         self.check_emptiness(&resolved);
         self.check_flows(&resolved);
+        self.check_linux(&resolved);
         self.check_reception(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);

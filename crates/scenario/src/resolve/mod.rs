@@ -8,6 +8,7 @@ mod external;
 mod flow_faults;
 mod flows;
 mod links;
+mod linux;
 mod longest;
 mod mobile;
 mod mobile_checks;
@@ -35,7 +36,8 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Nodes, Simulator, Sleep, Tunnel,
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost, Nodes, Simulator, Sleep,
+    Tunnel,
 };
 use crate::tree::Table;
 use crate::value::Values;
@@ -109,6 +111,7 @@ impl Resolver<'_> {
         self.single("traffic");
         let flows = self.flows(&tcp);
         let random_flows = self.random_flows(&tcp);
+        let linux: Linux = typed(&self.plain("linux"));
         let wires = self.wires();
         let tunnels = self.simple_list::<Tunnel>("tunnel");
         let measure: Measure = typed(&self.plain("measure"));
@@ -137,6 +140,7 @@ impl Resolver<'_> {
             agents: agents?,
             flows,
             random_flows,
+            linux,
             wires,
             tunnels,
             home_agents,

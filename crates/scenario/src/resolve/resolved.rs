@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::files::MovementFile;
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Measure, MobileHost, Movement,
-    Nodes, Simulator, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
+    Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -106,6 +106,7 @@ pub(crate) struct Resolved {
     pub agents: Vec<Chosen>,
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Vec<RandomFlows>,
+    pub linux: Linux,
     pub wires: Vec<(Wire, Values)>,
     pub tunnels: Vec<Tunnel>,
     pub home_agents: Vec<HomeAgent>,

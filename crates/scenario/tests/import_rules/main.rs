@@ -43,9 +43,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("wire", &[]),
     ("model", &["hopyard_engine", "hopyard_wire"]),
+    ("kernels", &["hopyard_engine"]),
+    ("coupling", &["hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_wire"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
     ("live", &["hopyard_engine", "hopyard_model"]),
-    ("py", &["hopyard_engine", "hopyard_live", "hopyard_model", "hopyard_scenario"]),
+    (
+        "py",
+        &["hopyard_coupling", "hopyard_engine", "hopyard_kernels", "hopyard_live", "hopyard_model", "hopyard_scenario"],
+    ),
 ];
 
 fn root() -> PathBuf {

@@ -1,0 +1,155 @@
+//! The network of kernels: a world whose nodes have hosts outside.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopyard_engine::Time;
+use hopyard_kernels::{Departure, Network, Port, Sending, Ticket};
+use hopyard_model::address::NodeId;
+use hopyard_model::context::{Departure as Left, Token};
+use hopyard_model::observe::Probe;
+use hopyard_model::world::{InjectError, Watch, World};
+
+/// The bytes of an Ethernet header, and the type of IPv4 in it.
+const ETHERNET: usize = 14;
+const IPV4: [u8; 2] = [8, 0];
+/// The sender of all frames for kernels: who has sent a datagram over the air is for the network to know.
+const NETWORK: [u8; 6] = [2, 255, 255, 255, 255, 255];
+
+/// Why the network cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkError {
+    /// A datagram cannot be put in, although it is one of this network.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+    /// A run in the world has failed.
+    #[error("the network failed: {0}")]
+    Failed(String),
+}
+
+/// A world, and the kernels that are hosts of its nodes.
+pub struct Hosts<P: Probe> {
+    pub world: World<P>,
+    /// The node of each kernel, in order.
+    nodes: Vec<NodeId>,
+    tickets: BTreeMap<Token, Ticket>,
+    left: VecDeque<Departure>,
+    /// The frames of the kernels of nodes that were not taken, and why.
+    pub refused: BTreeMap<(NodeId, &'static str), u64>,
+}
+
+/// The MAC address of a node's kernel.
+pub fn mac(node: NodeId) -> [u8; 6] {
+    let [a, b, c, d] = node.0.to_be_bytes();
+    [2, 0, a, b, c, d]
+}
+
+impl<P: Probe> Hosts<P> {
+    /// Attaches the hosts of these nodes.
+    pub fn new(mut world: World<P>, nodes: Vec<NodeId>) -> Result<Self, InjectError> {
+        nodes.iter().try_for_each(|&node| world.attach(node))?;
+        let (tickets, left, refused) = Default::default();
+        Ok(Self { world, nodes, tickets, left, refused })
+    }
+
+    fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
+        *self.refused.entry((node, why)).or_default() += 1;
+        Sending::Done
+    }
+}
+
+impl<P: Probe> Network for Hosts<P> {
+    type Error = NetworkError;
+
+    fn next_event(&self) -> Option<Time> {
+        self.world.next_event()
+    }
+
+    fn step(&mut self, until: Time) -> Result<(), NetworkError> {
+        self.world.advance(until, &Watch::default());
+        if let Some(failure) = self.world.failure() {
+            return Err(NetworkError::Failed(failure.to_string()));
+        }
+        while let Some(left) = self.world.egress() {
+            match left {
+                Left::Datagram { node, bytes, .. } => {
+                    // A host that is attached has a kernel.
+                    let Ok(kernel) = self.nodes.binary_search(&node) else { continue };
+                    let frame = [&mac(node)[..], &NETWORK, &IPV4, &bytes].concat();
+                    self.left.push_back(Departure::Frame { to: Port { kernel, device: 0 }, frame });
+                }
+                Left::Completed { token, .. } => {
+                    self.left.extend(self.tickets.remove(&token).map(Departure::Sent));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn departure(&mut self) -> Option<Departure> {
+        self.left.pop_front()
+    }
+
+    fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, NetworkError> {
+        let node = self.nodes[ticket.port.kernel];
+        if frame.get(12..ETHERNET) != Some(&IPV4) {
+            return Ok(self.refuse(node, "not_ipv4"));
+        }
+        let datagram = &frame[ETHERNET..];
+        match self.world.inject(node, at, datagram) {
+            Ok(token) => {
+                self.tickets.insert(token, ticket);
+                Ok(Sending::Pending)
+            }
+            // A kernel may send what this network does not carry, as on any network.
+            Err(InjectError::Destination(_)) => Ok(self.refuse(node, "no_destination")),
+            Err(InjectError::Source { .. }) => Ok(self.refuse(node, "foreign_source")),
+            Err(InjectError::NoHops | InjectError::Datagram(_)) => Ok(self.refuse(node, "broken_datagram")),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Span;
+    use hopyard_model::world::{NodeSpec, Spec};
+    use hopyard_wire::ipv4::{Header, Protocol};
+
+    use super::*;
+
+    /// The frame of a kernel with a datagram from one address to another.
+    fn frame(from: [u8; 4], to: [u8; 4], ttl: u8) -> Vec<u8> {
+        let mut bytes = [&mac(NodeId(0))[..], &mac(NodeId(0)), &IPV4].concat();
+        let mut datagram = Vec::new();
+        let header = Header::new(Protocol::EXPERIMENT, from.into(), to.into(), ttl);
+        header.emit(b"payload", &mut datagram).expect("short enough");
+        bytes.append(&mut datagram);
+        bytes
+    }
+
+    #[test]
+    fn what_the_network_does_not_carry_is_counted_by_reason() {
+        let mut spec = Spec::network("rfc");
+        spec.duration = Span::from_secs(1);
+        let routing = hopyard_model::routing::Config::of_profile("static", "rfc").expect("there is one");
+        let node = NodeSpec::stationary(hopyard_model::mobility::Position::default(), routing);
+        spec.nodes = vec![node.clone(), node];
+        let world: World = World::new(&spec).expect("a network");
+        let address = |node| world.addresses(NodeId(node))[0].octets();
+        let (here, there) = (address(0), address(1));
+        let mut hosts = Hosts::new(world, vec![NodeId(0), NodeId(1)]).expect("both are there");
+        let ticket = |head| Ticket::new(Port { kernel: 0, device: 0 }, head);
+        let mut send = |frame: &[u8], head| hosts.send(Time::ZERO, frame, ticket(head));
+        assert_eq!(send(&frame(here, there, 64), 1), Ok(Sending::Pending));
+        let mut arp = frame(here, there, 64);
+        arp[13] = 6;
+        for (number, bytes) in
+            [arp, frame(here, [9, 9, 9, 9], 64), frame(there, here, 64), frame(here, there, 0)].iter().enumerate()
+        {
+            assert_eq!(send(bytes, number as u16), Ok(Sending::Done), "{number}");
+        }
+        let reasons: Vec<_> = hosts.refused.iter().map(|((node, why), count)| (node.0, *why, *count)).collect();
+        let all = ["broken_datagram", "foreign_source", "no_destination", "not_ipv4"];
+        assert_eq!(reasons, all.map(|why| (0, why, 1)));
+    }
+}

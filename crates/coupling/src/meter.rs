@@ -1,0 +1,309 @@
+//! What the flows of kernels have sent and received, seen by a probe of the network.
+//!
+//! The application of a receiver gets the bytes in order, each once, as soon as they are all there: what has arrived
+//! tells what it got, without asking the kernel.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::context::DropReason;
+use hopyard_model::observe::Probe;
+use hopyard_model::packet::{Body, Packet};
+use hopyard_wire::ipv4::{Header, Protocol};
+
+/// What is known of a flow, from `measure.from` on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Datagrams with payload that the source has sent, retransmissions included.
+    pub packets_sent: u64,
+    /// Those of them whose first byte had been sent before.
+    pub retransmissions: u64,
+    /// Datagrams with payload that have arrived.
+    pub packets_arrived: u64,
+    /// Those of them that brought a byte for the first time.
+    pub packets_unique: u64,
+    /// Datagrams with payload that a node dropped.
+    pub packets_dropped: u64,
+    /// The payload of `packets_unique`.
+    pub unique_bytes: u64,
+    /// Payload that has arrived in order, each byte once.
+    pub delivered_bytes: u64,
+    /// IP bytes of `packets_arrived`.
+    pub network_bytes: u64,
+    /// How long each of `packets_arrived` took.
+    pub delays: Vec<Span>,
+    /// The hops of `packets_arrived`.
+    pub hops: u64,
+    /// When the first payload arrived; when something arrived for the first time; when something was delivered.
+    pub first: [Option<Time>; 3],
+}
+
+/// The ends of a connection: address and port of source and destination.
+pub type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
+
+/// The meters of all flows.
+#[derive(Debug, Default)]
+pub struct Meters {
+    from: Time,
+    interval: Span,
+    flows: BTreeMap<Ends, Meter>,
+}
+
+/// The meter of a flow.
+#[derive(Debug, Default)]
+struct Meter {
+    counts: Counts,
+    /// The sequence number of the first byte.
+    first: Option<u32>,
+    /// How many bytes were sent, and have arrived in order, from the first one on.
+    sent: u64,
+    delivered: u64,
+    /// What has arrived beyond that: beginnings and ends.
+    beyond: BTreeMap<u64, u64>,
+    /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
+    series: BTreeMap<u64, (u64, u64)>,
+}
+
+/// What a TCP segment says.
+struct Segment {
+    ends: Ends,
+    sequence: u32,
+    is_syn: bool,
+    payload: u64,
+    bytes: u64,
+}
+
+impl Meters {
+    /// Meters for these connections, which count from a time on. Series have samples at multiples of the interval.
+    pub fn new(from: Time, interval: Span, flows: impl IntoIterator<Item = Ends>) -> Self {
+        let flows = flows.into_iter().map(|ends| (ends, Meter::default())).collect();
+        Self { from, interval, flows }
+    }
+
+    /// What is known of a flow.
+    pub fn counts(&self, ends: Ends) -> Counts {
+        self.flows.get(&ends).map(|it| it.counts.clone()).unwrap_or_default()
+    }
+
+    /// The bytes that were delivered, and the IP bytes that arrived, in each interval up to a time.
+    pub fn series(&self, ends: Ends, until: Time) -> Vec<(Time, u64, u64)> {
+        let all = self.flows.get(&ends).map(|it| &it.series);
+        let step = self.interval.nanos().max(1);
+        let row = |number: u64| {
+            let (delivered, network) = all.and_then(|it| it.get(&number)).copied().unwrap_or_default();
+            (Time::from_nanos(number * step), delivered, network)
+        };
+        (1..=until.nanos() / step).map(row).collect()
+    }
+
+    fn find(&mut self, packet: &Packet) -> Option<(Segment, &mut Meter)> {
+        let Body::External(bytes) = &packet.body else { return None };
+        let segment = parse(bytes)?;
+        let meter = self.flows.get_mut(&segment.ends)?;
+        Some((segment, meter))
+    }
+}
+
+impl Probe for Meters {
+    fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        let counts = now >= self.from;
+        let Some((segment, meter)) = self.find(packet) else { return };
+        if segment.is_syn {
+            // The SYN has a number, which is the one before that of the first byte.
+            meter.first = Some(segment.sequence.wrapping_add(1));
+        }
+        if segment.payload == 0 {
+            return;
+        }
+        let begin = meter.place(segment.sequence, meter.sent);
+        let again = begin < meter.sent;
+        meter.sent = meter.sent.max(begin + segment.payload);
+        if counts {
+            meter.counts.packets_sent += 1;
+            meter.counts.retransmissions += u64::from(again);
+        }
+    }
+
+    fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
+        let Some((segment, meter)) = self.find(packet) else { return };
+        if segment.payload == 0 {
+            return;
+        }
+        let (unique, delivered) = meter.arrive(segment.sequence, segment.payload);
+        // What arrives at the time of a sample belongs to it.
+        let sample = meter.series.entry(now.nanos().div_ceil(step)).or_default();
+        *sample = (sample.0 + delivered, sample.1 + segment.bytes);
+        if !counts {
+            return;
+        }
+        let it = &mut meter.counts;
+        it.packets_arrived += 1;
+        it.packets_unique += u64::from(unique > 0);
+        it.unique_bytes += unique;
+        it.delivered_bytes += delivered;
+        it.network_bytes += segment.bytes;
+        it.delays.push(now.since(packet.created));
+        it.hops += u64::from(packet.hops);
+        for (first, happened) in it.first.iter_mut().zip([true, unique > 0, delivered > 0]) {
+            if happened {
+                first.get_or_insert(now);
+            }
+        }
+    }
+
+    fn on_drop(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
+        if now >= self.from
+            && let Some((segment, meter)) = self.find(packet)
+        {
+            meter.counts.packets_dropped += u64::from(segment.payload > 0);
+        }
+    }
+}
+
+impl Meter {
+    /// The number of a byte from the first one on, by its sequence number, which wraps; it is within 2^31 of `near`.
+    fn place(&self, sequence: u32, near: u64) -> u64 {
+        let first = self.first.unwrap_or(sequence);
+        // Both are modulo 2^32, so the low bits of `near` are enough.
+        let ahead = sequence.wrapping_sub(first).wrapping_sub(near as u32).cast_signed();
+        near.saturating_add_signed(ahead.into())
+    }
+
+    /// Bytes have arrived. Returns how many of them are new, and how many are delivered by them.
+    fn arrive(&mut self, sequence: u32, payload: u64) -> (u64, u64) {
+        let begin = self.place(sequence, self.delivered);
+        let end = begin + payload;
+        let before = self.delivered;
+        let mut known = self.delivered.min(end).saturating_sub(begin);
+        // The ranges that this one touches become one range with it. None of them begins before `delivered`.
+        let (mut from, mut to) = (begin, end);
+        while let Some((&start, &stop)) = self.beyond.range(..=to).next_back().filter(|(_, stop)| **stop >= from) {
+            self.beyond.remove(&start);
+            known += stop.min(end).saturating_sub(start.max(begin));
+            (from, to) = (from.min(start), to.max(stop));
+        }
+        if from <= self.delivered {
+            self.delivered = self.delivered.max(to);
+        } else {
+            self.beyond.insert(from, to);
+        }
+        (payload - known, self.delivered - before)
+    }
+}
+
+fn parse(datagram: &[u8]) -> Option<Segment> {
+    let (header, payload) = Header::parse(datagram).ok().filter(|(header, _)| header.protocol == Protocol::TCP)?;
+    let short = |at: usize| Some(u16::from_be_bytes(payload.get(at..at + 2)?.try_into().ok()?));
+    let (source, destination) = (short(0)?, short(2)?);
+    let sequence = u32::from_be_bytes(payload.get(4..8)?.try_into().ok()?);
+    let length = usize::from(payload.get(12)? >> 4) * 4;
+    Some(Segment {
+        ends: (header.source, source, header.destination, destination),
+        sequence,
+        is_syn: payload.get(13)? & 2 != 0,
+        payload: payload.len().checked_sub(length)? as u64,
+        bytes: (header.len() + payload.len()) as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_model::address::InterfaceId;
+    use hopyard_model::packet::FlowId;
+
+    use super::*;
+
+    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+    const ENDS: Ends = (A, 40_000, B, 5000);
+
+    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, how much payload it has.
+    fn segment(sequence: u32, is_syn: bool, payload: usize) -> Packet {
+        let mut tcp = [40_000u16.to_be_bytes(), 5000u16.to_be_bytes()].concat();
+        tcp.extend(sequence.to_be_bytes());
+        tcp.extend([0, 0, 0, 0, 5 << 4, if is_syn { 2 } else { 16 }, 0, 0, 0, 0, 0, 0]);
+        tcp.resize(20 + payload, 7);
+        let mut bytes = Vec::new();
+        Header::new(Protocol::TCP, A, B, 64).emit(&tcp, &mut bytes).expect("short enough");
+        Packet {
+            created: at(1),
+            source: InterfaceId(0).into(),
+            destination: InterfaceId(1).into(),
+            flow: FlowId::NONE,
+            size: bytes.len() as u32,
+            ttl: 60,
+            hops: 3,
+            salvaged: 0,
+            body: Body::External(bytes.into()),
+        }
+    }
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_millis(milliseconds)
+    }
+
+    fn meters(from: Time) -> Meters {
+        Meters::new(from, Span::from_millis(10), [ENDS])
+    }
+
+    #[test]
+    fn bytes_count_once_and_in_order_over_the_wrap_of_sequence_numbers() {
+        let mut meters = meters(Time::ZERO);
+        let node = NodeId(0);
+        // The third byte of payload has the number zero.
+        let first = u32::MAX - 2;
+        meters.on_originated(at(0), node, &segment(first, true, 0));
+        for offset in [1, 101, 201, 101] {
+            meters.on_originated(at(1), node, &segment(first.wrapping_add(offset), false, 100));
+        }
+        let sent = meters.counts(ENDS);
+        assert_eq!((sent.packets_sent, sent.retransmissions), (4, 1));
+        meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
+        assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
+        // The second one is lost; the third one waits for the fourth, which is the second again.
+        meters.on_drop(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
+        meters.on_delivered(at(13), node, &segment(first.wrapping_add(201), false, 100));
+        assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
+        meters.on_delivered(at(14), node, &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(25), node, &segment(first.wrapping_add(101), false, 100));
+        let counts = meters.counts(ENDS);
+        assert_eq!((counts.delivered_bytes, counts.unique_bytes, counts.packets_dropped), (300, 300, 1));
+        assert_eq!((counts.packets_arrived, counts.packets_unique, counts.hops), (4, 3, 12));
+        assert_eq!(counts.first, [Some(at(10)); 3]);
+        assert_eq!(counts.delays, [9, 12, 13, 24].map(Span::from_millis));
+        assert_eq!(counts.network_bytes, 4 * 140);
+        assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);
+    }
+
+    #[test]
+    fn what_is_before_the_measuring_or_of_another_flow_does_not_count() {
+        let mut meters = meters(at(5));
+        let (node, data) = (NodeId(0), segment(1, false, 10));
+        meters.on_originated(at(0), node, &segment(0, true, 0));
+        meters.on_originated(at(1), node, &data);
+        meters.on_delivered(at(2), node, &data);
+        meters.on_originated(at(5), node, &data);
+        meters.on_delivered(at(6), node, &data);
+        let counts = meters.counts(ENDS);
+        assert_eq!((counts.packets_sent, counts.retransmissions, counts.delivered_bytes), (1, 1, 0));
+        assert_eq!(meters.counts((B, 1, A, 2)), Counts::default());
+        let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
+        meters.on_originated(at(7), node, &broken);
+        assert_eq!(meters.counts(ENDS), counts);
+    }
+
+    #[test]
+    fn ranges_that_overlap_are_joined() {
+        let mut meter = Meter { first: Some(0), ..Meter::default() };
+        assert_eq!(meter.arrive(10, 10), (10, 0));
+        assert_eq!(meter.arrive(30, 10), (10, 0));
+        assert_eq!(meter.arrive(15, 20), (10, 0), "joins both");
+        assert_eq!(meter.beyond, BTreeMap::from([(10, 40)]));
+        assert_eq!(meter.arrive(12, 5), (0, 0));
+        assert_eq!(meter.arrive(0, 12), (10, 40));
+        assert_eq!(meter.arrive(0, 40), (0, 0));
+    }
+}

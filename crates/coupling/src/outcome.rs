@@ -1,0 +1,100 @@
+//! The results of flows of kernels, in the tables of all flows.
+//!
+//! What only the inside of a sender knows, and the samples of its socket do not tell, stays zero or empty: times and
+//! counts by phase, the delay of the application, and timeouts where a node is the source of several flows.
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::observe::{Outcome, SeriesRow};
+use hopyard_model::world::{Quantity, Spec};
+
+use crate::meter::{Ends, Meters};
+use crate::run::{FlowState, Sample};
+
+/// Puts the results of a flow in the place of those that its number has, which are those of a flow that did nothing.
+pub fn put(
+    outcome: &mut Outcome,
+    number: usize,
+    state: &FlowState,
+    samples: &[Sample],
+    meters: &Meters,
+    ends: Ends,
+    spec: &Spec,
+) {
+    let end = Time::ZERO + Span::from_secs_f64(outcome.simulated);
+    if let Some(row) = outcome.flows.get_mut(number) {
+        let counts = &state.counts;
+        let window = end.since(spec.measure_from).seconds();
+        let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
+        let percent = |part: u64| 100.0 * part as f64 / counts.packets_sent.max(1) as f64;
+        let mut delays: Vec<f64> = counts.delays.iter().map(|span| span.seconds() * 1e3).collect();
+        delays.sort_unstable_by(f64::total_cmp);
+        // The smallest delay that this share of the packets did not exceed.
+        let quantile = |share: usize| delays.get((delays.len() * share).div_ceil(100).max(1) - 1).copied();
+        let mean_of = |sum: f64| (counts.packets_arrived > 0).then(|| sum / counts.packets_arrived as f64);
+        row.transport = format!("{} (Linux)", state.flow.variant).into();
+        row.goodput_kbps = kbps(counts.delivered_bytes);
+        row.throughput_kbps = kbps(counts.network_bytes);
+        row.payload_kbps = kbps(counts.unique_bytes);
+        row.delay_ms = mean_of(delays.iter().sum());
+        (row.delay_p50_ms, row.delay_p95_ms, row.delay_p99_ms) = (quantile(50), quantile(95), quantile(99));
+        row.packets_sent = counts.packets_sent;
+        row.packets_arrived = counts.packets_arrived;
+        row.packets_unique = counts.packets_unique;
+        row.packets_dropped = counts.packets_dropped;
+        row.retransmissions = counts.retransmissions;
+        row.loss_transport_percent = percent(counts.retransmissions);
+        row.loss_network_percent = percent(counts.packets_dropped);
+        row.hops = mean_of(counts.hops as f64);
+        let [arrival, new, delivery] = counts.first.map(|it| it.map(Time::seconds));
+        (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
+        row.delivered_bytes = counts.delivered_bytes;
+        [row.timeouts, row.fast_retransmits] = state.recoveries.unwrap_or_default();
+        row.cwnd_mean = mean_cwnd(samples, end);
+    }
+    let flow = number as u32;
+    outcome.series.retain(|row| row.flow != flow);
+    for &quantity in &spec.observe.series {
+        let row = |(at, value): (Time, f64)| SeriesRow {
+            flow,
+            time_s: at.seconds(),
+            quantity: quantity.name(),
+            unit: quantity.unit(),
+            value,
+        };
+        outcome.series.extend(values(quantity, samples, meters, ends, end).into_iter().map(row));
+    }
+    // Samples of one time and flow keep their order.
+    outcome.series.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
+}
+
+/// The samples of a quantity.
+fn values(quantity: Quantity, samples: &[Sample], meters: &Meters, ends: Ends, end: Time) -> Vec<(Time, f64)> {
+    let of_sockets = |value: fn(&Sample) -> Option<f64>| {
+        samples.iter().filter_map(|it| Some((it.at, value(it)?))).collect::<Vec<_>>()
+    };
+    let of_arrivals = |bytes: fn((Time, u64, u64)) -> u64| {
+        let mut before = Time::ZERO;
+        let rate = |row: (Time, u64, u64)| {
+            let interval = row.0.since(std::mem::replace(&mut before, row.0)).seconds();
+            (row.0, bytes(row) as f64 * 8.0 / interval / 1e3)
+        };
+        meters.series(ends, end).into_iter().map(rate).collect()
+    };
+    match quantity {
+        Quantity::Cwnd => of_sockets(|it| Some(it.cwnd.into())),
+        Quantity::Ssthresh => of_sockets(|it| it.ssthresh.map(f64::from)),
+        Quantity::Srtt => of_sockets(|it| Some(it.srtt_ms / 1e3)),
+        Quantity::Rto => of_sockets(|it| Some(it.rto_ms / 1e3)),
+        Quantity::Goodput => of_arrivals(|(_, delivered, _)| delivered),
+        Quantity::Throughput => of_arrivals(|(_, _, network)| network),
+        // These are of senders whose inside is known, and of the network's routes.
+        Quantity::Hops | Quantity::Bandwidth | Quantity::PacingGap => Vec::new(),
+    }
+}
+
+/// The mean window over the whole run: each sample holds until the next one, and before the first there is no window.
+fn mean_cwnd(samples: &[Sample], end: Time) -> Option<f64> {
+    let nexts = samples.iter().skip(1).map(|it| it.at).chain([end]);
+    let area: f64 = samples.iter().zip(nexts).map(|(it, next)| f64::from(it.cwnd) * next.since(it.at).seconds()).sum();
+    (!samples.is_empty() && end > Time::ZERO).then(|| area / end.seconds())
+}

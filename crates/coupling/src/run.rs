@@ -1,0 +1,334 @@
+//! A world and its kernels under one clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopyard_engine::Time;
+use hopyard_kernels::{Counters, Kernels};
+use hopyard_model::address::NodeId;
+use hopyard_model::observe::{DropRow, Outcome, Probe};
+use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
+
+use crate::hosts::Hosts;
+use crate::meter::{Counts, Ends, Meters};
+use crate::orders::{Flow, MOST_FLOWS, Options, flow_of, guest, ports};
+use crate::outcome;
+
+/// Why kernels and a network cannot go on together.
+#[derive(Debug, thiserror::Error)]
+pub enum CouplingError {
+    /// A kernel, or the network.
+    #[error(transparent)]
+    Kernels(#[from] hopyard_kernels::Error),
+    /// The network cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The run has failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A node cannot have a kernel.
+    #[error(transparent)]
+    Attach(#[from] InjectError),
+    /// A flow goes from a node to itself, or from or to a node without an address.
+    #[error("flow {flow}: expected two different nodes with addresses, found {from} and {to}")]
+    Ends {
+        /// The flow.
+        flow: usize,
+        /// Its source.
+        from: NodeId,
+        /// Its destination.
+        to: NodeId,
+    },
+    /// There are more flows than ports.
+    #[error("expected at most {MOST_FLOWS} flows of kernels, found {0}")]
+    Flows(usize),
+    /// The agent of a kernel reports that it could not do something.
+    #[error("node {node}: {what}")]
+    Agent {
+        /// The node.
+        node: NodeId,
+        /// What it says.
+        what: String,
+    },
+}
+
+/// The state of a flow's sending socket at a time, as `ss -ti` shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// The flow.
+    pub flow: usize,
+    /// The congestion window, in segments.
+    pub cwnd: u32,
+    /// The slow-start threshold, in segments; nothing if it was never set.
+    pub ssthresh: Option<u32>,
+    /// The smoothed round-trip time, in milliseconds.
+    pub srtt_ms: f64,
+    /// The retransmission timeout, in milliseconds.
+    pub rto_ms: f64,
+    /// Segments that were sent and not acknowledged.
+    pub unacknowledged: u32,
+    /// Retransmitted segments since the start.
+    pub retransmissions: u32,
+    /// The state of congestion avoidance (`TCP_CA_Open` 0, `Disorder` 1, `CWR` 2, `Recovery` 3, `Loss` 4).
+    pub state: u32,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowState {
+    /// The flow.
+    pub flow: Flow,
+    /// What was seen of it on its way into the network and out of it.
+    pub counts: Counts,
+    /// Whether the connection was opened.
+    pub connected: Option<Time>,
+    /// When everything was acknowledged, if it has an end.
+    pub finished: Option<Time>,
+    /// When the connection was given up, and Linux's error number.
+    pub broken: Option<(Time, u32)>,
+    /// Timeouts and fast retransmits since `measure.from`. A kernel counts those of all of its sockets together: they
+    /// are known of a flow that is the only one from its node.
+    pub recoveries: Option<[u64; 2]>,
+}
+
+/// A world whose nodes have Linux kernels as hosts.
+pub struct Coupled<P: Probe> {
+    // First, so that the processes end first.
+    kernels: Kernels,
+    hosts: Hosts<(Meters, P)>,
+    /// The addresses and ports of each flow.
+    ends: Vec<Ends>,
+    nodes: Vec<NodeId>,
+    flows: Vec<FlowState>,
+    samples: Vec<Sample>,
+    measure_from: Time,
+    /// What each kernel had counted when the measuring began.
+    before: Vec<[u64; 2]>,
+}
+
+impl<P: Probe> Coupled<P> {
+    /// Builds the network of a run, and starts a kernel for each node with an end of a flow.
+    ///
+    /// # Errors
+    /// If a flow cannot be, or a kernel cannot be started.
+    pub fn start(spec: &Spec, flows: &[Flow], options: &Options, probe: P) -> Result<Self, CouplingError> {
+        let world = World::new(spec)?;
+        if flows.len() > MOST_FLOWS {
+            return Err(CouplingError::Flows(flows.len()));
+        }
+        let mut addresses = BTreeMap::new();
+        for (number, flow) in flows.iter().enumerate() {
+            let bad = CouplingError::Ends { flow: number, from: flow.from, to: flow.to };
+            if flow.from == flow.to {
+                return Err(bad);
+            }
+            for node in [flow.from, flow.to] {
+                if node.index() >= world.node_count() {
+                    return Err(bad);
+                }
+                let Some(&address) = world.addresses(node).first() else { return Err(bad) };
+                addresses.insert(node, address);
+            }
+        }
+        let address = |node: NodeId| addresses[&node];
+        let nodes: Vec<NodeId> = addresses.keys().copied().collect();
+        let ends = flows.iter().enumerate().map(|(number, flow)| {
+            let (source, sink) = ports(number);
+            (address(flow.from), source, address(flow.to), sink)
+        });
+        let ends: Vec<Ends> = ends.collect();
+        let meters = Meters::new(spec.measure_from, options.sample, ends.iter().copied());
+        let hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone())?;
+        let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, address)).collect();
+        let kernels = Kernels::start(&guests, options.settings.clone())?;
+        let state = |flow: &Flow| FlowState {
+            flow: flow.clone(),
+            counts: Counts::default(),
+            connected: None,
+            finished: None,
+            broken: None,
+            recoveries: flows.iter().filter(|it| it.from == flow.from).nth(1).is_none().then_some([0; 2]),
+        };
+        let (flows, measure_from, before) =
+            (flows.iter().map(state).collect(), spec.measure_from, vec![[0; 2]; guests.len()]);
+        Ok(Self { kernels, hosts, ends, nodes, flows, samples: Vec::new(), measure_from, before })
+    }
+
+    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
+    /// between two events; it can go on then.
+    ///
+    /// # Errors
+    /// If a kernel or the network cannot go on.
+    pub fn advance(&mut self, until: Time, watch: &Watch) -> Result<Advanced, CouplingError> {
+        let stopped = match self.kernels.advance(until, &mut self.hosts, || watch.is_cancelled()) {
+            Err(hopyard_kernels::Error::Stopped(_)) => true,
+            other => other.map(|()| false)?,
+        };
+        for kernel in 0..self.kernels.len() {
+            let lines = self.kernels.lines(kernel)?;
+            lines.lines().try_for_each(|line| self.report(kernel, line))?;
+        }
+        // The kernels report one after the other, each in the order of time.
+        self.samples.sort_by_key(|it| (it.at, it.flow));
+        // No event is left before this time; the world goes on to it.
+        Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World<(Meters, P)> {
+        &self.hosts.world
+    }
+
+    /// Ends the run at the time that it has reached: its results, in which the flow with the number `numbers[n]` is the
+    /// n-th flow of kernels, and the probe.
+    ///
+    /// # Errors
+    /// If packets do not add up.
+    pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
+        let (flows, samples, lost) = (self.flows(), self.samples(), self.lost());
+        let Self { kernels, hosts, ends, .. } = self;
+        // The kernels end before the results are made.
+        drop(kernels);
+        let (mut outcome, (meters, probe)) = hosts.world.finish()?;
+        for (flow, ((state, &number), &ends)) in flows.iter().zip(numbers).zip(&ends).enumerate() {
+            let samples: Vec<_> = samples.iter().filter(|it| it.flow == flow).copied().collect();
+            outcome::put(&mut outcome, number, state, &samples, &meters, ends, spec);
+        }
+        // The network has delivered what a kernel has not received.
+        let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
+        outcome.drops.extend(lost.into_iter().map(row));
+        Ok((outcome, probe))
+    }
+
+    /// What is known of the flows.
+    pub fn flows(&self) -> Vec<FlowState> {
+        let (meters, _) = self.hosts.world.probe();
+        let all = self.flows.iter().zip(&self.ends);
+        all.map(|(state, &ends)| FlowState { counts: meters.counts(ends), ..state.clone() }).collect()
+    }
+
+    /// The samples of the sending sockets since the last call, in the order of time.
+    pub fn samples(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.samples)
+    }
+
+    /// The nodes with kernels, and what has passed between each kernel and the simulation.
+    pub fn counters(&self) -> impl Iterator<Item = (NodeId, Counters)> {
+        self.nodes.iter().enumerate().map(|(kernel, &node)| (node, self.kernels.counters(kernel)))
+    }
+
+    /// The frames that were lost between kernels and network: node, why, and how many.
+    pub fn lost(&self) -> Vec<(NodeId, &'static str, u64)> {
+        let refused = self.hosts.refused.iter().map(|(&(node, why), &count)| (node, why, count));
+        let received = self
+            .counters()
+            .flat_map(|(node, it)| [(node, "no_receive_buffer", it.no_buffer), (node, "device_down", it.down)]);
+        refused.chain(received.filter(|it| it.2 > 0)).collect()
+    }
+
+    /// The nodes with kernels.
+    pub fn nodes(&self) -> BTreeSet<NodeId> {
+        self.nodes.iter().copied().collect()
+    }
+
+    /// What a kernel has counted up to a time.
+    fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
+        if at < self.measure_from {
+            self.before[kernel] = counted;
+            return;
+        }
+        let (node, before) = (self.nodes[kernel], self.before[kernel]);
+        for it in self.flows.iter_mut().filter(|it| it.flow.from == node).filter_map(|it| it.recoveries.as_mut()) {
+            *it = [counted[0] - before[0], counted[1] - before[1]];
+        }
+    }
+
+    /// A line that a kernel has written: a report of the agent, or something of the kernel.
+    fn report(&mut self, kernel: usize, line: &str) -> Result<(), CouplingError> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [kind, time, rest @ ..] = words.as_slice() else { return Ok(()) };
+        let (Some(kind), Ok(nanos)) = (kind.strip_prefix('@'), time.parse()) else { return Ok(()) };
+        let at = Time::from_nanos(nanos);
+        let number = |text: &&str| text.parse::<u64>().ok();
+        let flow = || flow_of(number(rest.first()?)?.try_into().ok()?).filter(|it| *it < self.flows.len());
+        match kind {
+            "error" => {
+                let what = rest.join(" ");
+                return Err(CouplingError::Agent { node: self.nodes[kernel], what });
+            }
+            "connected" => {
+                if let Some(flow) = flow() {
+                    self.flows[flow].connected = Some(at);
+                }
+            }
+            "sent" => {
+                if let Some(flow) = flow() {
+                    self.flows[flow].finished = Some(at);
+                }
+            }
+            "broken" => {
+                if let (Some(flow), Some(error)) = (flow(), rest.get(2).and_then(number)) {
+                    self.flows[flow].broken = Some((at, error as u32));
+                }
+            }
+            "counters" => {
+                let [Some(timeouts), Some(fast)] = [1, 3].map(|place| rest.get(place).and_then(number)) else {
+                    return Ok(());
+                };
+                self.count(kernel, at, [timeouts, fast]);
+            }
+            "tcp" => self.samples.extend(flow().and_then(|flow| sample(at, flow, rest))),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The sample in the words of a report: two ports, the state, then names with values.
+fn sample(at: Time, flow: usize, words: &[&str]) -> Option<Sample> {
+    let value = |name: &str| {
+        let place = words.iter().position(|it| *it == name)?;
+        words.get(place + 1)?.parse::<u32>().ok()
+    };
+    // Linux has no threshold yet: 0x7fffffff (TCP_INFINITE_SSTHRESH).
+    let ssthresh = value("ssthresh").filter(|it| *it < 0x7fff_ffff);
+    Some(Sample {
+        at,
+        flow,
+        cwnd: value("cwnd")?,
+        ssthresh,
+        srtt_ms: f64::from(value("srtt")?) / 1000.0,
+        rto_ms: f64::from(value("rto")?) / 1000.0,
+        unacknowledged: value("unacked")?,
+        retransmissions: value("retransmissions")?,
+        state: words.get(2)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_a_socket_is_read() {
+        let line = "20000 5000 3 cwnd 7 ssthresh 2147483647 mss 1448 srtt 20592 rttvar 10 rto 220000 unacked 5 sacked 0 \
+                    lost 0 retransmissions 2 acked 1 received 0 pacing 7";
+        let words: Vec<&str> = line.split(' ').collect();
+        let at = Time::from_nanos(5);
+        let found = sample(at, 4, &words).expect("a sample");
+        let expected = Sample {
+            at,
+            flow: 4,
+            cwnd: 7,
+            ssthresh: None,
+            srtt_ms: 20.592,
+            rto_ms: 220.0,
+            unacknowledged: 5,
+            retransmissions: 2,
+            state: 3,
+        };
+        assert_eq!(found, expected);
+        assert_eq!(sample(at, 4, &words[..5]), None);
+    }
+}

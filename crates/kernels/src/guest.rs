@@ -1,0 +1,412 @@
+//! The process of a kernel, and its sockets.
+
+use std::fs::{self, File};
+use std::io::{self, IoSliceMut, Read as _, Seek as _, SeekFrom, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::device::Device;
+use crate::error::Error;
+use crate::raw::bind_to_parent;
+use crate::settings;
+use crate::time_socket::{self, Message, Operation};
+use crate::vhost::{self, Header, Request};
+
+/// How many lines of a kernel's log an error shows.
+const LOG_LINES: usize = 60;
+/// How long a process may take to end when its sockets are closed.
+const ENDING: Duration = Duration::from_secs(2);
+/// How many files may come with a message: two regions of memory, one socket.
+const FILES: usize = 4;
+
+/// What a kernel does next.
+#[derive(Debug)]
+pub enum Event {
+    /// It has sent a message on its time socket.
+    Time(Message),
+    /// It asks something of a device.
+    Request {
+        /// The device.
+        device: usize,
+        /// The header.
+        header: Header,
+        /// What it asks for.
+        request: Request,
+        /// The files that came with it.
+        files: Vec<OwnedFd>,
+    },
+    /// It has answered a device's call.
+    Answered,
+    /// It has opened the socket of a device.
+    Connected,
+    /// Its process has ended, or has closed its time socket.
+    Ended,
+    /// Nothing, for as long as it was waited for.
+    Silent,
+}
+
+/// A network device, and its sockets.
+#[derive(Debug)]
+pub struct Link {
+    listener: UnixListener,
+    stream: Option<UnixStream>,
+    /// Where the device sends messages of its own.
+    requests: Option<File>,
+    /// The device itself.
+    pub device: Device,
+}
+
+/// A kernel.
+#[derive(Debug)]
+pub struct Guest {
+    /// What messages call it.
+    pub name: String,
+    child: Child,
+    process: OwnedFd,
+    time: Option<UnixStream>,
+    sequence: u32,
+    /// Its network devices.
+    pub links: Vec<Link>,
+    log: PathBuf,
+    /// How much of the log was read already.
+    read: u64,
+}
+
+impl Guest {
+    /// Starts the process of a kernel, which connects to the time socket, and does nothing more until its START is
+    /// acknowledged. Sockets and log are in `folder`.
+    ///
+    /// # Errors
+    /// If the system refuses something.
+    pub fn start(number: usize, spec: &settings::Guest, folder: &Path, shared: Option<&Path>) -> Result<Self, Error> {
+        let about = |what: &str| format!("the kernel of {}: {what}", spec.name);
+        let system = |what: &str| Error::system(about(what));
+        let links = spec.devices.iter().enumerate().map(|(device, mac)| {
+            let listener = UnixListener::bind(folder.join(device_socket(number, device)));
+            let listener = listener.map_err(system("the socket of a device cannot be made"))?;
+            Ok(Link { listener, stream: None, requests: None, device: Device::new(*mac) })
+        });
+        let links = links.collect::<Result<Vec<_>, Error>>()?;
+        let initrd = format!("k{number}.cpio");
+        fs::write(folder.join(&initrd), &spec.initrd).map_err(system("its first file system cannot be written"))?;
+        let log = folder.join(format!("k{number}.log"));
+        let output = File::create(&log).map_err(system("its log cannot be written"))?;
+        let errors = output.try_clone().map_err(system("its log cannot be written"))?;
+        let program = fs::canonicalize(&spec.program)
+            .map_err(Error::system(about(&format!("the program {}", spec.program.display()))))?;
+
+        let mut command = Command::new(program);
+        command
+            // Paths are relative, so that the command line, which the kernel mixes into its random numbers, is the
+            // same in each run; and short, because the path of a socket has at most 107 bytes.
+            .current_dir(folder)
+            .arg(format!("mem={}M", spec.memory))
+            .args([format!("initrd={initrd}"), "rdinit=/init".into()])
+            // Input on a console would come at some time of the machine.
+            .args(["con0=null,fd:1", "con=null", "uml_dir=."])
+            .args([format!("umid=k{number}"), format!("time-travel=ext:{}:{}", number + 1, TIME_SOCKET)])
+            .args((0..links.len()).map(|device| format!("virtio_uml.device={}:1", device_socket(number, device))))
+            .args(&spec.parameters)
+            .env_clear()
+            .env("HOME", ".")
+            .env("UML_SEED", spec.seed.to_string())
+            // The C library would register memory with the system that the kernel's children do not have, which
+            // kills them.
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            // Ctrl-C in a terminal is for the simulator alone.
+            .process_group(0);
+        if let Some(shared) = shared {
+            command.env("TMPDIR", shared);
+        }
+        let mut child = bind_to_parent(&mut command).spawn().map_err(system("its process cannot be started"))?;
+        let process = Pid::from_raw(child.id().cast_signed())
+            .ok_or(Errno::SRCH)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        let process = process.map_err(|error| {
+            // Nobody else would know of it.
+            let _ = child.kill().and_then(|()| child.wait());
+            system("its process cannot be watched")(error.into())
+        })?;
+        let name = spec.name.clone();
+        Ok(Self { name, child, process, time: None, sequence: 0, links, log, read: 0 })
+    }
+
+    /// Waits until the kernel has opened the time socket.
+    ///
+    /// # Errors
+    /// If the system refuses something.
+    pub fn connect(&mut self, listener: &UnixListener, patience: Duration) -> io::Result<Option<Event>> {
+        let mut wanted = [read_of(listener.as_fd()), read_of(self.process.as_fd())];
+        if !wait(&mut wanted, patience)? {
+            return Ok(Some(Event::Silent));
+        }
+        if wanted[0].revents().is_empty() {
+            return Ok(Some(Event::Ended));
+        }
+        self.time = Some(listener.accept()?.0);
+        Ok(None)
+    }
+
+    /// Waits for what the kernel does next, as long as `patience`.
+    ///
+    /// # Errors
+    /// If the system refuses something, or the kernel breaks the rules of messages.
+    pub fn next(&mut self, patience: Duration) -> Result<Event, Failure> {
+        let Some(time) = &self.time else { return Ok(Event::Ended) };
+        let mut wanted = vec![read_of(time.as_fd()), read_of(self.process.as_fd())];
+        for link in &self.links {
+            wanted.push(match &link.stream {
+                Some(stream) => read_of(stream.as_fd()),
+                None => read_of(link.listener.as_fd()),
+            });
+            wanted.extend(link.requests.as_ref().map(|it| read_of(it.as_fd())));
+        }
+        if !wait(&mut wanted, patience)? {
+            return Ok(Event::Silent);
+        }
+        let ready: Vec<bool> = wanted.iter().map(|it| !it.revents().is_empty()).collect();
+        drop(wanted);
+        if ready[0] {
+            return self.next_time();
+        }
+        let mut place = 2;
+        for device in 0..self.links.len() {
+            let link = &mut self.links[device];
+            let (asked, answered) = (ready[place], link.requests.is_some() && ready[place + 1]);
+            place += 1 + usize::from(link.requests.is_some());
+            if answered && link.answered()? {
+                return Ok(Event::Answered);
+            }
+            if asked {
+                return link.next(device);
+            }
+        }
+        // Nothing else is left to be read.
+        Ok(Event::Ended)
+    }
+
+    /// Sends a message, whose acknowledgement has the number that this returns.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn tell(&mut self, operation: Operation, time: u64) -> io::Result<u32> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let message = Message { operation, sequence: self.sequence, time };
+        self.write(message)?;
+        Ok(self.sequence)
+    }
+
+    /// Acknowledges a message.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn acknowledge(&mut self, message: Message, time: u64) -> io::Result<()> {
+        self.write(message.answer(time))
+    }
+
+    fn write(&mut self, message: Message) -> io::Result<()> {
+        match &mut self.time {
+            Some(time) => time.write_all(&message.bytes()),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn next_time(&mut self) -> Result<Event, Failure> {
+        let Some(time) = &mut self.time else { return Ok(Event::Ended) };
+        let mut bytes = [0; time_socket::LENGTH];
+        if !read(time, &mut bytes)? {
+            return Ok(Event::Ended);
+        }
+        let message = Message::parse(bytes);
+        message.map(Event::Time).map_err(|number| Failure::Protocol(format!("an unknown time message {number}")))
+    }
+
+    /// How the process has ended, which it is about to do.
+    pub fn ending(&mut self) -> String {
+        let mut wanted = [read_of(self.process.as_fd())];
+        if !matches!(wait(&mut wanted, ENDING), Ok(true)) {
+            return "it has closed its time socket".into();
+        }
+        self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+    }
+
+    /// The last lines of what the kernel has written.
+    pub fn last_lines(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+    }
+
+    /// The whole lines that the kernel has written since the last call.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn lines(&mut self) -> io::Result<String> {
+        let mut file = File::open(&self.log)?;
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        bytes.truncate(bytes.iter().rposition(|&it| it == b'\n').map_or(0, |it| it + 1));
+        self.read += bytes.len() as u64;
+        Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // The processes of the guest belong to the group of its kernel. An error says that they have ended already.
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Link {
+    /// Sends the answer to a request.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn reply(&mut self, request: u32, payload: &[u8]) -> io::Result<()> {
+        let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        stream.write_all(&vhost::reply(request, payload))
+    }
+
+    /// The socket for messages of the device.
+    pub fn set_requests(&mut self, socket: OwnedFd) {
+        self.requests = Some(File::from(socket));
+    }
+
+    /// Tells the kernel that a queue has news. Returns whether it can be told.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn call(&mut self, queue: usize) -> io::Result<bool> {
+        let Some(requests) = &mut self.requests else { return Ok(false) };
+        requests.write_all(&vhost::call(queue as u32))?;
+        Ok(true)
+    }
+
+    /// Reads the kernel's answer to a call. Returns whether there was one.
+    fn answered(&mut self) -> Result<bool, Failure> {
+        let Some(requests) = &mut self.requests else { return Ok(false) };
+        let (mut header, mut value) = ([0; vhost::HEADER], [0; 8]);
+        if !read(requests, &mut header)? || !read(requests, &mut value)? {
+            self.requests = None;
+            return Ok(false);
+        }
+        if value != [0; 8] {
+            return Err(Failure::Protocol("it refuses the call of a queue".into()));
+        }
+        Ok(true)
+    }
+
+    /// What the kernel asks of this device.
+    fn next(&mut self, device: usize) -> Result<Event, Failure> {
+        let Some(stream) = &mut self.stream else {
+            self.stream = Some(self.listener.accept()?.0);
+            return Ok(Event::Connected);
+        };
+        let mut bytes = [0; vhost::HEADER];
+        let mut files = Vec::new();
+        if !receive(stream, &mut bytes, &mut files)? {
+            return Ok(Event::Ended);
+        }
+        let protocol = |error: vhost::VhostError| Failure::Protocol(error.to_string());
+        let header = Header::parse(bytes).map_err(protocol)?;
+        let mut payload = [0; vhost::MOST_PAYLOAD];
+        let payload = &mut payload[..header.length];
+        if header.length > 0 && !read(stream, payload)? {
+            return Ok(Event::Ended);
+        }
+        let request = Request::parse(header, payload).map_err(protocol)?;
+        Ok(Event::Request { device, header, request, files })
+    }
+}
+
+/// The path of the time socket in the folder of a run.
+pub const TIME_SOCKET: &str = "time";
+
+fn device_socket(number: usize, device: usize) -> String {
+    format!("k{number}.{device}")
+}
+
+/// Why a message could not be read.
+#[derive(Debug)]
+pub enum Failure {
+    /// The system refuses.
+    System(io::Error),
+    /// The kernel says what cannot be.
+    Protocol(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+fn read_of(file: BorrowedFd<'_>) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(file, PollFlags::IN)
+}
+
+/// Waits until one of these can be read. Returns whether one can.
+fn wait(wanted: &mut [PollFd<'_>], patience: Duration) -> io::Result<bool> {
+    let time = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+    loop {
+        match poll(wanted, Some(&time)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Fills the bytes. Returns whether they came: an end of file or a reset says that the other side has gone.
+fn read(from: &mut impl io::Read, into: &mut [u8]) -> io::Result<bool> {
+    match from.read_exact(into) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Fills the bytes, and takes the files that come with them.
+fn receive(stream: &mut UnixStream, into: &mut [u8], files: &mut Vec<OwnedFd>) -> io::Result<bool> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
+    let mut buffer = RecvAncillaryBuffer::new(&mut space);
+    let found = loop {
+        match recvmsg(&*stream, &mut [IoSliceMut::new(into)], &mut buffer, RecvFlags::CMSG_CLOEXEC) {
+            Ok(message) => break message.bytes,
+            Err(Errno::INTR) => {}
+            Err(Errno::CONNRESET) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    for message in buffer.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            files.extend(rights);
+        }
+    }
+    if found == 0 {
+        return Ok(false);
+    }
+    read(stream, &mut into[found..])
+}

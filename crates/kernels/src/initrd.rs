@@ -1,0 +1,81 @@
+//! The first file system of a guest: an archive that the kernel unpacks into its memory (the kernel's
+//! `Documentation/driver-api/early-userspace/buffer-format.rst`, format "newc").
+
+/// The type of a directory, in the mode of a file.
+const DIRECTORY: u32 = 0o040_000;
+/// The type of a character device.
+const CHARACTERS: u32 = 0o020_000;
+/// The type of a usual file.
+const USUAL: u32 = 0o100_000;
+
+/// An archive with these files, all of them owned by root: the name without a leading slash, permissions, content. The
+/// folders `dev`, `proc`, `sys`, `tmp` and the device `dev/console` are in it too.
+#[must_use]
+pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut number = 0;
+    let mut add = |name: &str, mode: u32, device: [u32; 2], content: &[u8]| {
+        number += 1;
+        entry(&mut bytes, number, name, mode, device, content);
+    };
+    for folder in ["dev", "proc", "sys", "tmp"] {
+        add(folder, DIRECTORY | 0o755, [0; 2], &[]);
+    }
+    add("dev/console", CHARACTERS | 0o600, [5, 1], &[]);
+    for (name, permissions, content) in files {
+        add(name, USUAL | permissions, [0; 2], content);
+    }
+    entry(&mut bytes, 0, "TRAILER!!!", 0, [0; 2], &[]);
+    bytes
+}
+
+/// A header of 13 hexadecimal numbers, the name with a zero, the content; name and content end at a multiple of four.
+fn entry(bytes: &mut Vec<u8>, number: u32, name: &str, mode: u32, device: [u32; 2], content: &[u8]) {
+    let [major, minor] = device;
+    // Inode, mode, user, group, links, time, size, device of the file (2), device that it is (2), name, check sum.
+    let (size, name_size) = (content.len() as u32, name.len() as u32 + 1);
+    let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0];
+    bytes.extend(b"070701");
+    for field in fields {
+        bytes.extend(format!("{field:08x}").bytes());
+    }
+    bytes.extend(name.bytes());
+    bytes.push(0);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes.extend(content);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names, modes and contents of an archive.
+    fn read(mut bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
+        let mut found = Vec::new();
+        loop {
+            assert_eq!(&bytes[..6], b"070701");
+            let field = |at: usize| {
+                let text = std::str::from_utf8(&bytes[6 + 8 * at..14 + 8 * at]).expect("digits");
+                u32::from_str_radix(text, 16).expect("a number")
+            };
+            let (mode, size, name_size) = (field(1), field(6) as usize, field(11) as usize);
+            let name = String::from_utf8(bytes[110..110 + name_size - 1].to_vec()).expect("a name");
+            if name == "TRAILER!!!" {
+                return found;
+            }
+            let begin = (110 + name_size).next_multiple_of(4);
+            found.push((name, mode, bytes[begin..begin + size].to_vec()));
+            bytes = &bytes[(begin + size).next_multiple_of(4)..];
+        }
+    }
+
+    #[test]
+    fn an_archive_has_the_console_and_the_files() {
+        let found = read(&archive(&[("init", 0o755, b"program"), ("config", 0o644, b"")]));
+        let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names, ["dev", "proc", "sys", "tmp", "dev/console", "init", "config"]);
+        assert_eq!(found[4].1, 0o020_600);
+        assert_eq!(found[5], ("init".into(), 0o100_755, b"program".to_vec()));
+    }
+}

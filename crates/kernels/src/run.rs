@@ -1,0 +1,442 @@
+//! Kernels and a network under one clock.
+//!
+//! At most one kernel runs at any moment, and nothing of the network happens meanwhile. A kernel that runs is granted a
+//! time before which nothing else is to happen; when it sends a frame, the grant is lowered to the frame's first event.
+//! So every order is that of simulated time, and a run can be repeated exactly, however busy the machine is.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use hopyard_engine::Time;
+
+use crate::calendar::Calendar;
+use crate::device::{Answer, Received, TRANSMIT};
+use crate::error::Error;
+use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
+use crate::network::{Departure, Network, Port, Sending, Ticket};
+use crate::settings::{self, Completion, Counters, Settings};
+use crate::time_socket::{Message, Operation};
+
+/// What is waited for while the messages of a kernel are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// The kernel has sent START.
+    Started,
+    /// It has sent WAIT.
+    Waiting,
+    /// It has acknowledged the message with this number.
+    Acknowledged(u32),
+    /// It has answered the call of a device.
+    Answered,
+}
+
+/// Kernels in simulated time. The processes end when this is dropped, and when the thread that started them ends.
+#[derive(Debug)]
+pub struct Kernels {
+    guests: Vec<Guest>,
+    counters: Vec<Counters>,
+    calendar: Calendar,
+    settings: Settings,
+    now: Time,
+    /// The START of each kernel, until the first step.
+    starts: Vec<Message>,
+    /// The kernel that runs, and the time before which it may go on without asking.
+    running: Option<(usize, Time)>,
+    /// The folder of the run; it goes last, after the processes that use it.
+    folder: Folder,
+}
+
+/// A folder that is removed with everything in it.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind in a folder for temporary files does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Kernels {
+    /// Starts the processes of kernels. They do nothing yet: they boot in the first step.
+    ///
+    /// # Errors
+    /// If one cannot be started.
+    pub fn start(guests: &[settings::Guest], settings: Settings) -> Result<Self, Error> {
+        let folder = Folder(new_folder(settings.folder.as_deref())?);
+        let socket = folder.0.join(TIME_SOCKET);
+        let listener = UnixListener::bind(&socket)
+            .map_err(Error::system(format!("the time socket {} cannot be made", socket.display())))?;
+        let mut kernels = Self {
+            guests: Vec::new(),
+            counters: vec![Counters::default(); guests.len()],
+            calendar: Calendar::new(guests.len()),
+            settings,
+            now: Time::ZERO,
+            starts: Vec::new(),
+            running: None,
+            folder,
+        };
+        for (number, spec) in guests.iter().enumerate() {
+            // One at a time: the connection is that of the kernel which was started last.
+            let shared = kernels.settings.memory_folder.as_deref();
+            kernels.guests.push(Guest::start(number, spec, &kernels.folder.0, shared)?);
+            let connected = kernels.guests[number].connect(&listener, kernels.settings.patience);
+            if let Some(event) = connected.map_err(Error::system("a kernel cannot connect"))? {
+                return Err(kernels.gone(number, &event));
+            }
+            kernels.serve(number, Until::Started, &mut Nothing)?;
+        }
+        Ok(kernels)
+    }
+
+    /// The simulated time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What has passed between a kernel and the simulation.
+    #[must_use]
+    pub fn counters(&self, kernel: usize) -> Counters {
+        self.counters[kernel]
+    }
+
+    /// The number of kernels.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.guests.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.guests.is_empty()
+    }
+
+    /// The whole lines that a kernel and the programs in it have written since the last call.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn lines(&mut self, kernel: usize) -> Result<String, Error> {
+        let guest = &mut self.guests[kernel];
+        guest.lines().map_err(Error::system(format!("the log of the kernel of {}", guest.name)))
+    }
+
+    /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events.
+    ///
+    /// # Errors
+    /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped; after the latter it
+    /// can go on.
+    pub fn advance<N: Network>(
+        &mut self,
+        until: Time,
+        network: &mut N,
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<(), Error> {
+        for (number, start) in std::mem::take(&mut self.starts).into_iter().enumerate() {
+            self.running = Some((number, self.now));
+            self.tell(number, |guest| guest.acknowledge(start, 0))?;
+            self.serve(number, Until::Waiting, network)?;
+        }
+        loop {
+            let event = network.next_event().unwrap_or(Time::NEVER);
+            let wish = self.calendar.first();
+            let next = wish.map_or(event, |(wish, _)| wish.max(self.now).min(event));
+            if next > until || next == Time::NEVER {
+                return Ok(());
+            }
+            if stop() {
+                return Err(Error::Stopped(self.now));
+            }
+            self.now = next;
+            match wish {
+                Some((wish, kernel)) if wish.max(next) < event => self.run(kernel, until, network)?,
+                _ => self.step(network)?,
+            }
+        }
+    }
+
+    /// The network's events at this time happen.
+    fn step<N: Network>(&mut self, network: &mut N) -> Result<(), Error> {
+        network.step(self.now).map_err(|error| Error::Network(error.into()))?;
+        while let Some(departure) = network.departure() {
+            match departure {
+                Departure::Frame { to, frame } => self.receive(to, &frame)?,
+                Departure::Sent(ticket) => self.give_back(ticket, network)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A kernel runs at this time, until it waits.
+    fn run<N: Network>(&mut self, kernel: usize, until: Time, network: &mut N) -> Result<(), Error> {
+        self.calendar.forget(kernel);
+        let free = self.next_other(network).min(self.now + self.settings.grant).min(until + ONE);
+        if free > self.now {
+            self.ask(kernel, Operation::FreeUntil, free, network)?;
+        }
+        self.running = Some((kernel, free));
+        self.ask(kernel, Operation::Run, self.now, network)?;
+        self.serve(kernel, Until::Waiting, network)
+    }
+
+    /// The earliest that is to happen apart from the kernel that runs, which has no wish meanwhile.
+    fn next_other<N: Network>(&self, network: &N) -> Time {
+        let wish = self.calendar.first().map_or(Time::NEVER, |(at, _)| at);
+        network.next_event().unwrap_or(Time::NEVER).min(wish)
+    }
+
+    /// Sends a message on the time socket of a kernel, and waits for its acknowledgement.
+    fn ask<N: Network>(
+        &mut self,
+        kernel: usize,
+        operation: Operation,
+        time: Time,
+        network: &mut N,
+    ) -> Result<(), Error> {
+        self.counters[kernel].time_messages += 1;
+        let mut sequence = 0;
+        self.tell(kernel, |guest| {
+            sequence = guest.tell(operation, time.nanos())?;
+            Ok(())
+        })?;
+        self.serve(kernel, Until::Acknowledged(sequence), network)
+    }
+
+    /// Serves the messages of a kernel until it has said what is waited for. No other kernel runs meanwhile.
+    fn serve<N: Network>(&mut self, kernel: usize, until: Until, network: &mut N) -> Result<(), Error> {
+        loop {
+            let event = self.guests[kernel].next(self.settings.patience);
+            let event = event.map_err(|failure| match failure {
+                Failure::Protocol(what) => self.broke(kernel, what),
+                Failure::System(error) => {
+                    Error::System { what: format!("a socket of the kernel of {}", self.guests[kernel].name), error }
+                }
+            })?;
+            let reached = match event {
+                Event::Time(message) => self.on_time(kernel, message)?,
+                Event::Request { device, header, request, files } => {
+                    self.counters[kernel].device_messages += 1;
+                    let port = Port { kernel, device };
+                    let link = &mut self.guests[kernel].links[device];
+                    let answer = match link.device.handle(request, files) {
+                        Ok(Answer::Kicked(queue)) => {
+                            if queue == TRANSMIT {
+                                self.transmit(port, network)?;
+                            }
+                            None
+                        }
+                        Ok(Answer::Socket(socket)) => {
+                            link.set_requests(socket);
+                            None
+                        }
+                        Ok(Answer::Value(value)) => Some(value),
+                        Ok(Answer::Done) => None,
+                        Err(error) => return Err(self.broke(kernel, error.to_string())),
+                    };
+                    // Zero is success.
+                    if let Some(answer) = answer.or(header.needs_reply.then(|| vec![0; 8])) {
+                        self.tell(kernel, |guest| guest.links[device].reply(header.request, &answer))?;
+                    }
+                    None
+                }
+                Event::Answered => Some(Until::Answered),
+                Event::Connected => None,
+                Event::Ended | Event::Silent => return Err(self.gone(kernel, &event)),
+            };
+            if reached == Some(until) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A message on the time socket; returns what has been reached by it.
+    fn on_time(&mut self, kernel: usize, message: Message) -> Result<Option<Until>, Error> {
+        if message.operation == Operation::Ack {
+            return Ok(Some(Until::Acknowledged(message.sequence)));
+        }
+        self.counters[kernel].time_messages += 1;
+        let running = self.running.filter(|(it, _)| *it == kernel);
+        let at = Time::from_nanos(message.time);
+        let mut answer = 0;
+        let mut reached = None;
+        match message.operation {
+            Operation::Start => {
+                if self.starts.len() != kernel {
+                    return Err(self.broke(kernel, "it starts twice".into()));
+                }
+                // It boots as soon as this is acknowledged.
+                self.starts.push(message);
+                return Ok(Some(Until::Started));
+            }
+            Operation::Request => self.calendar.wish(kernel, at),
+            Operation::Wait => {
+                running.ok_or_else(|| self.broke(kernel, "it waits and does not run".into()))?;
+                self.running = None;
+                reached = Some(Until::Waiting);
+            }
+            Operation::Get => answer = self.now.nanos(),
+            Operation::GetTimeOfDay => answer = self.settings.time_of_day + self.now.nanos(),
+            Operation::Update => {
+                let Some((_, free)) = running else {
+                    return Err(self.broke(kernel, format!("it comes to {at} and does not run")));
+                };
+                if at < self.now || (at > self.now && at >= free) {
+                    let what = format!("expected a time from {} to before {free}, found {at}", self.now);
+                    return Err(self.broke(kernel, what));
+                }
+                self.now = at;
+            }
+            Operation::Ack | Operation::Run | Operation::FreeUntil => {
+                return Err(self.broke(kernel, format!("a message that only the simulation sends: {message:?}")));
+            }
+        }
+        self.tell(kernel, |guest| guest.acknowledge(message, answer))?;
+        Ok(reached)
+    }
+
+    /// A kernel has frames to send.
+    fn transmit<N: Network>(&mut self, port: Port, network: &mut N) -> Result<(), Error> {
+        let Port { kernel, device } = port;
+        let mut call = false;
+        loop {
+            let link = &mut self.guests[kernel].links[device];
+            let (head, frame) = match link.device.take() {
+                Ok(None) => break,
+                Ok(Some(taken)) => taken,
+                Err(error) => return Err(self.broke(kernel, error.to_string())),
+            };
+            let sending = network.send(self.now, frame, Ticket { port, head });
+            let sending = sending.map_err(|error| Error::Network(error.into()))?;
+            self.counters[kernel].sent += 1;
+            if sending == Sending::Done || self.settings.completion == Completion::Immediate {
+                call |= self.sent(port, head)?;
+            }
+        }
+        // The network may do something earlier than the kernel was told.
+        if let Some((it, free)) = self.running.filter(|(it, _)| *it == kernel) {
+            let next = self.next_other(network).max(self.now);
+            if next < free {
+                self.running = Some((it, next));
+                self.ask(kernel, Operation::FreeUntil, next, network)?;
+            }
+        }
+        if call { self.call(port, TRANSMIT, network) } else { Ok(()) }
+    }
+
+    /// The network has done with a frame.
+    fn give_back<N: Network>(&mut self, ticket: Ticket, network: &mut N) -> Result<(), Error> {
+        // The kernel has it already.
+        if self.settings.completion == Completion::Immediate {
+            return Ok(());
+        }
+        if self.sent(ticket.port, ticket.head)? { self.call(ticket.port, TRANSMIT, network) } else { Ok(()) }
+    }
+
+    fn sent(&mut self, port: Port, head: u16) -> Result<bool, Error> {
+        let device = &mut self.guests[port.kernel].links[port.device].device;
+        device.sent(head).map_err(|error| self.broke(port.kernel, error.to_string()))
+    }
+
+    /// A frame reaches a kernel.
+    fn receive(&mut self, port: Port, frame: &[u8]) -> Result<(), Error> {
+        let device = &mut self.guests[port.kernel].links[port.device].device;
+        let received = device.receive(frame).map_err(|error| self.broke(port.kernel, error.to_string()))?;
+        let counters = &mut self.counters[port.kernel];
+        match received {
+            Received::Down => counters.down += 1,
+            Received::NoBuffer => counters.no_buffer += 1,
+            Received::Filled { call } => {
+                counters.received += 1;
+                if call {
+                    self.call(port, crate::device::RECEIVE, &mut Nothing)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a kernel that a queue has news, and waits for its answer. Before that it says when it wishes to run.
+    fn call<N: Network>(&mut self, port: Port, queue: usize, network: &mut N) -> Result<(), Error> {
+        let mut told = false;
+        self.tell(port.kernel, |guest| {
+            told = guest.links[port.device].call(queue)?;
+            Ok(())
+        })?;
+        if !told {
+            return Ok(());
+        }
+        self.counters[port.kernel].device_messages += 1;
+        self.serve(port.kernel, Until::Answered, network)
+    }
+
+    fn tell(&mut self, kernel: usize, write: impl FnOnce(&mut Guest) -> std::io::Result<()>) -> Result<(), Error> {
+        let Err(error) = write(&mut self.guests[kernel]) else { return Ok(()) };
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Err(self.gone(kernel, &Event::Ended));
+        }
+        Err(Error::System { what: format!("a socket of the kernel of {}", self.guests[kernel].name), error })
+    }
+
+    fn gone(&mut self, kernel: usize, event: &Event) -> Error {
+        let (at, guest) = (self.now, &mut self.guests[kernel]);
+        let name = guest.name.clone();
+        if matches!(event, Event::Silent) {
+            return Error::Silent { kernel: name, at, patience: self.settings.patience, log: guest.last_lines() };
+        }
+        // The log is whole when the process has ended.
+        let how = guest.ending();
+        Error::Ended { kernel: name, at, how, log: guest.last_lines() }
+    }
+
+    fn broke(&self, kernel: usize, what: String) -> Error {
+        Error::Protocol { kernel: self.guests[kernel].name.clone(), at: self.now, what }
+    }
+}
+
+/// One nanosecond: what happens at a time is carried out, so a kernel may go on until just after it.
+const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
+
+/// The network while no kernel runs: no frame can be sent.
+struct Nothing;
+
+impl Network for Nothing {
+    type Error = std::convert::Infallible;
+
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+
+    fn step(&mut self, _: Time) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn departure(&mut self) -> Option<Departure> {
+        None
+    }
+
+    fn send(&mut self, _: Time, _: &[u8], _: Ticket) -> Result<Sending, Self::Error> {
+        Ok(Sending::Done)
+    }
+}
+
+/// Makes a folder that only this user can see, and that nobody has made before.
+fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
+    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+    let process = std::process::id();
+    for number in 0.. {
+        let folder = within.join(format!("hopyard-kernels-{process}-{number}"));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let what = format!("the folder {} for sockets and logs cannot be made", folder.display());
+                return Err(Error::System { what, error });
+            }
+        }
+    }
+    unreachable!("there are more numbers than folders")
+}

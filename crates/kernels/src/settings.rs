@@ -1,0 +1,88 @@
+//! What is said about kernels before they start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hopyard_engine::Span;
+
+/// When a kernel gets the buffer of a sent frame back. This decides the result: a kernel that believes that its frames
+/// have left fills the simulated queue, and one that waits fills its own (TCP small queues act).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completion {
+    /// When the network has sent the frame, or has given it up, as from a real driver.
+    #[default]
+    Sent,
+    /// At once.
+    Immediate,
+}
+
+/// A kernel that is to be started.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// What messages call it.
+    pub name: String,
+    /// The program: a user-mode kernel.
+    pub program: PathBuf,
+    /// The first file system, as [`crate::initrd::archive`] makes it. Its `/init` is the first process.
+    pub initrd: Vec<u8>,
+    /// Further parameters of the kernel. They must be equal in runs that are to be equal, because the kernel mixes its
+    /// command line into its random numbers.
+    pub parameters: Vec<String>,
+    /// How much memory it has, in MiB. What it does not touch takes no memory of the machine.
+    pub memory: u32,
+    /// The MAC address of each network device, from `eth0` on.
+    pub devices: Vec<[u8; 6]>,
+    /// Where its random numbers begin.
+    pub seed: u64,
+}
+
+/// What holds for all kernels of a run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// When a kernel gets the buffer of a sent frame back.
+    pub completion: Completion,
+    /// The time of day at the start of the simulation, in nanoseconds since 1970.
+    pub time_of_day: u64,
+    /// For how long a kernel may go on in simulated time without a message. Results do not depend on it: shorter times
+    /// cost more messages, longer ones let a program that never sleeps go on for longer before it is noticed.
+    pub grant: Span,
+    /// How long in real time a message of a kernel that runs is waited for.
+    pub patience: Duration,
+    /// Where the sockets and logs of the run are, in a folder of their own; the system's folder for temporary files if
+    /// nothing is given.
+    pub folder: Option<PathBuf>,
+    /// Where the memory of the guests is: a folder that allows programs in it. Without one, it is `/dev/shm`, or the
+    /// system's folder for temporary files.
+    pub memory_folder: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            completion: Completion::default(),
+            // 2020-09-13 12:26:40 UTC: later than the kernels' own lower bounds, and the same in each run.
+            time_of_day: 1_600_000_000_000_000_000,
+            grant: Span::from_secs(1),
+            patience: Duration::from_secs(60),
+            folder: None,
+            memory_folder: None,
+        }
+    }
+}
+
+/// What has passed between a kernel and the simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages on the time socket, of both sides, acknowledgements not counted.
+    pub time_messages: u64,
+    /// Messages on the sockets of devices, of both sides, answers not counted.
+    pub device_messages: u64,
+    /// Frames that the kernel has sent.
+    pub sent: u64,
+    /// Frames that the kernel has received.
+    pub received: u64,
+    /// Frames for the kernel that it lost because it had no buffer.
+    pub no_buffer: u64,
+    /// Frames for the kernel that were lost because its device was not up.
+    pub down: u64,
+}

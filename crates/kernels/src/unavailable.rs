@@ -1,0 +1,61 @@
+//! Where there are no user-mode kernels: the same functions, of which the first one says so.
+
+use hopyard_engine::Time;
+
+use crate::error::Error;
+use crate::network::Network;
+use crate::settings::{Counters, Guest, Settings};
+
+/// Kernels in simulated time, which this system cannot have: no value exists.
+#[derive(Debug)]
+pub enum Kernels {}
+
+impl Kernels {
+    /// Says that there are none.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn start(_: &[Guest], _: Settings) -> Result<Self, Error> {
+        Err(Error::Unavailable)
+    }
+
+    /// The simulated time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        match *self {}
+    }
+
+    /// What has passed between a kernel and the simulation.
+    #[must_use]
+    pub fn counters(&self, _: usize) -> Counters {
+        match *self {}
+    }
+
+    /// The number of kernels.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match *self {}
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match *self {}
+    }
+
+    /// The whole lines that a kernel has written since the last call.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn lines(&mut self, _: usize) -> Result<String, Error> {
+        match *self {}
+    }
+
+    /// Goes on until a time.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn advance<N: Network>(&mut self, _: Time, _: &mut N, _: impl FnMut() -> bool) -> Result<(), Error> {
+        match *self {}
+    }
+}

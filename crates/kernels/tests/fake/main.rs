@@ -1,0 +1,244 @@
+//! The loop under one clock, with guests that are no kernels. This program is its own guest: it is one where the
+//! simulation started it, and runs the tests otherwise.
+#![allow(clippy::print_stdout, reason = "a guest reports on it, and so do tests without the usual harness")]
+
+mod guest;
+#[path = "../common/mod.rs"]
+mod kernel_link;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use hopyard_engine::{Span, Time};
+use hopyard_kernels::{Completion, Error, Guest, Kernels, Settings};
+use kernel_link::{Link, mac, reports, run};
+
+fn spec(number: u8, role: &str) -> Guest {
+    Guest {
+        name: format!("host {number}"),
+        program: env::current_exe().expect("this program"),
+        initrd: Vec::new(),
+        parameters: vec![format!("role={role}")],
+        memory: 1,
+        devices: vec![mac(number)],
+        seed: 1,
+    }
+}
+
+fn hasty() -> Settings {
+    Settings { patience: Duration::from_millis(500), ..Settings::default() }
+}
+
+fn seconds(seconds: u64) -> Time {
+    Time::ZERO + Span::from_secs(seconds)
+}
+
+/// The error that ends a run of 10 s.
+fn error(role: &str) -> Error {
+    let started = Kernels::start(&[spec(0, role)], hasty());
+    let run = started.and_then(|mut it| it.advance(seconds(10), &mut Link::default(), || false));
+    run.expect_err("it ends early")
+}
+
+fn kernels_run_at_their_wishes_up_to_and_including_the_end() {
+    let mut kernels = Kernels::start(&[spec(0, "ticks"), spec(1, "ticks")], hasty()).expect("started");
+    let ticks = |kernels: &mut Kernels| {
+        let lines = kernels.lines(1).expect("a log");
+        reports(&lines, "tick").iter().map(|it| it[1].parse().expect("a time")).collect::<Vec<u64>>()
+    };
+    let mut link = Link::default();
+    kernels.advance(seconds(2), &mut link, || false).expect("on");
+    assert_eq!(ticks(&mut kernels), [1_000_000_000, 2_000_000_000]);
+    kernels.advance(Time::from_nanos(2_999_999_999), &mut link, || false).expect("on");
+    assert!(ticks(&mut kernels).is_empty());
+    kernels.advance(seconds(3), &mut link, || false).expect("on");
+    assert_eq!((ticks(&mut kernels), kernels.now()), (vec![3_000_000_000], seconds(3)));
+}
+
+fn a_run_is_stopped_between_two_events_and_goes_on() {
+    let mut kernels = Kernels::start(&[spec(0, "ticks")], hasty()).expect("started");
+    let mut asked = 0;
+    let stop = || {
+        asked += 1;
+        asked > 3
+    };
+    let stopped = kernels.advance(seconds(9), &mut Link::default(), stop);
+    assert!(matches!(stopped, Err(Error::Stopped(at)) if at == seconds(3)), "{stopped:?}");
+    kernels.advance(seconds(4), &mut Link::default(), || false).expect("on");
+    assert_eq!(reports(&kernels.lines(0).expect("a log"), "tick").len(), 4);
+}
+
+fn frames_cross_the_link_at_their_times() {
+    let guests = [spec(0, "send"), spec(1, "answer")];
+    // 60 bytes take 480 microseconds, and 10 ms of delay.
+    let link = Link::new(1_000_000, Span::from_millis(10));
+    let (lines, link) = run(&guests, hasty(), link, seconds(3));
+    let frames = reports(&lines[1], "frame");
+    assert_eq!(frames.len(), 10, "{lines:#?}");
+    for (number, frame) in frames.iter().enumerate() {
+        let at = 1_010_480_000 + 1_000_000 * number;
+        assert_eq!(frame[1..], [at.to_string(), "60".into(), number.to_string()]);
+    }
+    let back: Vec<_> = link.times.iter().filter(|it| it.1 == "received" && it.2 == 0).map(|it| it.0).collect();
+    assert_eq!(back.len(), 10);
+    assert_eq!(back[0], 1_010_480_000 + 10_480_000);
+    let again = run(&guests, hasty(), Link::new(1_000_000, Span::from_millis(10)), seconds(3)).1;
+    assert_eq!(link.digest(), again.digest());
+    // The grant decides nothing.
+    let short = Settings { grant: Span::from_micros(300), ..hasty() };
+    let again = run(&guests, short, Link::new(1_000_000, Span::from_millis(10)), seconds(3)).1;
+    assert_eq!(link.digest(), again.digest());
+}
+
+fn completion_says_when_a_buffer_comes_back() {
+    let given = |completion| {
+        let settings = Settings { completion, ..hasty() };
+        let guests = [spec(0, "send"), spec(1, "answer")];
+        // 60 bytes take 4.8 ms: frames wait for each other.
+        let (lines, _) = run(&guests, settings, Link::new(100_000, Span::ZERO), seconds(3));
+        let counts = reports(&lines[0], "given");
+        counts.iter().map(|it| it[2].parse().expect("a number")).collect::<Vec<u32>>()
+    };
+    assert_eq!(given(Completion::Immediate), (1..=10).collect::<Vec<_>>());
+    assert_eq!(given(Completion::Sent), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+}
+
+fn a_frame_without_a_buffer_is_counted() {
+    let mut kernels = Kernels::start(&[spec(0, "send"), spec(1, "deaf")], hasty()).expect("started");
+    kernels.advance(seconds(3), &mut Link::default(), || false).expect("on");
+    let (sender, receiver) = (kernels.counters(0), kernels.counters(1));
+    assert_eq!((sender.sent, receiver.received, receiver.no_buffer, receiver.down), (10, 0, 10, 0));
+    let mut kernels = Kernels::start(&[spec(0, "send"), spec(1, "ticks")], hasty()).expect("started");
+    kernels.advance(seconds(3), &mut Link::default(), || false).expect("on");
+    assert_eq!(kernels.counters(1).down, 10);
+}
+
+fn a_guest_that_ends_is_an_error_with_its_log() {
+    let text = error("panic").to_string();
+    assert!(
+        text.starts_with("the kernel of host 0 ended at 2.000000000 s: exit status: 1; the end of its log:\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("Kernel panic - not syncing: a test"), "{text}");
+    assert!(matches!(error("absent"), Error::Ended { how, .. } if how == "exit status: 7"));
+}
+
+fn a_guest_that_computes_without_end_is_named() {
+    let text = error("spin").to_string();
+    assert!(
+        text.contains("host 0 runs since the simulated time 3.000000000 s and has not answered for 0.5 s"),
+        "{text}"
+    );
+    assert!(text.ends_with("computing"), "{text}");
+    assert!(matches!(error("late"), Error::Silent { at: Time::ZERO, .. }));
+}
+
+fn a_guest_that_breaks_the_protocol_is_named() {
+    let text = error("babble").to_string();
+    assert_eq!(text, "the kernel of host 0 broke the protocol at 0.000000000 s: an unknown time message 42");
+    let text = error("beyond").to_string();
+    assert!(
+        text.ends_with("expected a time from 1.000000000 s to before 2.000000000 s, found 2.000000000 s"),
+        "{text}"
+    );
+}
+
+fn a_program_that_is_not_there_is_an_error() {
+    let mut guest = spec(0, "ticks");
+    guest.program = "/nowhere/linux".into();
+    let text = Kernels::start(&[guest], hasty()).expect_err("no program").to_string();
+    assert!(text.starts_with("the kernel of host 0: the program /nowhere/linux: "), "{text}");
+    let settings = Settings { folder: Some("/nowhere".into()), ..hasty() };
+    let text = Kernels::start(&[spec(0, "ticks")], settings).expect_err("no folder").to_string();
+    assert!(text.starts_with("the folder /nowhere/hopyard-kernels-"), "{text}");
+}
+
+fn no_process_and_no_folder_is_left_behind() {
+    let folder = env::temp_dir().join(format!("hopyard-fake-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    let settings = Settings { folder: Some(folder.clone()), ..hasty() };
+    let mut kernels = Kernels::start(&[spec(0, "parent")], settings).expect("started");
+    kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
+    let lines = kernels.lines(0).expect("a log");
+    let child = reports(&lines, "child")[0][1].to_owned();
+    assert!(lives(&child));
+    drop(kernels);
+    assert!(gone(&child), "the guest's child was killed with it");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
+    fs::remove_dir(&folder).expect("removed");
+}
+
+fn guests_end_when_their_owner_is_killed() {
+    let program = env::current_exe().expect("this program");
+    let mut owner = Command::new(program).arg("own").stdout(Stdio::piped()).spawn().expect("an owner");
+    let mut line = String::new();
+    let output = owner.stdout.take().expect("its output");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).expect("a line");
+    let guests: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+    assert_eq!(guests.len(), 2, "{line}");
+    assert!(guests.iter().all(|it| lives(it)));
+    // SIGKILL: the owner can do nothing about it.
+    owner.kill().expect("killed");
+    owner.wait().expect("ended");
+    assert!(guests.iter().all(|it| gone(it)));
+}
+
+/// Owns two guests, says their numbers, and waits for ever.
+fn own() {
+    let _kernels = Kernels::start(&[spec(0, "ticks"), spec(1, "ticks")], hasty()).expect("started");
+    let own = std::process::id().to_string();
+    let children = fs::read_to_string(format!("/proc/{own}/task/{own}/children")).expect("the children");
+    println!("{children}");
+    thread::sleep(Duration::from_secs(100));
+}
+
+/// Whether there is such a process that is no zombie.
+fn lives(process: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    status.rsplit(')').next().is_some_and(|it| !it.trim().is_empty() && !it.trim_start().starts_with(['Z', 'X']))
+}
+
+fn gone(process: &str) -> bool {
+    (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        !lives(process)
+    })
+}
+
+macro_rules! tests {
+    ($($name:ident),+ $(,)?) => { [$((stringify!($name), $name as fn())),+] };
+}
+
+#[expect(clippy::disallowed_methods, reason = "the time that tests take is no part of a model")]
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if arguments.iter().any(|it| it.starts_with("time-travel=")) {
+        return guest::main();
+    }
+    if arguments == ["own"] {
+        return own();
+    }
+    let tests = tests![
+        kernels_run_at_their_wishes_up_to_and_including_the_end,
+        a_run_is_stopped_between_two_events_and_goes_on,
+        frames_cross_the_link_at_their_times,
+        completion_says_when_a_buffer_comes_back,
+        a_frame_without_a_buffer_is_counted,
+        a_guest_that_ends_is_an_error_with_its_log,
+        a_guest_that_computes_without_end_is_named,
+        a_guest_that_breaks_the_protocol_is_named,
+        a_program_that_is_not_there_is_an_error,
+        no_process_and_no_folder_is_left_behind,
+        guests_end_when_their_owner_is_killed,
+    ];
+    let filters: Vec<_> = arguments.iter().filter(|it| !it.starts_with('-')).collect();
+    for (name, test) in tests {
+        if filters.is_empty() || filters.iter().any(|it| name.contains(it.as_str())) {
+            let began = Instant::now();
+            // A panic ends the program, with its message and a code.
+            test();
+            println!("test {name} ... ok ({:.2} s)", began.elapsed().as_secs_f64());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Runs with flows whose TCP is Linux's.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use hopyard_coupling::{Coupled, CouplingError, Flow, Options};
+use hopyard_engine::{Span, Time};
+use hopyard_kernels::{Completion, Settings};
+use hopyard_model::observe::capture::{Capture, Options as CaptureOptions};
+use hopyard_model::observe::{Observer, Outcome, Probe};
+use hopyard_model::world::{Advanced, Spec, Watch, World};
+use hopyard_scenario as core;
+use hopyard_scenario::sections::Linux;
+
+use crate::capture::Captured;
+
+/// The kernels that were built: for each version the program and the agent.
+pub type Kernels = BTreeMap<String, (PathBuf, PathBuf)>;
+
+/// How many steps a run has, between which it tells how far it is.
+const STEPS: u64 = 100;
+
+/// Makes a run, with a capture if there is a file for it, as [`crate::capture::run`] does.
+pub fn run(
+    scenario: &core::Scenario,
+    linux: &Linux,
+    kernels: &Kernels,
+    run: u64,
+    watch: &Watch,
+    file: Option<(PathBuf, CaptureOptions)>,
+) -> Result<Captured, String> {
+    let mut spec = scenario.spec(run);
+    let flows = scenario.linux_flows(&mut spec);
+    let options = options(linux, kernels, &spec)?;
+    // What was captured before survives a scenario that cannot be run.
+    World::new(&spec).map_err(|error| error.to_string())?;
+    let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
+    let observer = Observer::new(spec.observe.recorded.clone());
+    match capture {
+        Ok(Some(capture)) => {
+            let (outcome, (capture, _)) = make(&spec, flows, &options, (capture, observer), watch)?;
+            Ok((outcome, capture.finish().err().map(|error| error.to_string())))
+        }
+        without => {
+            let (outcome, _) = make(&spec, flows, &options, observer, watch)?;
+            Ok((outcome, without.err().map(|error| error.to_string())))
+        }
+    }
+}
+
+fn make<P: Probe>(
+    spec: &Spec,
+    flows: Vec<core::LinuxFlow>,
+    options: &Options,
+    probe: P,
+    watch: &Watch,
+) -> Result<(Outcome, P), String> {
+    let text = |error: CouplingError| error.to_string();
+    let numbers: Vec<usize> = flows.iter().map(|flow| flow.number).collect();
+    let flow = |it: core::LinuxFlow| {
+        let core::LinuxFlow { number: _, from, to, variant, start, bytes, segment } = it;
+        Flow { from, to, variant, start, bytes, segment }
+    };
+    let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+    let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;
+    let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
+    let mut until = Time::ZERO;
+    while {
+        until += step;
+        coupled.advance(until, watch).map_err(text)? == Advanced::Reached
+    } {}
+    coupled.finish(&numbers, spec).map_err(text)
+}
+
+fn options(linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {
+    let version = &linux.version;
+    let (program, agent) = kernels.get(version).ok_or_else(|| format!("there is no kernel {version}"))?;
+    let completion = match linux.completion {
+        core::sections::Completion::Sent => Completion::Sent,
+        core::sections::Completion::Immediate => Completion::Immediate,
+    };
+    Ok(Options {
+        program: program.clone(),
+        agent: fs::read(agent).map_err(|error| format!("{}: {error}", agent.display()))?,
+        memory: linux.memory,
+        // Runs differ in their random numbers.
+        seed: spec.seed ^ spec.run << 32,
+        sample: linux.sample,
+        sysctls: linux.parameters(),
+        settings: Settings {
+            completion,
+            memory_folder: std::env::var_os("TMPDIR").map(PathBuf::from),
+            ..Settings::default()
+        },
+    })
+}

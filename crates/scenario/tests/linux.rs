@@ -1,0 +1,98 @@
+//! Flows whose TCP is Linux's: what a scenario says of them, and what it cannot say.
+
+use std::path::Path;
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::world::{Watch, World};
+use hopyard_scenario::Scenario;
+use hopyard_scenario::sections::Completion;
+
+const NETWORK: &str = r#"
+duration = "10 s"
+[nodes]
+count = 4
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 3
+tcp = "vegas"
+"#;
+
+fn read(text: &str) -> Result<Scenario, String> {
+    Scenario::load(&format!("{NETWORK}{text}"), "test.toml", Path::new(""), &[])
+        .map_err(|problems| problems.to_string())
+}
+
+fn load(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn flows_of_linux_are_taken_out_and_keep_their_numbers() {
+    let flow =
+        "[[flow]]\nfrom = 3\nto = 1\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"2 s\"\nsegment_size = \"900 B\"\n";
+    let transfer = "[[flow]]\nfrom = 1\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\ntraffic = \"transfer\"\n\
+                    [flow.transfer]\nsize = \"5 kB\"\n";
+    let linux = "[linux]\nversion = \"6.12\"\ncompletion = \"immediate\"\nsysctls = [\"net.ipv4.tcp_sack=0\"]\n";
+    let scenario = load(&format!("{flow}{transfer}{linux}"));
+    let about = scenario.linux().expect("there are flows of Linux");
+    assert_eq!((about.version.as_str(), about.completion), ("6.12", Completion::Immediate));
+    assert_eq!(scenario.linux_variants(), ["cubic", "reno"]);
+    let mut spec = scenario.spec(0);
+    let flows = scenario.linux_flows(&mut spec);
+    let found: Vec<_> = flows.iter().map(|it| (it.number, it.from.0, it.to.0, it.bytes, it.segment)).collect();
+    let usual = flows[1].segment;
+    assert_eq!(found, [(1, 3, 1, None, 900), (2, 1, 2, Some(5_000), usual)]);
+    assert_eq!(flows[0].start, Time::ZERO + Span::from_secs(2));
+    // In the network they do nothing.
+    let world = World::new(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = world.run(&Watch::default()).unwrap_or_else(|error| panic!("{error}"));
+    let sent: Vec<_> = outcome.flows.iter().map(|row| row.packets_sent > 0).collect();
+    assert_eq!(sent, [true, false, false]);
+}
+
+#[test]
+fn scenarios_without_flows_of_linux_keep_their_hash() {
+    let usual = load("");
+    assert!(usual.linux().is_none());
+    let written = load("[linux]\nversion = \"6.12\"\n");
+    assert_eq!(usual.hash(), written.hash());
+    assert!(written.warnings().iter().any(|it| it.message.contains("[linux] is not used")), "{:?}", written.warnings());
+    let stack = |value: &str| usual.with(&[("flow.stack".to_owned(), value.to_owned())]).expect("possible");
+    assert_eq!(stack("hopyard").hash(), usual.hash());
+    assert_ne!(stack("linux").hash(), usual.hash());
+    let other = stack("linux").with(&[("linux.version".to_owned(), "\"6.12\"".to_owned())]).expect("possible");
+    assert_ne!(stack("linux").hash(), other.hash());
+    assert!(!usual.to_toml(true).contains("[linux]"));
+    assert!(stack("linux").to_toml(true).contains("[linux]"));
+}
+
+#[test]
+fn sets_of_flows_may_be_of_linux() {
+    let scenario = load("[flows]\nrandom = 3\ntcp = \"reno\"\nstack = \"linux\"\n");
+    let flows = scenario.linux_flows(&mut scenario.spec(0));
+    assert_eq!(flows.iter().map(|it| it.number).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_ne!(flows, scenario.linux_flows(&mut scenario.spec(1)), "drawn anew in each run");
+}
+
+#[test]
+fn flows_that_linux_cannot_have_are_refused() {
+    let flow = |more: &str| read(&format!("[[flow]]\nfrom = 0\nto = 1\nstack = \"linux\"\n{more}")).err();
+    for (more, expected) in [
+        ("udp = true", "a flow over UDP cannot have the TCP of Linux"),
+        ("stop = \"5 s\"", "a flow of Linux cannot be stopped"),
+        ("traffic = \"cbr\"", "a flow of Linux cannot have the traffic `cbr`"),
+        ("traffic = \"on_off\"", "a flow of Linux cannot have the traffic `on_off`"),
+        ("tcp = \"rules:Mine\"", "rules:Mine"),
+    ] {
+        let problems = flow(more).unwrap_or_else(|| panic!("{more} is refused"));
+        assert!(problems.contains(expected), "{more}: {problems}");
+    }
+    let problems = flow("[linux]\nsysctls = [\"tcp_sack\"]").expect("refused");
+    assert!(
+        problems.contains("expected a parameter such as \"net.ipv4.tcp_sack=0\", found \"tcp_sack\""),
+        "{problems}"
+    );
+    let problems = read("[[flow]]\nfrom = 0\nto = 1\nstack = \"bsd\"\n").err().unwrap_or_else(|| panic!("refused"));
+    assert!(problems.contains("linux"), "{problems}");
+}

@@ -1,0 +1,79 @@
+"""The commands of kernels in simulated time: `hopyard kernels build`, `list`, `check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hopyard.command import FAILED, of, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.group()
+def kernels() -> None:
+    """Linux kernels whose TCP runs in simulated time."""
+
+
+@kernels.command(
+    epilog="Exit codes: 0 all are there; 1 a step failed; 2 a package is missing, or a version is "
+    "unknown."
+)
+@click.argument("versions", nargs=-1, metavar="[VERSION...]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, help="Compilers at a time; one otherwise."
+)
+@click.option("--force", is_flag=True, help="Build again what is there.")
+@click.pass_context
+def build(ctx: click.Context, versions: Sequence[str], jobs: int, *, force: bool) -> None:
+    """Builds kernels (6.1 without arguments) from Debian's source, and keeps them in the cache."""
+    from hopyard.kernels.build import BuildError, recipe
+    from hopyard.kernels.build import build as make
+
+    # Everything is there before anything starts.
+    wanted = [recipe(version) for version in versions or ("6.1",)]
+    for one in wanted:
+        try:
+            kernel = make(one, say, jobs=jobs, force=force)
+        except BuildError as error:
+            say(f"error: kernel {one.version}: {error}")
+            ctx.exit(FAILED)
+        except OSError as error:
+            say(f"error: {of(error)}")
+            ctx.exit(FAILED)
+        click.echo(f"{kernel.release}  {kernel.folder}")
+
+
+@kernels.command(name="list")
+def listed() -> None:
+    """Lists the kernels that were built, with their TCP variants."""
+    from hopyard.kernels.cache import built, root, unreadable
+
+    found = built()
+    for kernel in found:
+        click.echo(f"{kernel.version}  {kernel.release}  {kernel.package}  made {kernel.made}")
+        click.echo(f"  {kernel.folder}")
+        click.echo(f"  tcp: {', '.join(kernel.variants)}")
+    for folder in unreadable():
+        say(f"{folder}: this is no kernel that this version of Hopyard can use")
+    if not found:
+        say(f"there is no kernel in {root()}: `hopyard kernels build` makes one")
+
+
+@kernels.command(epilog="Exit codes: 0 one kernel or more can run; 1 something is missing.")
+@click.pass_context
+def check(ctx: click.Context) -> None:
+    """Says whether kernels can run here; where not, what is missing and what to do."""
+    from hopyard.kernels.check import check as findings
+
+    found = findings()
+    for it in found:
+        click.echo(f"{'ok     ' if it.good else 'missing'}  {it.what}: {it.found}")
+        if not it.good and it.cure:
+            click.echo(f"         -> {it.cure}")
+    machine = [it for it in found if not it.what.startswith("kernel ")]
+    built = [it for it in found if it.what.startswith("kernel ")]
+    if not (all(it.good for it in machine) and any(it.good for it in built)):
+        ctx.exit(FAILED)

@@ -1,0 +1,1 @@
+"""Linux kernels for simulated time: made once, kept in the user's cache."""

@@ -1,0 +1,305 @@
+"""Builds a kernel for simulated time from Debian's source package.
+
+The source is unpacked and patched in a folder of its own, which is removed afterwards; what is kept
+is one static program of 6 MB, and the agent.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hopyard.kernels import cache
+from hopyard.kernels.cache import Built
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+#: What is built from: the agent, and the patches and the configuration of Linux.
+HERE = Path(__file__).parent
+#: Higher where the same files give another kernel.
+RECIPE = 1
+#: A program that is needed, and Debian's package that has it.
+TOOLS = {
+    "gcc": "gcc",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+    "strip": "binutils",
+}
+#: Parts of the source that no configuration of `ARCH=um` reads.
+LEFT_OUT = ("drivers/gpu/drm/amd/include", "tools/testing", "Documentation/translations")
+#: The bytes that unpacked source and objects take.
+ROOM = 2 * 1024**3
+#: How many lines of the compiler's output an error shows.
+SHOWN = 20
+#: The kernel's names of TCP variants where they are not those of its options.
+NAMES = {"HSTCP": "highspeed"}
+
+
+class BuildError(Exception):
+    """A step of the build failed."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a kernel is built from."""
+
+    version: str
+    source: Path
+    #: The version of the source package.
+    package: str
+    compiler: str
+    patches: Sequence[Path]
+    configuration: Path
+
+    def key(self) -> str:
+        """A number of everything from which the kernel follows."""
+        found = hashlib.sha256()
+        for path in [self.source, *self.patches, self.configuration]:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            found.update(f"{path.name} {content}\n".encode())
+        found.update(f"{self.compiler}\n{RECIPE}".encode())
+        return found.hexdigest()[:12]
+
+
+def recipe(version: str) -> Recipe:
+    """What a version is built from on this machine.
+
+    Raises:
+        ValueError: when something is missing, with what to do.
+    """
+    if version not in cache.VERSIONS:
+        raise ValueError(f"expected a kernel {' or '.join(cache.VERSIONS)}, found {version!r}")
+    if not cache.available():
+        raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
+    missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+    source = Path("/usr/src") / f"linux-source-{version}.tar.xz"
+    if not source.is_file():
+        missing.append(f"linux-source-{version}")
+    if missing:
+        raise ValueError(
+            f"the build of kernel {version} needs more packages: apt install {' '.join(missing)}"
+        )
+    compiler = _output(["gcc", "--version"]).partition("\n")[0]
+    return Recipe(
+        version,
+        source,
+        package=_package(version),
+        compiler=compiler,
+        patches=patches(version),
+        configuration=HERE / "linux" / "fragment.config",
+    )
+
+
+def patches(version: str) -> list[Path]:
+    """The patches of a version: those for all versions, and those with its number in their name."""
+    of_version = re.compile(r"-[0-9]+\.[0-9]+\.patch$")
+    return [
+        path
+        for path in sorted((HERE / "linux").glob("*.patch"))
+        if path.name.endswith(f"-{version}.patch") or not of_version.search(path.name)
+    ]
+
+
+def build(
+    wanted: Recipe, tell: Callable[[str], None], *, jobs: int = 1, force: bool = False
+) -> Built:
+    """Builds a kernel, unless it is there.
+
+    Raises:
+        BuildError: when a step fails.
+        OSError: when the cache cannot be written.
+    """
+    key = wanted.key()
+    root = cache.root()
+    root.mkdir(parents=True, exist_ok=True)
+    with _alone(root, tell):
+        for kernel in cache.built():
+            if kernel.key == key and not force:
+                tell(f"kernel {wanted.version} is there: {kernel.folder}")
+                return _with_agent(kernel, tell)
+        free = shutil.disk_usage(root).free
+        if free < ROOM:
+            raise BuildError(
+                f"{root}: the build takes {ROOM // 1024**2} MB for a while,"
+                f" {free // 1024**2} MB are free"
+            )
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=root) as folder:
+            kernel = _built(wanted, key, Path(folder), tell, jobs)
+            final = root / f"{wanted.version}-{key}"
+            if final.exists():
+                shutil.rmtree(final)
+            kernel.folder.rename(final)
+    return next(it for it in cache.built() if it.folder == final)
+
+
+def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jobs: int) -> Built:
+    made = work / "made"
+    made.mkdir()
+    steps = _Steps(work / "build.log")
+    # First, because it fails at once where there is no static C library.
+    agent_key = _compile_agent(made, steps, tell)
+    tell(f"the source of {wanted.package} is unpacked")
+    name = f"linux-source-{wanted.version}"
+    without = [f"--exclude={name}/{part}" for part in LEFT_OUT]
+    steps.run("the source cannot be unpacked", ["tar", "xJf", str(wanted.source), *without], work)
+    source = work / name
+    for patch in wanted.patches:
+        command = ["patch", "-p1", "--batch", "--input", str(patch)]
+        steps.run(f"{patch.name} cannot be applied", command, source)
+
+    tell("the kernel is configured")
+    objects = work / "objects"
+    objects.mkdir()
+    make = ["make", "-s", "-C", str(source), "ARCH=um", "SUBARCH=x86_64", f"O={objects}"]
+    steps.run("the kernel cannot be configured", [*make, "tinyconfig"], work)
+    merge = [str(source / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(objects)]
+    merge += [str(objects / ".config"), str(wanted.configuration)]
+    steps.run("the configuration cannot be merged", merge, objects)
+    # What the first configuration left is that of another processor.
+    for left in ("include/config", "include/generated"):
+        shutil.rmtree(objects / left, ignore_errors=True)
+    steps.run("the kernel cannot be configured", [*make, "olddefconfig"], work)
+    configuration = (objects / ".config").read_text(encoding="utf-8")
+    _check_configuration(wanted.configuration, configuration)
+
+    tell(f"the kernel is compiled, which takes some minutes ({steps.log})")
+    steps.run("the kernel cannot be compiled", [*make, f"-j{jobs}"], work)
+    strip = ["strip", "-o", str(made / "linux"), str(objects / "linux")]
+    steps.run("the kernel cannot be stripped", strip, work)
+    (made / "config").write_text(configuration, encoding="utf-8")
+    shutil.copy(HERE / "linux" / "COPYING", made / "COPYING")
+    kernel = Built(
+        folder=made,
+        version=wanted.version,
+        release=_output([str(made / "linux"), "--version"]).strip(),
+        package=wanted.package,
+        key=key,
+        agent_key=agent_key,
+        compiler=wanted.compiler,
+        variants=variants(configuration),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    kernel.write()
+    return kernel
+
+
+def _compile_agent(folder: Path, steps: _Steps, tell: Callable[[str], None]) -> str:
+    """Compiles the agent in a folder, where it takes the place of another one at the end.
+
+    Returns the key of what was compiled.
+    """
+    key = cache.agent_key()
+    tell("the agent is compiled")
+    new = folder / "agent.new"
+    command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), str(cache.AGENT)]
+    steps.run("the agent cannot be compiled (package libc6-dev)", command, folder)
+    steps.run("the agent cannot be stripped", ["strip", str(new)], folder)
+    new.replace(folder / "agent")
+    return key
+
+
+def _with_agent(kernel: Built, tell: Callable[[str], None]) -> Built:
+    """A kernel with the agent of this version of Hopyard."""
+    if kernel.agent_key == cache.agent_key():
+        return kernel
+    with tempfile.TemporaryDirectory() as folder:
+        key = _compile_agent(kernel.folder, _Steps(Path(folder) / "build.log"), tell)
+    kernel = replace(kernel, agent_key=key)
+    kernel.write()
+    return kernel
+
+
+def variants(configuration: str) -> list[str]:
+    """The TCP variants of a configuration, by the names that the kernel gives them."""
+    options = re.findall(r"^CONFIG_TCP_CONG_([A-Z]+)=y$", configuration, re.MULTILINE)
+    return sorted(
+        ["reno", *(NAMES.get(it, it.lower()) for it in options if it not in {"ADVANCED"})]
+    )
+
+
+def _check_configuration(fragment: Path, configuration: str) -> None:
+    """Refuses a configuration in which options of the fragment are not taken.
+
+    Options that a version does not have any more may be wished off, and not on.
+    """
+    taken = set(configuration.splitlines())
+    wanted = fragment.read_text(encoding="utf-8").splitlines()
+    left = [line for line in wanted if line.startswith("CONFIG_") and line not in taken]
+    left = [line for line in left if not line.startswith("CONFIG_RANDOM_TRUST_")]
+    if left:
+        raise BuildError(f"options of {fragment.name} were not taken: {', '.join(left)}")
+
+
+class _Steps:
+    """The commands of a build, whose output goes to one file."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        # Nothing of the machine, the user and the time of the build is in the kernel.
+        same = {"TIMESTAMP": "1970-01-01", "USER": "hopyard", "HOST": "hopyard"}
+        self.environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LC_ALL": "C",
+            **{f"KBUILD_BUILD_{name}": value for name, value in same.items()},
+        }
+
+    def run(self, what: str, command: Sequence[str], folder: Path) -> None:
+        with self.log.open("ab") as log:
+            log.write(f"$ {' '.join(command)}\n".encode())
+            log.flush()
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode != 0:
+            lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+            raise BuildError("\n".join([f"{what}; the end of the output:", *lines[-SHOWN:]]))
+
+
+@contextmanager
+def _alone(root: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Holds the lock of the cache: two builds at once would make the same folder."""
+    with (root / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("another build is under way, and is waited for")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _package(version: str) -> str:
+    """The version of the package with the source, where the system has packages of this kind."""
+    if shutil.which("dpkg-query") is None:
+        return f"linux-source-{version}"
+    form = "--showformat=${Package} ${Version}"
+    return _output(["dpkg-query", "--show", form, f"linux-source-{version}"]).strip()
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    return done.stdout

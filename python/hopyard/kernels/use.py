@@ -1,0 +1,47 @@
+"""The kernels that scenarios need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hopyard.kernels.cache import Built, newest
+from hopyard.kernels.check import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from hopyard import _core
+
+
+def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
+    """The program and the agent of each version of Linux that scenarios have flows of.
+
+    Raises:
+        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
+    """
+    found: dict[str, Built] = {}
+    for core in cores:
+        if core.linux is None:
+            continue
+        version = core.linux
+        kernel = found.setdefault(version, newest(version))
+        for variant in core.linux_variants():
+            if variant not in kernel.variants:
+                raise ValueError(
+                    f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
+                    f' `stack = "linux"` have: expected {", ".join(kernel.variants)}'
+                )
+    missing = [it for it in machine() if not it.good] if found else []
+    if missing:
+        what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
+        raise ValueError(f"kernels in simulated time cannot run here: {what}")
+    return {version: (kernel.program, kernel.agent) for version, kernel in found.items()}
+
+
+def named(core: _core.Scenario) -> str:
+    """What the results of a scenario say of its kernel; nothing if it has no flow of Linux."""
+    if core.linux is None:
+        return ""
+    kernel = newest(core.linux)
+    return f", Linux {kernel.release} ({kernel.key})"

@@ -1,0 +1,284 @@
+"""Linux kernels in simulated time: the cache, the commands, and runs where a kernel is built."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hopyard
+import pytest
+from click.testing import CliRunner
+from hopyard.cli import main
+from hopyard.kernels import build, cache, check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ABOUT = {
+    "version": "6.1",
+    "release": "6.1.192-hopyard",
+    "package": "linux-source-6.1 6.1.192-2",
+    "key": "0123456789ab",
+    "compiler": "gcc 12",
+    "variants": ["cubic", "reno"],
+    "made": "2026-01-02T03:04:05+00:00",
+}
+
+TWO: dict[str, Any] = {
+    "name": "two",
+    "duration": "6 s",
+    "runs": 2,
+    "nodes": {"count": 3, "spacing": "200 m"},
+    "radio": {"receive": "250 m", "sense": "550 m"},
+    "flow": [{"from": 0, "to": 2, "tcp": "reno", "stack": "linux", "start": "1 s"}],
+}
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
+    return tmp_path
+
+
+def _add(root: Path, folder: str, **about: object) -> Path:
+    path = root / folder
+    path.mkdir()
+    for name in ("linux", "agent"):
+        (path / name).write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
+        (path / name).chmod(0o755)
+    content = {**ABOUT, "agent_key": cache.agent_key(), **about}
+    (path / cache.ABOUT).write_text(json.dumps(content))
+    return path
+
+
+def test_the_newest_kernel_of_a_version_is_used(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    new = _add(empty, "6.1-b", made="2026-02-02T03:04:05+00:00")
+    other = _add(empty, "6.12-a", version="6.12")
+    assert [kernel.folder for kernel in cache.built()] == [new, empty / "6.1-a", other]
+    assert cache.newest("6.1").folder == new
+
+
+@pytest.mark.usefixtures("empty")
+def test_a_kernel_that_is_not_there_names_the_command() -> None:
+    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.12` makes it"):
+        cache.newest("6.12")
+    with pytest.raises(ValueError, match=r"expected a kernel 6\.1 or 6\.12, found '5\.10'"):
+        cache.newest("5.10")
+
+
+def test_an_agent_of_another_version_is_refused(empty: Path) -> None:
+    _add(empty, "6.1-a", agent_key="another")
+    with pytest.raises(ValueError, match="the agent is that of another version"):
+        cache.newest("6.1")
+
+
+def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
+    bad = _add(empty, "6.1-a", unknown=1)
+    worse = _add(empty, "6.1-b")
+    (worse / cache.ABOUT).write_text("{")
+    assert cache.built() == []
+    assert cache.unreadable() == [bad, worse]
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert f"{bad}: this is no kernel that this version of Hopyard can use" in done.stderr
+    assert done.exit_code == 0
+
+
+def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert done.exit_code == 0
+    assert "6.1.192-hopyard" in done.stdout
+    assert "tcp: cubic, reno" in done.stdout
+
+
+def test_check_says_what_is_missing(empty: Path) -> None:
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    assert done.exit_code == 1
+    assert "missing  kernel 6.1: none in" in done.stdout
+    assert "-> hopyard kernels build 6.1" in done.stdout
+    _add(empty, "6.1-a")
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    assert "ok       kernel 6.1: 6.1.192-hopyard" in done.stdout
+
+
+def test_memory_that_forbids_programs_or_is_small_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check.memory(tmp_path).good
+    usual = os.statvfs(tmp_path)
+    for place, value, found in ((8, os.ST_NOEXEC, "mounted noexec"), (4, 0, "0 MB free")):
+        changed = [*usual]
+        changed[place] = value
+        monkeypatch.setattr(os, "statvfs", lambda _, it=changed: os.statvfs_result(it))
+        finding = check.memory(tmp_path)
+        assert not finding.good
+        assert finding.found.startswith(found)
+
+
+def test_a_refusal_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
+    found = [it for it in check.machine() if it.what == "ptrace"]
+    assert [(it.good, it.found) for it in found] == [(False, "refused: Operation not permitted")]
+    monkeypatch.setattr(check, "TRACE", "import os; os.kill(os.getpid(), 31)")
+    found = [it for it in check.machine() if it.what == "ptrace"]
+    assert [(it.good, it.found) for it in found] == [(False, "killed by signal 31")]
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = {"flex", "bison"}
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name in missing else which(name))
+    with pytest.raises(ValueError, match="apt install bison flex"):
+        build.recipe("6.1")
+    with pytest.raises(ValueError, match=r"expected a kernel 6\.1 or 6\.12, found '6\.6'"):
+        build.recipe("6.6")
+    done = CliRunner().invoke(main, ["kernels", "build", "6.1"])
+    assert done.exit_code == 2
+
+
+def test_variants_have_the_names_of_the_kernel() -> None:
+    text = "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_CUBIC=y\nCONFIG_TCP_CONG_HSTCP=y\n"
+    text += "# CONFIG_TCP_CONG_NV is not set\n"
+    assert build.variants(text) == ["cubic", "highspeed", "reno"]
+
+
+def test_the_key_depends_on_each_file(tmp_path: Path) -> None:
+    files = []
+    for name in ("source", "patch", "fragment"):
+        files.append(tmp_path / name)
+        files[-1].write_text(name)
+    recipe = build.Recipe("6.1", files[0], "package", "gcc", [files[1]], files[2])
+    keys = {recipe.key()}
+    for file in files:
+        file.write_text("changed")
+        keys.add(recipe.key())
+    keys.add(build.Recipe("6.1", files[0], "package", "gcc 13", [files[1]], files[2]).key())
+    assert len(keys) == 5
+
+
+def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path: Path) -> None:
+    steps = build._Steps(tmp_path / "log")
+    command = [sys.executable, "-c", "print('what went wrong'); raise SystemExit(3)"]
+    with pytest.raises(build.BuildError, match="it failed; the end of the output:") as caught:
+        steps.run("it failed", command, tmp_path)
+    assert str(caught.value).endswith("what went wrong")
+
+
+def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
+    for version, other in (("6.1", "6.12"), ("6.12", "6.1")):
+        names = [path.name for path in build.patches(version)]
+        assert len(names) == 4
+        assert names == sorted(names)
+        assert not any(name.endswith(f"-{other}.patch") for name in names)
+
+
+def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
+    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
+        hopyard.run(hopyard.Scenario(**TWO))
+    _add(empty, "6.1-a", variants=["cubic"])
+    with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
+        hopyard.run(hopyard.Scenario(**TWO))
+
+
+def test_a_simulation_in_steps_has_no_flows_of_linux() -> None:
+    with pytest.raises(ValueError, match="in steps cannot have flows"):
+        hopyard.start(hopyard.Scenario(**TWO))
+
+
+@pytest.fixture(scope="module")
+def kernel() -> cache.Built:
+    """A kernel that is built; without one, the test is skipped."""
+    try:
+        found = cache.newest("6.1")
+    except ValueError as error:
+        pytest.skip(str(error))
+    missing = [it.what for it in check.machine() if not it.good]
+    if missing:
+        pytest.skip(f"kernels cannot run here: {', '.join(missing)}")
+    return found
+
+
+@pytest.mark.usefixtures("kernel")
+def test_both_stacks_are_compared_in_one_table() -> None:
+    scenario = hopyard.Scenario(**TWO)
+    settings = {"flow.stack": ["hopyard", "linux"]}
+    results = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"])
+    assert len(results.cases) == 2
+    for case in results.cases:
+        assert results.estimate("goodput", case).mean > 50
+    flows = results.flows.to_pylist()
+    assert {row["transport"] for row in flows} == {"reno", "reno (Linux)"}
+    linux = [row for row in flows if row["transport"] == "reno (Linux)"]
+    assert all(row["retransmissions"] <= row["packets_sent"] and row["hops"] == 2 for row in linux)
+    again = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"], jobs=1)
+    assert again.flows.equals(results.flows)
+    assert again.series.equals(results.series)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
+    file = tmp_path / "linux.pcapng"
+    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), capture=file)
+    assert file.stat().st_size > 100_000
+
+
+def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
+    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
+    (store,) = (tmp_path / "results").glob("*.sqlite*")
+    with sqlite3.connect(store) as database:
+        (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
+    assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
+
+
+def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
+    # A kernel of a name of its own is found among all processes.
+    root = tmp_path / "kernels"
+    root.mkdir()
+    copy = root / kernel.folder.name
+    shutil.copytree(kernel.folder, copy)
+    file = tmp_path / "two.toml"
+    file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
+    command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]
+    environment = {"HOPYARD_KERNELS": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    for number in (signal.SIGINT, signal.SIGKILL):
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        assert _wait(lambda: len(_processes(copy / "linux")) >= 2), process.poll()
+        time.sleep(0.5)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert _wait(lambda: not _processes(copy / "linux")), number
+
+
+def _processes(program: Path) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if path.readlink() == program:
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def _wait(condition: Callable[[], bool]) -> bool:
+    for _ in range(300):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
