@@ -1,0 +1,3 @@
+//! Plays scripts of packetdrill against Hopyard's TCP.
+pub mod parse;
+pub mod script;
