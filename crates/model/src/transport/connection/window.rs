@@ -18,7 +18,16 @@ impl Core {
         let window = u64::from(header.window.min(self.params.window_bytes()));
         let before = self.edge;
         self.edge = before.max(header.ack + window);
+        self.largest_window = self.largest_window.max(window);
         self.edge > before
+    }
+
+    /// Takes in the window that the answer to the SYN announces: until then, the sender had assumed the whole of its own
+    /// parameter.
+    pub(crate) fn open_window(&mut self, header: &TcpHeader) {
+        let window = u64::from(header.window.min(self.params.window_bytes()));
+        self.edge = header.ack + window;
+        self.largest_window = window;
     }
 
     /// Bytes that the application has written and TCP has not sent.
@@ -41,7 +50,7 @@ impl Core {
         // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
         // has room for it and is at least half of the largest window.
         let advertised = self.advertised();
-        if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
+        if u64::from(payload) > advertised && advertised > 0 && advertised * 2 >= self.largest_window {
             advertised as u32
         } else {
             payload

@@ -89,6 +89,10 @@ impl TcpReceiver {
 
     /// A segment arrived from the sender.
     pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
+        if self.params.connect == Connect::ThreeWay && !header.flags.syn && !header.flags.ack {
+            // RFC 9293 §3.10.7.4, fifth: a segment without ACK is dropped.
+            return;
+        }
         self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;

@@ -1,4 +1,4 @@
-//! Nagle's rule, silly windows, and a receiver's window that closes.
+//! Nagle's rule, silly windows, and a receiver's window that is small or closes.
 
 use hopyard_engine::units::Rate;
 
@@ -89,6 +89,28 @@ fn half_of_a_small_window_is_filled() {
     assert_eq!(window(talk.after(100), 400), "");
     assert_eq!(window(&mut talk, 500), "1", "RFC 9293 §3.8.6.2.1 (3)");
     assert_eq!(talk.sender.counters().bytes, SEGMENT + 500);
+}
+
+/// The answer to the SYN announces less than the sender's own parameter.
+#[test]
+fn the_answer_to_the_syn_announces_the_window() {
+    let params = Params { window: 10, ..params(RFC) };
+    for (announced, sent) in [(3000, "0 1 2"), (700, "0"), (0, "")] {
+        let config = Config::of_profile("newreno", RFC).expect("a variant");
+        let control = Controller::new(&config, Streams::new(1, 0).stream("rule"));
+        let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+        sender.write(5500, Time::ZERO);
+        let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+        assert_eq!(talk.drain(), "syn");
+        let flags = TcpFlags { syn: true, ack: true, fin: false };
+        let answer = TcpHeader { ack: 1, window: announced, flags, ..TcpHeader::default() };
+        // 700 bytes are the largest window so far, so a part of a segment is sent.
+        assert_eq!(talk.after(100).receive(answer), sent, "{announced}");
+        assert_eq!(talk.sender.window_edges(), (1, 1 + u64::from(announced), u64::from(announced)));
+        if announced == 0 {
+            assert_eq!(talk.timer(), "ack1", "the closed window is probed");
+        }
+    }
 }
 
 #[test]
