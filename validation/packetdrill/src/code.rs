@@ -223,6 +223,12 @@ impl Names {
         self.0.insert(name.to_owned(), value);
     }
 
+    /// The value of a name.
+    pub fn get(&self, name: &str, info: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let constant = || CONSTANTS.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        self.0.get(name).copied().or_else(|| info(name)).or_else(constant)
+    }
+
     /// The value of an expression; `info` gives that of a name of `tcp_info`.
     ///
     /// # Errors
@@ -230,11 +236,7 @@ impl Names {
     pub fn value(&self, expression: &Expression, info: &dyn Fn(&str) -> Option<f64>) -> Result<f64, NoValue> {
         match expression {
             Expression::Number(number) => Ok(*number),
-            Expression::Name(name) => {
-                let constant = || CONSTANTS.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-                let known = self.0.get(name).copied().or_else(|| info(name)).or_else(constant);
-                known.ok_or_else(|| NoValue::Unknown(name.clone()))
-            }
+            Expression::Name(name) => self.get(name, info).ok_or_else(|| NoValue::Unknown(name.clone())),
             Expression::One(sign, operand) => {
                 let value = self.value(operand, info)?;
                 Ok(if *sign == "-" { -value } else { truth(value == 0.0) })
@@ -297,19 +299,16 @@ fn apply(first: f64, sign: &str, second: f64) -> Result<f64, NoValue> {
     })
 }
 
-/// The names in the assertions of these statements that neither the statements, nor the constants, nor `known` give.
+/// The names in an expression, each once, in their order.
 #[must_use]
-pub fn unknown_names(statements: &[Statement], known: &dyn Fn(&str) -> bool) -> Vec<String> {
-    let mut unknown = Vec::new();
-    for statement in statements {
-        let (Statement::Assert(expression, _) | Statement::Set(_, expression)) = statement;
-        collect(expression, &mut |name| {
-            if !known(name) && !CONSTANTS.iter().any(|(constant, _)| *constant == name) {
-                unknown.push(name.to_owned());
-            }
-        });
-    }
-    unknown
+pub fn names(expression: &Expression) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    collect(expression, &mut |name| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    });
+    names
 }
 
 fn collect(expression: &Expression, found: &mut dyn FnMut(&str)) {
@@ -372,8 +371,8 @@ mod tests {
         assert_eq!(run("assert tcpi_lost == 0"), [Err(NoValue::Unknown("tcpi_lost".to_owned()))]);
         assert_eq!(run("assert 1 or tcpi_lost"), [Ok(true)], "the second operand is not needed");
         assert_eq!(run("assert 1 / 0"), [Err(NoValue::DivisionByZero)]);
-        let statements = read("assert tcpi_lost == TCP_CA_Open").unwrap();
-        assert_eq!(unknown_names(&statements, &|_| false), ["tcpi_lost"]);
+        let Statement::Assert(expression, _) = &read("assert a <= b + a").unwrap()[0] else { panic!() };
+        assert_eq!(names(expression), ["a", "b"]);
     }
 
     #[test]

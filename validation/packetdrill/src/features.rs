@@ -357,6 +357,14 @@ fn arrives(action: &Action, fits: impl Fn(&Segment) -> bool) -> bool {
         && matches!(&packet.content, Content::Tcp(segment) if fits(segment)))
 }
 
+/// Whether a segment has a FIN that counts: one that acknowledges more than this end ever sends is dropped with it (RFC
+/// 9293 §3.10.7.4, fifth).
+fn closes_theirs(script: &Script, segment: &Segment) -> bool {
+    let ours = script.segments().filter(|(direction, _)| *direction == Direction::Out);
+    let last = ours.map(|(_, sent)| sent.seq + u64::from(sent.len) + 1).max().unwrap_or(0);
+    segment.has('F') && segment.ack.is_none_or(|ack| ack <= last)
+}
+
 /// Whether a call ends the sending half of a connection.
 #[must_use]
 pub fn closes(call: &Call, descriptor: i64) -> bool {
@@ -374,13 +382,17 @@ pub fn role(script: &Script) -> Role {
     let descriptor = descriptor(script).unwrap_or(-1);
     let written = script.calls().any(|call| writes(call) && call.result.number().is_some_and(|bytes| bytes > 0));
     let closed = place(script, |action| matches!(action, Action::Call(call) if closes(call, descriptor)));
-    let fin = place(script, |action| arrives(action, |segment| segment.has('F')));
+    let fin = place(script, |action| arrives(action, |segment| closes_theirs(script, segment)));
     let data = place(script, |action| arrives(action, |segment| segment.len > 0 && !segment.has('S')));
     let first = match (closed, fin) {
         (Some(closed), Some(fin)) => closed < fin,
         (closed, _) => closed.is_some(),
     };
-    if written || (data.is_none() && first) || (data.is_none() && fin.is_none()) { Role::Sender } else { Role::Receiver }
+    if written || (data.is_none() && first) || (data.is_none() && fin.is_none()) {
+        Role::Sender
+    } else {
+        Role::Receiver
+    }
 }
 
 fn of_connection(script: &Script) -> Vec<Reason> {
@@ -399,7 +411,7 @@ fn of_connection(script: &Script) -> Vec<Reason> {
     let active = script.calls().any(|call| call.name == "connect");
     let descriptor = descriptor(script).unwrap_or(-1);
     let data = place(script, |action| arrives(action, |segment| segment.len > 0 && !segment.has('S')));
-    let fin = place(script, |action| arrives(action, |segment| segment.has('F')));
+    let fin = place(script, |action| arrives(action, |segment| closes_theirs(script, segment)));
     let closed = place(script, |action| matches!(action, Action::Call(call) if closes(call, descriptor)));
     match role(script) {
         Role::Sender if data.is_some() => found.push(Reason::BothDirections),

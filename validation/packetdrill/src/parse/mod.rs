@@ -86,11 +86,11 @@ fn offset(input: &mut Input<'_>) -> ModalResult<usize> {
 
 fn item(input: &mut Input<'_>) -> ModalResult<Item> {
     dispatch! { peek(any);
-        '-' => option,
+        '-' => cut_err(option),
         '`' => cut_err(command).map(Item::Command),
-        '0'..='9' | '+' | '.' | '*' => (time::when, cut_err(preceded(space, action)))
+        '0'..='9' | '+' | '.' | '*' => cut_err((time::when, preceded(space, action)))
             .map(|(when, action)| Item::Event(when, action)),
-        _ => fail.context(expected("an option, a command or the time of an event")),
+        _ => cut_err(fail.context(expected("an option, a command or the time of an event"))),
     }
     .parse_next(input)
 }

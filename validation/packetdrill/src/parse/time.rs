@@ -18,7 +18,8 @@ pub(super) fn when(input: &mut Input<'_>) -> ModalResult<When> {
     Ok(match second {
         None => When::At(first),
         Some(("~", second)) => When::Between(first, second),
-        Some((_, second)) => When::During(first, second),
+        // The end of a call counts from where its beginning counts from.
+        Some((_, second)) => When::During(first, Stamp { relative: first.relative, ..second }),
     })
 }
 
