@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::script::{Action, Call, Content, Direction, Script, Segment, TcpOption, Value, When};
+use hopyard_engine::Span;
+
+use crate::script::{Action, Call, Content, Direction, Event, Script, Segment, Stamp, TcpOption, Value, When};
 use crate::setup::Setup;
 
 /// The end that a script tests.
@@ -357,6 +359,11 @@ fn arrives(action: &Action, fits: impl Fn(&Segment) -> bool) -> bool {
         && matches!(&packet.content, Content::Tcp(segment) if fits(segment)))
 }
 
+/// Whether an event happens at the time of the one before.
+fn at_once(event: &Event) -> bool {
+    event.when == When::At(Stamp { relative: true, after: Span::from_nanos(0) })
+}
+
 /// Whether a segment has a FIN that counts: one that acknowledges more than this end ever sends is dropped with it (RFC
 /// 9293 §3.10.7.4, fifth).
 fn closes_theirs(script: &Script, segment: &Segment) -> bool {
@@ -429,7 +436,9 @@ fn of_connection(script: &Script) -> Vec<Reason> {
             match (closed, fin) {
                 (Some(closed), fin) if fin.is_none_or(|fin| closed < fin) => found.push(Reason::BothDirections),
                 // Hopyard's receiver closes when the FIN arrives: so must the application of the script.
-                (closed, Some(fin)) if closed != Some(fin + 1) => found.push(Reason::CloseWait),
+                (closed, Some(fin)) if closed != Some(fin + 1) || !at_once(&script.events[fin + 1]) => {
+                    found.push(Reason::CloseWait);
+                }
                 _ => {}
             }
         }
