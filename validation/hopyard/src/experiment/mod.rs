@@ -10,6 +10,7 @@ mod groups;
 mod loop_freedom;
 mod loops;
 mod olsr;
+pub mod packetdrill;
 mod paper;
 mod published;
 mod tcp;
@@ -56,6 +57,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
+    packetdrill::PACKETDRILL,
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,

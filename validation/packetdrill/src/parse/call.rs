@@ -29,7 +29,7 @@ fn error_name(input: &mut Input<'_>) -> ModalResult<String> {
 /// Values between two characters, separated by commas.
 fn values<'a>(open: char, close: char) -> impl FnMut(&mut Input<'a>) -> ModalResult<Vec<Value>> {
     move |input| {
-        (space, open).parse_next(input)?;
+        symbol(open).parse_next(input)?;
         input.state += 1;
         if input.state > DEEPEST {
             return cut_err(fail.context(expected("values that are nested less deep"))).parse_next(input);
