@@ -19,8 +19,9 @@ const CONSTANTS: [(&str, f64); 5] = [
     ("TCP_CA_Loss", 4.0),
 ];
 
-/// How deep an expression may be nested, so that none exhausts the stack.
+/// How deep an expression may be nested, and how long a statement may be, so that none exhausts the stack.
 const DEEPEST: u32 = 64;
+const LONGEST: usize = 2000;
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +98,9 @@ type Input<'a> = winnow::Stateful<&'a str, u32>;
 fn statement(text: &str) -> Result<Option<Statement>, String> {
     if text.starts_with("print(") || text.starts_with("print ") {
         return Ok(None);
+    }
+    if text.len() > LONGEST {
+        return Err(format!("statement of more than {LONGEST} bytes"));
     }
     let mut input = Input { input: text, state: 0 };
     let wrong = || format!("statement that is not read: {text}");
@@ -377,7 +381,15 @@ mod tests {
 
     #[test]
     fn other_statements_are_refused() {
-        for code in ["for i in x: pass", "assert", "assert 1 +", "a.b = 3", "assert f(x)", &"(".repeat(5000)] {
+        for code in [
+            "for i in x: pass",
+            "assert",
+            "assert 1 +",
+            "a.b = 3",
+            "assert f(x)",
+            &"(".repeat(1900),
+            &"1+".repeat(9000),
+        ] {
             assert!(read(code).is_err(), "{code:.20}");
         }
     }

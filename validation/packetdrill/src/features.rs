@@ -66,8 +66,6 @@ pub enum Reason {
     PacingQueue,
     /// A queue of the host that drops what TCP sends.
     LocalDrops,
-    /// Segments cut or joined by the network device.
-    Offload,
     /// Errors of system calls that no packet causes.
     ErrorsOfCalls,
     /// A system call.
@@ -109,7 +107,6 @@ impl fmt::Display for Reason {
             Self::Route => "values of a route",
             Self::PacingQueue => "pacing by the queue (fq)",
             Self::LocalDrops => "drops in the host's queue",
-            Self::Offload => "offload of the device",
             Self::ErrorsOfCalls => "errors of system calls",
             Self::Call(name) => return write!(f, "system call: {name}"),
             Self::SocketOption(name) => return write!(f, "socket option: {name}"),
@@ -128,9 +125,6 @@ pub fn missing(script: &Script, setup: &Setup) -> BTreeSet<Reason> {
     let mut found: BTreeSet<Reason> = setup.reasons.iter().cloned().collect();
     if script.option("ip_version").is_some_and(|version| version != "ipv4") {
         found.insert(Reason::Ipv6);
-    }
-    if script.option("mss").is_some() {
-        found.insert(Reason::Offload);
     }
     if script.options.iter().any(|(name, _)| name.starts_with("psp_")) {
         found.insert(Reason::OtherProtocol("psp".to_owned()));
@@ -248,7 +242,8 @@ fn of_call(call: &Call, when: When) -> Vec<Reason> {
         name if name.starts_with("epoll") || name == "poll" || name == "select" => found.push(Reason::Readiness),
         name if name.starts_with("psp_") => found.push(Reason::OtherProtocol("psp".to_owned())),
         "socket" => {
-            let tcp = call.word(1) == Some("SOCK_STREAM") && matches!(call.word(2), Some("IPPROTO_TCP") | None);
+            let stream = call.arguments.get(1).is_some_and(|kind| kind.mentions(&|name| name == "SOCK_STREAM"));
+            let tcp = stream && matches!(call.word(2), Some("IPPROTO_TCP") | None);
             if call.arguments.first().is_some_and(|family| family.mentions(&|name| name.contains("INET6"))) {
                 found.push(Reason::Ipv6);
             }
@@ -327,13 +322,12 @@ fn vectors(message: &Value) -> Option<i64> {
     let Value::Fields(fields) = message else { return None };
     fields.iter().find_map(|field| match field {
         Value::Field(name, value) => match (&**name, &**value) {
-            (Value::Apply(name, _), Value::List(vectors)) if name == "msg_iov" => vectors
-                .iter()
-                .map(|vector| match vector {
-                    Value::Fields(parts) => parts.get(1).and_then(Value::number),
+            (Value::Apply(name, _), Value::List(vectors)) if name == "msg_iov" => {
+                vectors.iter().try_fold(0_i64, |sum, vector| match vector {
+                    Value::Fields(parts) => sum.checked_add(parts.get(1)?.number()?),
                     _ => None,
                 })
-                .sum(),
+            }
             _ => None,
         },
         _ => None,

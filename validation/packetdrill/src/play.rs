@@ -21,6 +21,8 @@ use crate::setup::Setup;
 
 /// By how much a time may be missed.
 const TOLERANCE: Span = Span::from_micros(4000);
+/// How long a script lasts at most.
+const LONGEST: Time = Time::from_nanos(24 * 3600 * 1_000_000_000);
 /// How long an event at any time is waited for.
 const PATIENCE: Span = Span::from_secs(1000);
 
@@ -96,7 +98,7 @@ pub fn play(script: &Script, profile: &str, load: &dyn Fn(&str) -> Option<String
 }
 
 fn micros(script: &Script, option: &str) -> Option<Span> {
-    script.option(option)?.parse().ok().map(Span::from_micros)
+    script.option(option)?.parse::<u32>().ok().map(|micros| Span::from_micros(micros.into()))
 }
 
 /// A call that has not returned.
@@ -163,6 +165,9 @@ impl Player {
 
     fn event(&mut self, event: &Event) -> Step {
         let (from, to) = self.times(event.when);
+        if from > LONGEST || to > LONGEST {
+            return Err("the script lasts longer than a day".to_owned());
+        }
         if let Action::Packet(packet) = &event.action
             && packet.direction == Direction::Out
             && let Content::Tcp(segment) = &packet.content
@@ -245,7 +250,8 @@ impl Player {
             self.echoes.insert(written, value);
             let (first_written, first) = *self.first_timestamp.get_or_insert((written, value));
             if let Some(tick) = self.tick {
-                let wanted = tick * u64::from(written.wrapping_sub(first_written));
+                let ticks = u64::from(written.wrapping_sub(first_written));
+                let wanted = Span::from_nanos(tick.nanos().saturating_mul(ticks));
                 let found = Span::from_millis(u64::from(value.wrapping_sub(first)));
                 if wanted.saturating_sub(found) + found.saturating_sub(wanted) > self.tolerance {
                     return Some(format!("a timestamp {found} after the first, not {wanted}"));

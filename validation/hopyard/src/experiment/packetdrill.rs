@@ -71,10 +71,15 @@ pub fn play_folders(root: &Path, folders: &[String], profiles: &[String]) -> Res
         (&a.profile, &a.suite, &a.folder, &a.script).cmp(&(&b.profile, &b.suite, &b.folder, &b.script))
     });
     figures::write(&root.join("results").join(FILE), &rows)?;
-    let failed = rows.iter().filter(|row| row.outcome == "failed");
+    let failed = rows.iter().filter(|row| row.outcome == "failed" || row.outcome == "unreadable");
     Ok(failed
-        .map(|row| format!("{} {}/{}/{}: {}", row.profile, row.suite, row.folder, row.script, row.reason))
+        .map(|row| format!("{} {}: {}", row.profile, place(&[&row.suite, &row.folder, &row.script]), row.reason))
         .collect())
+}
+
+/// Where a script is.
+fn place(parts: &[&str]) -> String {
+    parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 /// The scripts below a folder. Links are not followed, so that none leads round.
@@ -159,8 +164,7 @@ fn outcomes(profile: &str, rows: &[&[String]]) -> Table {
     let mut folders: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let mut all = [0; 4];
     for row in rows {
-        let folder = if row[1].is_empty() { row[0].clone() } else { format!("{}/{}", row[0], row[1]) };
-        let counts = folders.entry(folder).or_default();
+        let counts = folders.entry(place(&[&row[0], &row[1]])).or_default();
         for (place, outcome) in OUTCOMES.iter().enumerate() {
             let one = usize::from(row[3] == *outcome);
             counts[place] += one;
@@ -202,8 +206,7 @@ fn failures(profile: &str, rows: &[&[String]]) -> Table {
     let mut builder = Builder::default();
     builder.push_record(["script", "what differs"]);
     for row in rows.iter().filter(|row| row[3] == "failed" || row[3] == "unreadable") {
-        let place: Vec<&str> = row[..3].iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        builder.push_record([place.join("/"), row[4].replace('|', "\\|")]);
+        builder.push_record([place(&[&row[0], &row[1], &row[2]]), row[4].replace('|', "\\|")]);
     }
     table(&format!("Failures, profile {profile}"), builder, 0, 0)
 }

@@ -165,7 +165,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
 fn found(rest: &str) -> String {
     match rest.split_whitespace().next() {
         None => "the end".to_owned(),
-        Some(word) => format!("\"{}\"", word.chars().take(40).collect::<String>()),
+        Some(word) => format!("{:?}", word.chars().take(40).collect::<String>()),
     }
 }
 

@@ -134,7 +134,7 @@ fn errors_name_the_place() {
     assert_eq!(error("0 `open"), "line 1, column 8: expected a command that ends with `, found the end");
     assert_eq!(
         error("0.1234567 `x`"),
-        "line 1, column 1: expected a time in seconds, with at most six digits after the point, found \"0.1234567\""
+        "line 1, column 1: expected a time in seconds, with at most six digits before and after the point, found \"0.1234567\""
     );
     assert_eq!(error("/* never ends"), "line 1, column 3: expected a comment that ends with */, found \"never\"");
 }

@@ -26,7 +26,7 @@ pub(super) fn when(input: &mut Input<'_>) -> ModalResult<When> {
 fn stamp(input: &mut Input<'_>) -> ModalResult<Stamp> {
     (opt('+'), seconds)
         .map(|(sign, after)| Stamp { relative: sign.is_some(), after })
-        .context(expected("a time in seconds, with at most six digits after the point"))
+        .context(expected("a time in seconds, with at most six digits before and after the point"))
         .parse_next(input)
 }
 
@@ -37,7 +37,7 @@ fn seconds(input: &mut Input<'_>) -> ModalResult<Span> {
         (digits(1), opt(preceded('.', digits(1)))).map(|(whole, part): (&str, Option<&str>)| (whole, part)),
         preceded('.', digits(1)).map(|part: &str| ("0", Some(part))),
     ))
-    .verify(|(whole, part): &(&str, Option<&str>)| whole.len() <= 9 && part.is_none_or(|part| part.len() <= 6))
+    .verify(|(whole, part): &(&str, Option<&str>)| whole.len() <= 6 && part.is_none_or(|part| part.len() <= 6))
     .parse_next(input)?;
     let micros = part.map_or(0, |part| format!("{part:0<6}").parse().unwrap_or(0));
     Ok(Span::from_micros(whole.parse::<u64>().unwrap_or(0) * 1_000_000 + micros))
