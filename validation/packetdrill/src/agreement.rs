@@ -177,7 +177,8 @@ impl Model {
             recovery: match (agreement.sack, setup.is_on("tcp_recovery", true)) {
                 (false, _) => RecoveryChoice::NewReno,
                 (true, false) => RecoveryChoice::Sack,
-                (true, true) => RecoveryChoice::Rack,
+                (true, true) if profile == "rfc" => RecoveryChoice::Rack,
+                (true, true) => tcp.recovery,
             },
             ..tcp
         };

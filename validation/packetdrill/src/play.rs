@@ -202,7 +202,8 @@ impl Player {
             self.end.advance(to + self.tolerance, true)?;
             let Some(sent) = self.end.take() else {
                 let (from, to) = (show(from), show(to + self.tolerance));
-                return Err(format!("nothing is sent from {from} to {to}, expected {}", expectation(wanted)));
+                let more = if next > wanted.seq { format!(" more than {}:{next}", wanted.seq) } else { String::new() };
+                return Err(format!("nothing{more} is sent from {from} to {to}, expected {}", expectation(wanted)));
             };
             let differs = |what: &str| {
                 Err(format!("{what}: sent {} at {}, expected {}", describe(&sent), show(sent.at), expectation(wanted)))
