@@ -149,9 +149,12 @@ impl Model {
             return Err(ModelError::Profile { found: profile.to_owned(), known });
         }
         let mut tcp = Params::of_profile(profile);
-        if profile == "rfc" {
-            tcp = Params { recovery_exit: RecoveryExit::Ssthresh, ..linux_values(tcp) };
-        }
+        tcp = match profile {
+            "rfc" => Params { recovery_exit: RecoveryExit::Ssthresh, ..linux_values(tcp) },
+            // The times in the scripts are those of kernels whose timers have a grain of 1 ms (HZ 1000).
+            "linux" => Params { tick: Span::from_millis(1), ..tcp },
+            _ => tcp,
+        };
         let control = match (setup.value("tcp_congestion_control").unwrap_or("cubic"), agreement.sack) {
             ("reno", true) => "sack",
             ("reno", false) => "newreno",

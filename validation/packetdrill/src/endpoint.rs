@@ -2,7 +2,8 @@
 //!
 //! - A sender of Hopyard always opens its connection. Where the script's socket listens, the sender opens when the SYN
 //!   of the script arrives: its SYN stands for the SYN and ACK of the socket, and the third segment of the exchange for
-//!   the answer to its SYN. Numbers, timers and windows are the same.
+//!   the answer to its SYN. Numbers, timers and windows are the same. The acknowledgement of that answer, if the profile
+//!   sends it at once, is left out.
 //! - A receiver closes when the FIN of the sender arrives. Scripts in which it does not are not played.
 
 use std::collections::VecDeque;
@@ -57,6 +58,8 @@ pub struct Endpoint {
     /// The other end opens the connection.
     passive: bool,
     established: bool,
+    /// The next segment may be the third of an opening exchange, which this end does not send.
+    skip_third: bool,
     now: Time,
     /// What was sent and not compared yet.
     queue: VecDeque<Sent>,
@@ -83,6 +86,7 @@ impl Endpoint {
             agreement,
             passive,
             established: false,
+            skip_third: false,
             now: Time::ZERO,
             queue: VecDeque::new(),
             loss_until: 0,
@@ -152,6 +156,11 @@ impl Endpoint {
                 End::Receiver(receiver) => receiver.poll_transmit(self.now),
             };
             let Some(header) = next else { break };
+            // The end that opens acknowledges the answer to its SYN. Where the sender stands for the other end, the script
+            // has done that already.
+            if std::mem::take(&mut self.skip_third) && header.len == 0 && !header.flags.fin {
+                continue;
+            }
             // The sender's SYN stands for SYN and ACK.
             let answers = self.passive && header.flags.syn && matches!(self.end, End::Sender(_));
             self.queue.push_back(Sent {
@@ -269,6 +278,7 @@ impl Endpoint {
                 let flags = TcpFlags { syn: syn || answers, ..header.flags };
                 sender.on_segment(&TcpHeader { flags, ..header }, self.now);
                 self.established |= sender.connection() != Connection::SynSent;
+                self.skip_third |= answers && self.established;
             }
             End::Receiver(receiver) => {
                 receiver.on_segment(&header, self.now);
@@ -276,6 +286,7 @@ impl Endpoint {
             }
         }
         self.drain();
+        self.skip_third = false;
     }
 
     /// The value of a name of Linux's `tcp_info`, if the model has the quantity.
