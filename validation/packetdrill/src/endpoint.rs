@@ -2,8 +2,8 @@
 //!
 //! - A sender of Hopyard always opens its connection. Where the script's socket listens, the sender opens when the SYN
 //!   of the script arrives: its SYN stands for the SYN and ACK of the socket, and the third segment of the exchange for
-//!   the answer to its SYN. Numbers, timers and windows are the same. The acknowledgement of that answer, if the profile
-//!   sends it at once, is left out.
+//!   the answer to its SYN. Numbers, timers and windows are the same. The acknowledgement of that answer, if the
+//!   profile sends it at once, is left out.
 //! - A receiver closes when the FIN of the sender arrives. Scripts in which it does not are not played.
 
 use std::collections::VecDeque;
@@ -156,8 +156,8 @@ impl Endpoint {
                 End::Receiver(receiver) => receiver.poll_transmit(self.now),
             };
             let Some(header) = next else { break };
-            // The end that opens acknowledges the answer to its SYN. Where the sender stands for the other end, the script
-            // has done that already.
+            // The end that opens acknowledges the answer to its SYN. Where the sender stands for the other end, the
+            // script has done that already.
             if std::mem::take(&mut self.skip_third) && header.len == 0 && !header.flags.fin {
                 continue;
             }

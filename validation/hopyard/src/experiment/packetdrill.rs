@@ -1,7 +1,7 @@
 //! packetdrill's scripts, played against Hopyard's TCP.
 //!
-//! The scripts are not here: the command `packetdrill` plays those in the folders that it is given, and writes what came
-//! of each. The tables are made from that file.
+//! The scripts are not here: the command `packetdrill` plays those in the folders that it is given, and writes what
+//! came of each. The tables are made from that file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
