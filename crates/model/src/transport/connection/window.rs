@@ -22,8 +22,8 @@ impl Core {
         self.edge > before
     }
 
-    /// Takes in the window that the answer to the SYN announces (RFC 9293 §3.10.7.3). Until then, the sender had assumed
-    /// the whole of its own parameter.
+    /// Takes in the window that the answer to the SYN announces (RFC 9293 §3.10.7.3). Until then, the sender had
+    /// assumed the whole of its own parameter.
     pub(crate) fn open_window(&mut self, header: &TcpHeader) {
         let window = u64::from(header.window.min(self.params.window_bytes()));
         self.edge = header.ack + window;
