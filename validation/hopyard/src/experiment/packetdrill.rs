@@ -153,6 +153,7 @@ fn tables(root: &Path) -> Result<Vec<Table>> {
         let rows: Vec<&[String]> = rows.iter().filter(|row| row[0] == profile).map(|row| &row[1..]).collect();
         tables.push(outcomes(profile, &rows));
         tables.push(reasons(profile, &rows));
+        tables.push(not_compared(profile, &rows));
         tables.push(failures(profile, &rows));
     }
     Ok(tables)
@@ -202,6 +203,22 @@ fn reasons(profile: &str, rows: &[&[String]]) -> Table {
     table(&format!("Why scripts are not applicable, profile {profile}"), builder, 0, 0)
 }
 
+/// Quantities of Linux that assertions name and the model does not have.
+fn not_compared(profile: &str, rows: &[&[String]]) -> Table {
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for row in rows {
+        for name in row[5].split("; ").filter(|name| !name.is_empty()) {
+            counts.entry(name).or_default()[usize::from(row[3] != "passed")] += 1;
+        }
+    }
+    let mut builder = Builder::default();
+    builder.push_record(["quantity", "scripts that pass without it", "other scripts"]);
+    for (name, [passed, others]) in counts {
+        builder.push_record([name.to_owned(), passed.to_string(), others.to_string()]);
+    }
+    table(&format!("Assertions that are not compared, profile {profile}"), builder, 0, 0)
+}
+
 fn failures(profile: &str, rows: &[&[String]]) -> Table {
     let mut builder = Builder::default();
     builder.push_record(["script", "what differs"]);
@@ -229,14 +246,14 @@ mod tests {
         std::fs::create_dir_all(&scripts).unwrap();
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packetdrill/scripts");
         let timeout = std::fs::read_to_string(own.join("timeout.pkt")).unwrap();
-        std::fs::write(scripts.join("a.pkt"), &timeout).unwrap();
+        std::fs::write(scripts.join("a.pkt"), timeout.clone() + "+0 %{ assert tcpi_reordering == 3 }%\n").unwrap();
         std::fs::write(scripts.join("b.pkt"), timeout.replace("+.3  ", "+.5  ")).unwrap();
         std::fs::write(scripts.join("c.pkt"), "0 hello\n").unwrap();
         std::fs::write(scripts.join("d.pkt"), "0 < icmp unreachable\n0 epoll_create(1) = 5\n").unwrap();
         std::fs::write(scripts.join("notes.txt"), "not a script").unwrap();
         let folder = format!("own={}", root.path().join("scripts").display());
         let failed = play_folders(root.path(), &[folder], &["rfc".to_owned()]).unwrap();
-        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert_eq!(failed.len(), 2, "{failed:?}");
         assert!(failed[0].starts_with("rfc own/deep/b.pkt: line 14: before 0.600000 s"), "{}", failed[0]);
         let made = tables(root.path()).unwrap();
         assert_eq!((made[0].bounded, made[0].met), (2, 1));
@@ -246,7 +263,8 @@ mod tests {
             made[0].text
         );
         assert!(made[1].text.contains("| poll and epoll               | 1                    | 0                |"));
-        assert!(made[2].text.contains("own/deep/c.pkt") && made[2].text.contains("expected `(`"), "{}", made[2].text);
+        assert!(made[2].text.contains("| tcpi_reordering | 1                            | 0             |"));
+        assert!(made[3].text.contains("own/deep/c.pkt") && made[3].text.contains("expected `(`"), "{}", made[3].text);
     }
 
     #[test]
