@@ -117,11 +117,27 @@ fn the_answer_to_the_syn_announces_the_window() {
 fn an_announcement_is_no_duplicate() {
     let (mut talk, _) = Talk::with(&Params { window: 12, ..params(RFC) }, "newreno", RFC);
     let flags = TcpFlags { ack: true, ..TcpFlags::default() };
-    let mut announce = |window| talk.receive(TcpHeader { ack: 1, window, flags, ..TcpHeader::default() });
-    // The edge was announced as 12 segments: an old acknowledgement does not take it back.
-    (0..2).for_each(|_| drop(announce(8000)));
-    assert_eq!(talk.sender.counters().duplicate_acks, 2);
-    assert_eq!(talk.sender.window_edges().2, 12_000);
+    let mut announce = |ack, window| talk.receive(TcpHeader { ack, window, flags, ..TcpHeader::default() });
+    (0..2).for_each(|_| drop(announce(1, 11_000)));
+    assert_eq!(talk.sender.counters().duplicate_acks, 1, "the first has moved the edge");
+}
+
+/// RFC 9293 §3.8.6: a receiver that takes back what it has announced.
+#[test]
+fn a_window_may_shrink() {
+    let (mut talk, sent) = Talk::with(&Params { window: 20, ..params(RFC) }, "newreno", RFC);
+    assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+    let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+    let header = |ack, window| TcpHeader { ack, window, flags, ..TcpHeader::default() };
+    assert_eq!(talk.after(100).receive(header(2001, 4000)), "", "8 are outstanding, and 4 fit");
+    assert_eq!(talk.sender.window_edges(), (2001, 10_001, 4000));
+    assert_eq!(talk.receive(header(1001, 20_000)), "", "an older acknowledgement does not count");
+    assert_eq!(talk.sender.window_edges().2, 4000);
+    assert_eq!(talk.receive(header(2001, 0)), "");
+    assert_eq!(talk.timer(), "r2", "what was sent is sent again");
+    assert_eq!(talk.after(100).receive(header(10_001, 0)), "");
+    assert_eq!(talk.timer(), "ack1", "the closed window is probed");
+    assert!(talk.after(100).receive(header(10_001, 3000)).starts_with("10 "));
 }
 
 #[test]
