@@ -12,8 +12,8 @@ impl Core {
     }
 
     /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. The window of an
-    /// older acknowledgement does not count (RFC 9293 §3.10.7.4, fifth). A receiver should not move its edge back, but a
-    /// sender must bear it (RFC 9293 §3.8.6).
+    /// older acknowledgement does not count (RFC 9293 §3.10.7.4, fifth). A receiver should not move its edge back, but
+    /// a sender must bear it (RFC 9293 §3.8.6).
     #[inline]
     pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
         if header.ack < self.edge_from {
