@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate coverage papers lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate packetdrill coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -81,6 +81,15 @@ wheel-pgo: $(VENV)/installed
 # Hopyard's side of the comparison with ns-2, ns-3 and closed forms: validation/results and validation/RESULTS.md.
 validate:
 	cargo run --locked --release --package hopyard-validation
+
+# packetdrill's scripts, fetched at one commit and played against TCP: validation/results/packetdrill.csv and
+# validation/RESULTS.md. SCRIPTS="NAME=FOLDER ..." plays others too.
+PACKETDRILL := https://github.com/google/packetdrill
+PACKETDRILL_COMMIT := 2c4001c4d6fc04a3bbd01d4b92be62717a37648a
+packetdrill:
+	test -d target/packetdrill || git clone --quiet $(PACKETDRILL) target/packetdrill
+	git -C target/packetdrill checkout --quiet $(PACKETDRILL_COMMIT)
+	cargo run --locked --quiet --package hopyard-validation -- packetdrill google=target/packetdrill/gtests/net $(SCRIPTS)
 
 # How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
 coverage: $(DEV)/installed

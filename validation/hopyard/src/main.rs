@@ -3,6 +3,8 @@
 //! `hopyard-validation [--only dcf,chain,...] [--jobs N] [--networks N] [--routing dsr,...]` runs the experiments, each
 //! to its own files in `validation/results`, and then makes `validation/RESULTS.md` from all the figures that are
 //! there, ours and the peers'. The same seeds give the same figures, whatever the number of jobs.
+//!
+//! `hopyard-validation packetdrill NAME=FOLDER...` plays packetdrill's scripts, which are not in this repository.
 
 mod comparison;
 #[allow(dead_code, reason = "the tests of the model use more of it")]
@@ -24,13 +26,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use experiment::{EXPERIMENTS, Options};
 
 /// Compares Hopyard with ns-2, ns-3 and closed forms.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Experiments to run, separated by commas; all if not given, "none" to make the tables alone.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -48,6 +53,20 @@ struct Arguments {
     /// stay.
     #[arg(long)]
     bonnmotion: Option<PathBuf>,
+}
+
+/// What is done instead of the experiments.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Plays packetdrill's scripts against the TCP sender and receiver, and writes results/packetdrill.csv.
+    Packetdrill {
+        /// Folders with scripts (*.pkt), each FOLDER or NAME=FOLDER; the name stands in the results.
+        #[arg(required = true)]
+        folders: Vec<String>,
+        /// Profiles of TCP, separated by commas; that which is most like Linux if not given.
+        #[arg(long, value_delimiter = ',')]
+        profile: Vec<String>,
+    },
 }
 
 /// The folder `validation` of the repository.
@@ -75,6 +94,12 @@ fn main() -> Result<()> {
     }
     let root = root();
     std::fs::create_dir_all(root.join("results")).context("cannot make validation/results")?;
+    if let Some(Command::Packetdrill { folders, profile }) = &arguments.command {
+        let failed = experiment::packetdrill::play_folders(&root, folders, profile)?;
+        let mut out = std::io::stdout().lock();
+        failed.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        return report(&root, &mut out);
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.jobs).build()?;
     let options =
         Options { networks: arguments.networks, routing: arguments.routing, bonnmotion: arguments.bonnmotion };
@@ -86,7 +111,12 @@ fn main() -> Result<()> {
                 .with_context(|| format!("experiment {}", experiment.name))?;
         }
     }
-    let report = experiment::report(&root)?;
+    report(&root, &mut out)
+}
+
+/// Makes the tables from all figures that are there.
+fn report(root: &Path, out: &mut impl std::io::Write) -> Result<()> {
+    let report = experiment::report(root)?;
     std::fs::write(root.join("RESULTS.md"), &report.text)?;
     write!(out, "{}", report.summary)?;
     writeln!(out, "\nTables: validation/RESULTS.md; our figures: validation/results")?;

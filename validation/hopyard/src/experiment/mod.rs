@@ -11,6 +11,7 @@ mod loop_freedom;
 mod loops;
 mod mobile_ip;
 mod olsr;
+pub mod packetdrill;
 mod paper;
 mod published;
 mod tcp;
@@ -57,6 +58,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
+    packetdrill::PACKETDRILL,
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,

@@ -42,6 +42,8 @@ pub struct Core {
     pub(crate) inflation: f64,
     /// The right edge of the receiver's window: the first sequence number that it has no room for.
     pub(super) edge: u64,
+    /// The acknowledgement number that came with it (SND.WL2).
+    pub(super) edge_from: u64,
     /// The largest window that the receiver has announced, in bytes.
     pub(super) largest_window: u64,
     /// Duplicate acknowledgements in a row.
@@ -120,6 +122,7 @@ impl Core {
             ssthresh: params.first_ssthresh(),
             inflation: 0.0,
             edge: u64::from(params.window_bytes()),
+            edge_from: 0,
             largest_window: u64::from(params.window_bytes()),
             duplicates: 0,
             recover: 0,

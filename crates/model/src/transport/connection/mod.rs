@@ -21,4 +21,4 @@ pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
 pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit};
 pub use self::phases::{Phase, Phases, Work};
-pub use self::scoreboard::{Acked, Board, Segment};
+pub use self::scoreboard::{Acked, Board, Marks, Segment};

@@ -56,6 +56,19 @@ pub struct Acked {
     pub newest_round_trip: Option<Span>,
 }
 
+/// How many segments that were sent and are not acknowledged have which mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// All of them.
+    pub outstanding: usize,
+    /// Reported by SACK.
+    pub sacked: usize,
+    /// Deemed lost, and not sent again since.
+    pub lost: usize,
+    /// Sent again, and not deemed lost since.
+    pub sent_again: usize,
+}
+
 /// The segments between the first that is not acknowledged and the last that was sent.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
@@ -257,6 +270,14 @@ impl Board {
         self.segments.len() - self.sacked - self.lost
     }
 
+    /// How many segments have which mark.
+    #[must_use]
+    pub fn marks(&self) -> Marks {
+        let again = |segment: &&Segment| segment.transmissions > 1 && !segment.sacked && !segment.lost;
+        let sent_again = self.segments.iter().filter(again).count();
+        Marks { outstanding: self.segments.len(), sacked: self.sacked, lost: self.lost, sent_again }
+    }
+
     /// Deletes the reports of SACK.
     pub fn clear_sacked(&mut self) {
         if self.sacked > 0 {
@@ -331,8 +352,10 @@ mod tests {
         assert_eq!(board.high_sacked(), Some(4000));
         assert_eq!((board.mark_lost(1), board.mark_lost(1), board.mark_lost(2)), (1000, 0, 0));
         assert_eq!((board.lost(), board.in_network()), (1, 3));
+        assert_eq!(board.marks(), Marks { outstanding: 6, sacked: 2, lost: 1, sent_again: 0 });
         board.resend(1, Time::ZERO);
         assert_eq!((board.lost(), board.in_network()), (0, 4), "in the network once more");
+        assert_eq!(board.marks(), Marks { outstanding: 6, sacked: 2, lost: 0, sent_again: 1 });
         board.mark_lost(0);
         let acked = board.advance(3000, Time::ZERO);
         assert_eq!((acked.bytes, acked.delivered), (3000, 2000));

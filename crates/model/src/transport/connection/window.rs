@@ -11,14 +11,29 @@ impl Core {
         self.edge.saturating_sub(self.board.una())
     }
 
-    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. An edge never
-    /// moves back (RFC 9293 §3.8.6), so the order of acknowledgements does not matter.
+    /// Takes in the window that an acknowledgement announces, and returns whether its edge has moved. The window of an
+    /// older acknowledgement does not count (RFC 9293 §3.10.7.4, fifth). A receiver should not move its edge back, but
+    /// a sender must bear it (RFC 9293 §3.8.6).
     #[inline]
     pub(crate) fn update_window(&mut self, header: &TcpHeader) -> bool {
+        if header.ack < self.edge_from {
+            return false;
+        }
         let window = u64::from(header.window.min(self.params.window_bytes()));
         let before = self.edge;
-        self.edge = before.max(header.ack + window);
-        self.edge > before
+        self.edge_from = header.ack;
+        self.edge = header.ack + window;
+        self.largest_window = self.largest_window.max(window);
+        self.edge != before
+    }
+
+    /// Takes in the window that the answer to the SYN announces (RFC 9293 §3.10.7.3). Until then, the sender had
+    /// assumed the whole of its own parameter.
+    pub(crate) fn open_window(&mut self, header: &TcpHeader) {
+        let window = u64::from(header.window.min(self.params.window_bytes()));
+        self.edge_from = header.ack;
+        self.edge = header.ack + window;
+        self.largest_window = window;
     }
 
     /// Bytes that the application has written and TCP has not sent.
@@ -41,7 +56,7 @@ impl Core {
         // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
         // has room for it and is at least half of the largest window.
         let advertised = self.advertised();
-        if u64::from(payload) > advertised && advertised * 2 >= self.largest_window {
+        if u64::from(payload) > advertised && advertised > 0 && advertised * 2 >= self.largest_window {
             advertised as u32
         } else {
             payload
@@ -69,15 +84,22 @@ impl Core {
         (payload > 0 || self.ends_with(0)).then(|| self.board.max() + u64::from(payload))
     }
 
+    /// The room in the receiver's window for the segment at `index`. What was sent before the window shrank may be sent
+    /// again (RFC 9293 §3.8.6), new data not.
+    #[inline]
+    fn room(&self, index: usize) -> u64 {
+        let advertised = self.advertised();
+        if index < self.board.len() { advertised.max(self.board.flight()) } else { advertised }
+    }
+
     /// Whether a segment may be outstanding under the receiver's window alone.
     pub(crate) fn fits_advertised(&self, index: usize) -> bool {
-        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.advertised())
+        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.room(index))
     }
 
     /// Whether a segment may be outstanding with this many segments of window.
     pub(crate) fn fits(&self, index: usize, window: f64) -> bool {
-        self.end_of(index)
-            .is_some_and(|end| end.saturating_sub(self.una()) <= self.bytes(window).min(self.advertised()))
+        self.end_of(index).is_some_and(|end| end.saturating_sub(self.una()) <= self.bytes(window).min(self.room(index)))
     }
 
     /// The next segment in order, if the windows have room for it.

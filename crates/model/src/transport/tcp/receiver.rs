@@ -89,6 +89,10 @@ impl TcpReceiver {
 
     /// A segment arrived from the sender.
     pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
+        if self.params.connect == Connect::ThreeWay && !header.flags.syn && !header.flags.ack {
+            // RFC 9293 §3.10.7.4, fifth: a segment without ACK is dropped.
+            return;
+        }
         self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;
@@ -121,6 +125,7 @@ impl TcpReceiver {
             self.fin = Some(payload_end);
         }
         self.note_duplicate(start, end);
+        let gap = !self.blocks.is_empty();
         let delivered = self.counters.delivered_bytes;
         let fresh = self.insert(start, end);
         self.buffer.fill(self.counters.delivered_bytes - delivered, now);
@@ -128,7 +133,7 @@ impl TcpReceiver {
         self.counters.duplicate_segments += u64::from(fresh == 0 && header.len > 0);
         self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next && header.len > 0);
         // Disorder: a copy, data beyond a gap, or data before one (RFC 5681 §4.2).
-        let last = self.next == end && self.blocks.is_empty();
+        let last = self.next == end && self.blocks.is_empty() && !gap;
         let ended = self.fin.is_some_and(|fin| self.next > fin);
         let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
         self.arrived(&Arrival { now, in_order, control: ended, first: start == 0, copy_of_last });
@@ -177,8 +182,9 @@ impl TcpReceiver {
         self.duplicate = if start < self.next {
             Some((start, end.min(self.next)))
         } else {
+            // Of several parts that had arrived, the first (RFC 2883 §4.2.3).
             let overlap = |&(from, to): &(u64, u64)| (start.max(from), end.min(to));
-            self.blocks.iter().map(overlap).find(|(from, to)| from < to)
+            self.blocks.iter().map(overlap).filter(|(from, to)| from < to).min()
         };
     }
 

@@ -8,7 +8,7 @@ use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, IdleRestart, Judged, Params, Phases, SenderCounters, dsack, header_bytes,
+    Close, Connect, Core, Estimation, IdleRestart, Judged, Marks, Params, Phases, SenderCounters, dsack, header_bytes,
     milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
@@ -287,11 +287,12 @@ impl TcpSender {
         }
         self.stage = Stage::Open;
         self.peer_next = u64::from(header.flags.syn);
-        self.core.update_window(header);
         if self.core.params.connect == Connect::Ns2 {
+            self.core.update_window(header);
             self.on_new_ack(header);
             return;
         }
+        self.core.open_window(header);
         let sent_again = self.core.timeouts_in_row > 0;
         self.active = self.core.now;
         self.core.timeouts_in_row = 0;
@@ -626,6 +627,12 @@ impl TcpSender {
             bandwidth: self.control.bandwidth(),
             pacing_gap: self.control.pacing_gap(),
         }
+    }
+
+    /// What the sender knows of the segments that are not acknowledged.
+    #[must_use]
+    pub fn marks(&self) -> Marks {
+        self.core.board.marks()
     }
 
     /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in

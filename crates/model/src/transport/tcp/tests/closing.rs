@@ -142,3 +142,17 @@ fn a_fin_beyond_a_gap_waits() {
     assert_eq!((answer.ack, answer.flags.fin), (2 * SEGMENT + 1, true));
     assert_eq!(receiver.delivered(), 2 * SEGMENT);
 }
+
+#[test]
+fn a_segment_without_ack_is_dropped() {
+    let every = acking::Config::of_profile("every", RFC).expect("a policy");
+    let mut receiver = TcpReceiver::new(&every, &params(RFC), false);
+    let flags = |syn, ack| TcpFlags { syn, ack, fin: false };
+    let mut give = |seq, len, flags| {
+        receiver.on_segment(&TcpHeader { seq, len, flags, ..TcpHeader::default() }, Time::ZERO);
+        receiver.poll_transmit(Time::ZERO).map(|ack| ack.ack)
+    };
+    assert_eq!(give(0, 0, flags(true, false)), Some(1), "a SYN");
+    assert_eq!(give(1, 1000, flags(false, false)), None);
+    assert_eq!(give(1, 1000, flags(false, true)), Some(1001));
+}

@@ -100,3 +100,33 @@ fn an_acknowledgement_that_moves_on_begins_no_recovery_after_a_timeout() {
     assert_eq!(talk.sender.counters().fast_retransmits, 0, "{sent:?}");
     assert!(sent.starts_with("r3"), "going back reaches it: {sent:?}");
 }
+
+/// RFC 2883 §4.2.3: of two parts of a segment that had arrived, the first is reported, whichever came last.
+#[test]
+fn the_first_of_two_duplicate_parts_is_reported() {
+    let every = acking::Config::of_profile("every", RFC).expect("a policy");
+    let mut receiver = TcpReceiver::new(&every, &Params { connect: Connect::None, ..params(RFC) }, true);
+    let mut give = |seq, len| {
+        receiver.on_segment(&TcpHeader { seq, len, ..TcpHeader::default() }, Time::ZERO);
+        let ack = receiver.poll_transmit(Time::ZERO).expect("every segment is acknowledged");
+        (ack.ack, ack.sack.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(give(1000, 1000), (0, vec![(1000, 2000)]));
+    assert_eq!(give(3000, 1000), (0, vec![(3000, 4000), (1000, 2000)]));
+    assert_eq!(give(6000, 1000), (0, vec![(6000, 7000), (3000, 4000), (1000, 2000)]));
+    assert_eq!(give(0, 5000), (5000, vec![(1000, 2000), (6000, 7000)]));
+}
+
+/// RFC 5681 §4.2: a segment that fills a gap is acknowledged at once, also when it reaches the end of what had arrived.
+#[test]
+fn a_segment_that_fills_the_last_gap_to_its_end_is_acknowledged_at_once() {
+    let delayed = acking::Config::of_profile("delayed", RFC).expect("a policy");
+    let mut receiver = TcpReceiver::new(&delayed, &Params { connect: Connect::None, ..params(RFC) }, true);
+    let mut give = |seq, len| {
+        receiver.on_segment(&TcpHeader { seq, len, ..TcpHeader::default() }, Time::ZERO);
+        receiver.poll_transmit(Time::ZERO).map(|ack| (ack.ack, ack.sack.iter().collect::<Vec<_>>()))
+    };
+    assert_eq!(give(1000, 1000), Some((0, vec![(1000, 2000)])));
+    assert_eq!(give(0, 2000), Some((2000, vec![(1000, 2000)])), "with the part that came twice");
+    assert_eq!(give(2000, 1000), None, "in order");
+}

@@ -1,4 +1,4 @@
-//! Nagle's rule, silly windows, and a receiver's window that closes.
+//! Nagle's rule, silly windows, and a receiver's window that is small or closes.
 
 use hopyard_engine::units::Rate;
 
@@ -91,15 +91,53 @@ fn half_of_a_small_window_is_filled() {
     assert_eq!(talk.sender.counters().bytes, SEGMENT + 500);
 }
 
+/// The answer to the SYN announces less than the sender's own parameter.
+#[test]
+fn the_answer_to_the_syn_announces_the_window() {
+    let params = Params { window: 10, ..params(RFC) };
+    for (announced, sent) in [(3000, "0 1 2"), (700, "0"), (0, "")] {
+        let config = Config::of_profile("newreno", RFC).expect("a variant");
+        let control = Controller::new(&config, Streams::new(1, 0).stream("rule"));
+        let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+        sender.write(5500, Time::ZERO);
+        let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+        assert_eq!(talk.drain(), "syn");
+        let flags = TcpFlags { syn: true, ack: true, fin: false };
+        let answer = TcpHeader { ack: 1, window: announced, flags, ..TcpHeader::default() };
+        // 700 bytes are the largest window so far, so a part of a segment is sent.
+        assert_eq!(talk.after(100).receive(answer), sent, "{announced}");
+        assert_eq!(talk.sender.window_edges(), (1, 1 + u64::from(announced), u64::from(announced)));
+        if announced == 0 {
+            assert_eq!(talk.timer(), "ack1", "the closed window is probed");
+        }
+    }
+}
+
 #[test]
 fn an_announcement_is_no_duplicate() {
     let (mut talk, _) = Talk::with(&Params { window: 12, ..params(RFC) }, "newreno", RFC);
     let flags = TcpFlags { ack: true, ..TcpFlags::default() };
-    let mut announce = |window| talk.receive(TcpHeader { ack: 1, window, flags, ..TcpHeader::default() });
-    // The edge was announced as 12 segments: an old acknowledgement does not take it back.
-    (0..2).for_each(|_| drop(announce(8000)));
-    assert_eq!(talk.sender.counters().duplicate_acks, 2);
-    assert_eq!(talk.sender.window_edges().2, 12_000);
+    let mut announce = |ack, window| talk.receive(TcpHeader { ack, window, flags, ..TcpHeader::default() });
+    (0..2).for_each(|_| drop(announce(1, 11_000)));
+    assert_eq!(talk.sender.counters().duplicate_acks, 1, "the first has moved the edge");
+}
+
+/// RFC 9293 §3.8.6: a receiver that takes back what it has announced.
+#[test]
+fn a_window_may_shrink() {
+    let (mut talk, sent) = Talk::with(&Params { window: 20, ..params(RFC) }, "newreno", RFC);
+    assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+    let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+    let header = |ack, window| TcpHeader { ack, window, flags, ..TcpHeader::default() };
+    assert_eq!(talk.after(100).receive(header(2001, 4000)), "", "8 are outstanding, and 4 fit");
+    assert_eq!(talk.sender.window_edges(), (2001, 10_001, 4000));
+    assert_eq!(talk.receive(header(1001, 20_000)), "", "an older acknowledgement does not count");
+    assert_eq!(talk.sender.window_edges().2, 4000);
+    assert_eq!(talk.receive(header(2001, 0)), "");
+    assert_eq!(talk.timer(), "r2", "what was sent is sent again");
+    assert_eq!(talk.after(100).receive(header(10_001, 0)), "");
+    assert_eq!(talk.timer(), "ack1", "the closed window is probed");
+    assert!(talk.after(100).receive(header(10_001, 3000)).starts_with("10 "));
 }
 
 #[test]
