@@ -62,7 +62,14 @@ pub struct Params {
 impl Params {
     fn reno(&self) -> reno::Params {
         let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, hold_ssthresh: true, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh: true,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 
     /// Alpha for a queueing delay `da` of at most `dm`, both in seconds, above the low delay.

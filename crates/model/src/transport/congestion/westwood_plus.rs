@@ -167,6 +167,7 @@ impl WestwoodPlus {
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,
+            whole_segments: false,
         };
         Self {
             params: params.clone(),

@@ -1,5 +1,7 @@
 //! What the congestion control is told.
 
+use hopyard_engine::Span;
+
 use super::core::{Core, Judged};
 use super::scoreboard::Acked;
 use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
@@ -56,7 +58,12 @@ impl Core {
 
     /// Tells the congestion control about a duplicate acknowledgement.
     pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
-        let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
+        self.report_reordered(control, sacked, None);
+    }
+
+    /// The same, with the round trip that SACK gave.
+    pub(crate) fn report_reordered(&mut self, control: &mut Controller, sacked: u64, round_trip: Option<Span>) {
+        let duplicate = Duplicate { count: self.duplicates, sacked, round_trip, rate: self.rate() };
         let answer = control.on_duplicate(&duplicate, &self.view());
         self.apply(answer);
         if duplicate.rate.is_some() && control.limits_itself() {

@@ -26,6 +26,6 @@ pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Params, Reader, RecoveryExit, SenderCounters,
+    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Params, Reader, RecoveryExit, SenderCounters, Timers,
 };
 pub use super::notice::NetworkEvent;

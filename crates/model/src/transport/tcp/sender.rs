@@ -129,9 +129,10 @@ impl TcpSender {
         }
     }
 
-    /// Sets the phase of the clock's tick (profile `ns2`), for comparison with an ns-2 run whose phase is known.
+    /// Sets the phase of the clock's tick, for comparison with a run of ns-2 or Linux whose phase is known.
     pub fn set_tick_phase(&mut self, phase: Span) {
         self.core.rtt.set_phase(phase);
+        self.core.wheel.set_phase(phase);
     }
 
     /// Whether the receiver must report segments out of order by SACK.
@@ -308,7 +309,8 @@ impl TcpSender {
             self.core.echo = None;
             self.core.cwnd = 1.0;
         }
-        self.core.acknowledge();
+        self.recovery.on_opened(&mut self.core, acked.round_trip);
+        self.answer |= self.core.params.lone_ack;
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
@@ -383,6 +385,7 @@ impl TcpSender {
         let mut rescaled = false;
         core.forced = None;
         core.tail_probe = false;
+        let repeated = self.recovery.repeats_timeout(core);
         if !opening {
             // The timeout ends a reduction in progress: the window becomes the target of that reduction.
             self.recovery.on_timeout(core);
@@ -401,10 +404,11 @@ impl TcpSender {
                 // start exceed the capacity of the path again.
                 view.flight = view.flight.min(view.cwnd);
             }
-            let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &view);
+            let answer = self.control.on_timeout(&Timeout { repeated }, &view);
             rescaled = matches!(answer, Answer::Rescale { .. });
             core.judge(&mut self.control);
             core.apply(answer);
+            self.recovery.after_timeout(core, &mut self.control);
         }
         core.timeouts_in_row += 1;
         core.stop_timing();
@@ -442,7 +446,9 @@ impl TcpSender {
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
-                return Some(self.emit(index));
+                let header = self.emit(index);
+                self.recovery.on_forced(&mut self.core, index);
+                return Some(header);
             }
         }
         if self.core.frozen.is_some() || self.stage == Stage::Closed {
@@ -555,7 +561,8 @@ impl TcpSender {
             core.counters.retransmitted_segments += u64::from(retransmission);
             core.counters.retransmitted_bytes += if retransmission { bytes } else { 0 };
         }
-        if (was_empty || core.rto == Time::NEVER) && core.frozen.is_none() {
+        let armed_here = self.stage == Stage::Opening || !self.recovery.sets_timer();
+        if armed_here && (was_empty || core.rto == Time::NEVER) && core.frozen.is_none() {
             core.arm_timer();
         }
         self.active = now;

@@ -5,7 +5,7 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::answer::{Answer, Decision};
-use super::event::{Ack, Duplicate, Loss, Sent, Timeout};
+use super::event::{Ack, Before, Condition, Duplicate, Loss, Sent, Timeout};
 use super::view::View;
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery_choice::RecoveryChoice;
@@ -37,6 +37,15 @@ pub trait CongestionControl {
     fn on_recovered(&mut self, _view: &View) -> Answer {
         Answer::Keep
     }
+
+    /// The loss that reduced the window was none: the window and the threshold as they were before. The variant that
+    /// Linux has in mind returns to the larger ones.
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        Answer::Set { cwnd: view.cwnd.max(before.cwnd), ssthresh: view.ssthresh.max(before.ssthresh) }
+    }
+
+    /// The sender begins or ends to see losses or reordering, or to repair losses; only `rack_linux` says so.
+    fn on_condition(&mut self, _condition: Condition, _view: &View) {}
 
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &Sent, _view: &View) {}

@@ -85,6 +85,8 @@ pub struct Duplicate {
     pub count: u32,
     /// Bytes that SACK newly reports.
     pub sacked: u64,
+    /// The round trip of the segment reported last, if it was sent once and `rack_linux` measures it.
+    pub round_trip: Option<Span>,
     /// Its sample of the delivery rate, for a congestion control that [uses it](super::CongestionControl::wants_rate).
     pub rate: Option<RateSample>,
 }
@@ -103,6 +105,30 @@ pub struct Loss {
 pub struct Timeout {
     /// How often it had gone off before, since the last new acknowledgement.
     pub repeated: u32,
+}
+
+/// The window and the threshold before a reduction, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Before {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow start threshold, or three quarters of the window if that is more.
+    pub ssthresh: f64,
+}
+
+/// What the sender knows of losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing is missing.
+    Open,
+    /// Segments are reported beyond a gap, or were retransmitted.
+    Disorder,
+    /// The window is reduced for a loss that needs no repair any more.
+    Reduced,
+    /// Losses are repaired.
+    Recovery,
+    /// The losses of a timeout are repaired.
+    Loss,
 }
 
 /// A segment was sent.

@@ -1,0 +1,59 @@
+//! Growth of the window in whole segments, as in Linux.
+//!
+//! The window grows for the segments that reached the receiver, by acknowledgement or by SACK. Slow start ends at the
+//! threshold; the rest counts for congestion avoidance. There a counter holds what has not led to a whole segment yet.
+
+use super::event::Ack;
+use super::view::View;
+
+/// The counter of segments that have not led to growth yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Whole {
+    count: f64,
+}
+
+/// The segments that an acknowledgement delivers. The last segment of a transfer may be shorter.
+#[must_use]
+pub fn delivered(ack: &Ack, view: &View) -> f64 {
+    libm::ceil(ack.delivered as f64 / f64::from(view.segment))
+}
+
+impl Whole {
+    /// The window after an acknowledgement, by Reno's rules.
+    pub fn grown(&mut self, ack: &Ack, view: &View) -> f64 {
+        let (cwnd, rest) = slow_start(delivered(ack, view), view);
+        if rest > 0.0 { self.avoid(cwnd, cwnd, rest) } else { cwnd }
+    }
+
+    /// The window `cwnd` in congestion avoidance after `delivered` segments, of which `each` let it grow by one.
+    pub fn avoid(&mut self, cwnd: f64, each: f64, delivered: f64) -> f64 {
+        let mut cwnd = cwnd;
+        // What was counted while the window grew more slowly.
+        if self.count >= each {
+            self.count = 0.0;
+            cwnd += 1.0;
+        }
+        self.count += delivered;
+        if self.count >= each {
+            let growth = libm::floor(self.count / each);
+            self.count -= growth * each;
+            cwnd += growth;
+        }
+        cwnd
+    }
+
+    /// The window is reduced.
+    pub const fn forget(&mut self) {
+        self.count = 0.0;
+    }
+}
+
+/// The window after `delivered` segments in slow start, and how many of them are left for congestion avoidance.
+#[must_use]
+pub fn slow_start(delivered: f64, view: &View) -> (f64, f64) {
+    if view.cwnd >= view.ssthresh {
+        return (view.cwnd, delivered);
+    }
+    let cwnd = (view.cwnd + delivered).min(view.ssthresh);
+    (cwnd, delivered - (cwnd - view.cwnd))
+}
