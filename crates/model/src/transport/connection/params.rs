@@ -123,6 +123,8 @@ pub struct Params {
     pub connect: Connect,
     /// Whether the options of a SYN for segment size, SACK and window scale count in its size.
     pub syn_options: bool,
+    /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
+    pub pair_segments: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
     pub lone_ack: bool,
     /// How the connection closes when the application has no more data.
@@ -224,6 +226,7 @@ impl params::Params for Params {
             max_cwnd: 0,
             connect: Connect::ThreeWay,
             syn_options: false,
+            pair_segments: false,
             lone_ack: false,
             close: Close::Fin,
             nagle: true,
@@ -258,6 +261,7 @@ impl params::Params for Params {
                 segment_size: Bytes::new(1448),
                 window: 2172,
                 syn_options: true,
+                pair_segments: true,
                 lone_ack: true,
                 recovery: RecoveryChoice::RackLinux,
                 estimation: Estimation::Linux,

@@ -10,11 +10,12 @@
 //! timeout show whether it was spurious. The window grows with the acknowledgement that ends a recovery, and only if it
 //! was full within the last window. The segment with the FIN does not wait for the window.
 //!
-//! Left out: connections without SACK, reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861), the
-//! deferral of small bursts (TSO). The minimum round trip is that of the whole connection.
+//! Left out: connections without SACK, reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861). The
+//! minimum round trip is that of the whole connection.
 
 mod arrival;
 mod detection;
+mod pairs;
 mod timer;
 mod undo;
 mod usage;
@@ -23,6 +24,7 @@ use hopyard_engine::{Span, Time};
 
 use self::arrival::{Report, echoes_earlier};
 use self::detection::Detection;
+use self::pairs::Pairs;
 use self::timer::{Pending, Timer};
 use self::undo::Undo;
 use self::usage::Usage;
@@ -50,6 +52,8 @@ pub struct RackLinux {
     detection: Detection,
     timer: Timer,
     usage: Usage,
+    /// New segments are sent in pairs.
+    pairs: Option<Pairs>,
     prr: Option<Prr>,
     undo: Option<Undo>,
     /// The window before the last reduction.
@@ -72,6 +76,13 @@ impl RackLinux {
     fn enter(&mut self, core: &Core, control: &mut Controller, condition: Condition) {
         self.condition = condition;
         control.on_condition(condition, &core.view());
+    }
+
+    const fn begin_event(&mut self) {
+        self.new_only = false;
+        if let Some(pairs) = &mut self.pairs {
+            pairs.begin();
+        }
     }
 
     const fn repairs(&self) -> bool {
@@ -405,6 +416,9 @@ impl RackLinux {
 
     /// A segment was sent.
     fn note_sent(&mut self, core: &mut Core, index: usize) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.on_sent(core.now);
+        }
         let probing = std::mem::take(&mut self.probing);
         let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
         if probing {
@@ -446,6 +460,7 @@ impl Recovers for RackLinux {
             detection: Detection::new(params.duplicate_threshold),
             timer: Timer::new(),
             usage: Usage::default(),
+            pairs: params.pair_segments.then(Pairs::default),
             prr: None,
             undo: None,
             prior_cwnd: 0.0,
@@ -470,7 +485,7 @@ impl LossRecovery for RackLinux {
     }
 
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
-        self.new_only = false;
+        self.begin_event();
         let highest = core.board.high_sacked().unwrap_or(core.una());
         let mut detection = self.detection.clone();
         let report = Report::read(core, header, self.end, |segment, by_sack| {
@@ -530,7 +545,7 @@ impl LossRecovery for RackLinux {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
         self.end = core.board.max();
-        self.new_only = false;
+        self.begin_event();
         if !core.board.is_empty() {
             core.retransmit_first();
         }
@@ -550,7 +565,7 @@ impl LossRecovery for RackLinux {
             return;
         }
         self.timer.at = Time::NEVER;
-        self.new_only = false;
+        self.begin_event();
         if self.timer.pending == Pending::Probe {
             self.send_probe(core);
             return;
@@ -574,11 +589,17 @@ impl LossRecovery for RackLinux {
         // The last segment is sent with the one before it.
         let last = core.ends_with(core.new_payload());
         let index = if room { lost.unwrap_or(new) } else { new };
-        if (room || last) && core.fits_advertised(index) {
+        let repairs = self.repairs();
+        let waits = match &mut self.pairs {
+            Some(pairs) if room && index == new => pairs.waits(core, core.cwnd - core.in_network(), repairs),
+            _ => false,
+        };
+        if (room || last) && !waits && core.fits_advertised(index) {
             return Some(index);
         }
-        if std::mem::take(&mut self.sent_new) || (!room && core.fits_advertised(new)) {
-            self.usage.note(core, !room);
+        let full = !room || waits;
+        if std::mem::take(&mut self.sent_new) || (full && core.fits_advertised(new)) {
+            self.usage.note(core, full);
         }
         None
     }
