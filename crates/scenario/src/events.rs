@@ -218,8 +218,7 @@ fn acknowledgements() -> Vec<Column> {
             it.told(|it, notes| {
                 let rate = it.rate(SHORT);
                 it.view.duplicates = 1;
-                let answer =
-                    it.control.on_duplicate(&Duplicate { count: 1, sacked: SEGMENT, round_trip: None, rate }, &it.view);
+                let answer = it.control.on_duplicate(&Duplicate { count: 1, sacked: SEGMENT, rate }, &it.view);
                 it.apply(answer, notes);
             })
         }),

@@ -13,15 +13,22 @@
 //! (`tests/kernel_modules.rs`). That module is older: it reduces the window to the share beta instead of by the share
 //! beta. Later kernels and this file do not have this error.
 
-use hopyard_engine::Span;
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::linux::Linux;
+use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
-use crate::params::{self, Fault};
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
+    RecoveryChoice, Sent, Timeout, View,
+};
+use crate::params::{self, Fault, LINUX, RFC};
 
-const LINUX: &str = "linux";
 const PAPER: &str = "paper";
 
 /// Illinois's parameters.
@@ -30,13 +37,13 @@ const PAPER: &str = "paper";
 pub struct Params {
     /// The maximum growth of the window in a round trip, in segments.
     pub alpha_max: f64,
-    /// The minimum growth of the window in a round trip, in segments. linux: 0.3; paper: 0.1.
+    /// The minimum growth of the window in a round trip, in segments. rfc, linux: 0.3; paper: 0.1.
     pub alpha_min: f64,
     /// The minimum share by which a loss reduces the window.
     pub beta_min: f64,
     /// The maximum share by which a loss reduces the window.
     pub beta_max: f64,
-    /// Below this window, in segments, alpha is 1 and beta is a half. linux: 15; paper: 10.
+    /// Below this window, in segments, alpha is 1 and beta is a half. rfc, linux: 15; paper: 10.
     pub window_threshold: f64,
     /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta).
     pub patience: u32,
@@ -46,17 +53,19 @@ pub struct Params {
     pub beta_min_delay: f64,
     /// The share of the largest queueing delay from which beta is `beta_max`.
     pub beta_max_delay: f64,
-    /// The quantity that a loss reduces. linux: window; paper: flight.
+    /// The quantity that a loss reduces. rfc, linux: window; paper: flight.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. linux: on;
-    /// paper: off.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. rfc,
+    /// rfc, linux: on; paper: off.
     pub sack: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). linux: on; paper: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). rfc, linux: on; paper: off.
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
+    /// Whether the computation is the published one, or Linux's in whole segments. rfc, paper: published; linux: linux.
+    pub arithmetic: Arithmetic,
 }
 
 impl Params {
@@ -99,7 +108,7 @@ impl Params {
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[LINUX, PAPER];
+    const PROFILES: &'static [&'static str] = &[RFC, PAPER, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let paper = profile == PAPER;
@@ -118,6 +127,7 @@ impl params::Params for Params {
             slow_start_limit: 1,
             count_bytes: !paper,
             grow_only_when_limited: true,
+            arithmetic: if profile == LINUX { Arithmetic::Linux } else { Arithmetic::Published },
         }
     }
 
@@ -163,11 +173,29 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's congestion control. Round-trip times are summed in whole nanoseconds. With a rounded sum, equal
+/// Illinois's congestion control.
+#[enum_dispatch(CongestionControl)]
+#[derive(Clone, Debug)]
+pub enum Illinois {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl Illinois {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.arithmetic == Arithmetic::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+    }
+}
+
+/// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum, equal
 /// round-trip times would have an average above their minimum, and a path without a queue would seem to have a full
 /// one.
 #[derive(Clone, Debug)]
-pub struct Illinois {
+pub struct Published {
     params: Params,
     reno: Reno,
     alpha: f64,
@@ -184,7 +212,7 @@ pub struct Illinois {
     low_rounds: u32,
 }
 
-impl Illinois {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -240,7 +268,7 @@ impl Illinois {
     }
 }
 
-impl CongestionControl for Illinois {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         // The segment that opens the connection is shorter. It is not compared with the others (Linux begins after it).
         if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {

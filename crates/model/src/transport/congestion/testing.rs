@@ -62,7 +62,7 @@ pub fn ack(segments: u32, round_trip: u64) -> Ack {
 }
 
 /// A duplicate acknowledgement.
-pub const DUPLICATE: Duplicate = Duplicate { count: 1, sacked: 0, round_trip: None, rate: None };
+pub const DUPLICATE: Duplicate = Duplicate { count: 1, sacked: 0, rate: None };
 
 /// A segment sent once is lost.
 pub const LOSS: Loss = Loss { sent: Time::ZERO, transmissions: 1 };

@@ -70,6 +70,8 @@ pub struct Core {
     /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
     pub(crate) prior_duplicates: u32,
     pub(crate) window_limited: bool,
+    /// The congestion control knows of the acknowledgement at hand.
+    pub(super) announced: bool,
     /// The congestion control reduced the window in answer to the loss.
     pub(super) reduced: bool,
     /// The sender is in a loss recovery that did not start with a timeout.
@@ -141,6 +143,7 @@ impl Core {
             min_rtt: None,
             prior_duplicates: 0,
             window_limited: false,
+            announced: false,
             reduced: false,
             recovering: false,
             scoreboard: false,

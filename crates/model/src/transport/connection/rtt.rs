@@ -207,7 +207,8 @@ mod tests {
     }
 
     fn sample(estimator: &mut Estimator, millis: u64) {
-        estimator.sample(Span::from_millis(millis), Time::ZERO, false);
+        let round_trip = Span::from_millis(millis);
+        estimator.sample(&Sample { round_trip, sent: Time::ZERO, exact: false, una: 0, next: 0 });
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn the_agent_bounds_waits_and_delays() {
 #[test]
 fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     let loss = Loss { sent: Time::ZERO, transmissions: 1 };
-    let duplicate = Duplicate { count: 4, sacked: 0, round_trip: None, rate: None };
+    let duplicate = Duplicate { count: 4, sacked: 0, rate: None };
     for (profile, pauses) in [(PAPER, false), (AGENT, true)] {
         let mut control = control(profile);
         feed(&mut control, &path(), 80);

@@ -5,7 +5,7 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::answer::{Answer, Decision};
-use super::event::{Ack, Before, Condition, Duplicate, Loss, Sent, Timeout};
+use super::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, Sent, Timeout};
 use super::view::View;
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery_choice::RecoveryChoice;
@@ -18,6 +18,11 @@ use crate::transport::recovery_choice::RecoveryChoice;
 pub trait CongestionControl {
     /// The sender's own random stream, given before anything happens; a congestion control that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
+
+    /// An acknowledgement arrived: called for each, before what it means for losses is known.
+    fn on_arrival(&mut self, _arrived: &Arrived, _view: &View) -> Answer {
+        Answer::Keep
+    }
 
     /// New data was acknowledged. Most variants leave the window alone during recovery.
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer;

@@ -53,6 +53,14 @@ impl RateSample {
     }
 }
 
+/// An acknowledgement arrived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrived {
+    /// The round trip of the newest segment that it delivers, by SACK too where the recovery measures that, if it was
+    /// sent once.
+    pub round_trip: Option<Span>,
+}
+
 /// New data was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
@@ -85,8 +93,6 @@ pub struct Duplicate {
     pub count: u32,
     /// Bytes that SACK newly reports.
     pub sacked: u64,
-    /// The round trip of the segment reported last, if it was sent once and `rack_linux` measures it.
-    pub round_trip: Option<Span>,
     /// Its sample of the delivery rate, for a congestion control that [uses it](super::CongestionControl::wants_rate).
     pub rate: Option<RateSample>,
 }

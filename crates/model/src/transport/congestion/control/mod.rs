@@ -2,6 +2,7 @@
 //! that are not variants.
 
 mod answer;
+mod arithmetic;
 mod congestion_control;
 mod event;
 pub mod hystart;
@@ -9,7 +10,8 @@ mod view;
 mod whole;
 
 pub use self::answer::{Answer, Cause, Decision, Restore, Sign};
+pub use self::arithmetic::Arithmetic;
 pub use self::congestion_control::CongestionControl;
-pub use self::event::{Ack, Before, Condition, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
+pub use self::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
 pub use self::view::View;
-pub use self::whole::Whole;
+pub use self::whole::{Whole, delivered, micros, slow_start};

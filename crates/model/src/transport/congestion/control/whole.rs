@@ -3,6 +3,8 @@
 //! The window grows for the segments that reached the receiver, by acknowledgement or by SACK. Slow start ends at the
 //! threshold; the rest counts for congestion avoidance. There a counter holds what has not led to a whole segment yet.
 
+use hopyard_engine::Span;
+
 use super::event::Ack;
 use super::view::View;
 
@@ -42,6 +44,17 @@ impl Whole {
         cwnd
     }
 
+    /// Segments that have not led to growth yet.
+    #[must_use]
+    pub const fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// Counts segments without growth.
+    pub fn add(&mut self, segments: f64) {
+        self.count += segments;
+    }
+
     /// The window is reduced.
     pub const fn forget(&mut self) {
         self.count = 0.0;
@@ -56,4 +69,10 @@ pub fn slow_start(delivered: f64, view: &View) -> (f64, f64) {
     }
     let cwnd = (view.cwnd + delivered).min(view.ssthresh);
     (cwnd, delivered - (cwnd - view.cwnd))
+}
+
+/// Whole microseconds.
+#[must_use]
+pub const fn micros(span: Span) -> u64 {
+    span.nanos() / 1000
 }

@@ -7,10 +7,10 @@ use crate::params::{Params as _, RFC};
 
 const LOSS: Loss = Loss { sent: Time::ZERO, transmissions: 1 };
 
-fn cubic(change: impl FnOnce(&mut Params)) -> Cubic {
+fn cubic(change: impl FnOnce(&mut Params)) -> Published {
     let mut params = Params::of_profile(RFC);
     change(&mut params);
-    Cubic::new(&params)
+    Published::new(&params)
 }
 
 /// A connection that holds `cwnd` segments and is acknowledged one segment after the other, a window in each round
@@ -212,7 +212,7 @@ fn growth_counts_acknowledgements_or_segments() {
 
 #[test]
 fn as_ns3_it_grows_by_whole_segments() {
-    let mut flow = Flow::new(Cubic::new(&Params::of_profile(NS3)), 21.0, Span::from_millis(220));
+    let mut flow = Flow::new(Published::new(&Params::of_profile(NS3)), 21.0, Span::from_millis(220));
     flow.lose();
     assert_eq!(flow.view.cwnd, 14.0, "0.7 of 21, cut");
     let windows = flow.run(Span::from_secs(3), &ACK);

@@ -7,8 +7,8 @@ use crate::transport::congestion::testing::{LOSS, ack, near, set, view_at as vie
 use crate::transport::congestion::vegas::{self, Vegas};
 
 /// Linux's Veno after a round trip of 100 ms and then this one, with a window of 20.
-fn veno(round_trip: u64) -> Veno {
-    let mut control = Veno::new(&Params::of_profile(LINUX));
+fn veno(round_trip: u64) -> Published {
+    let mut control = Published::new(&Params::of_profile(LINUX));
     control.on_ack(&ack(1, 100), &view(0, 20.0));
     control.on_ack(&ack(1, round_trip), &view(100, 20.0));
     control
@@ -20,7 +20,7 @@ fn the_backlog_is_what_the_window_holds_beyond_the_path() {
     assert!(near(veno(110).backlog, 20.0 / 11.0));
     assert!(near(veno(125).backlog, 4.0));
     assert_eq!(veno(90).backlog, 0.0, "a new minimum");
-    let mut paper = Veno::new(&Params::of_profile(PAPER));
+    let mut paper = Published::new(&Params::of_profile(PAPER));
     paper.on_ack(&ack(1, 100), &view(0, 20.0));
     let srtt = Some(Span::from_millis(125));
     paper.on_ack(&ack(1, 110), &View { srtt, ..view(100, 20.0) });
@@ -95,7 +95,7 @@ fn timeouts_halve_but_for_linux() {
     let timeout = Timeout { repeated: 0 };
     assert_eq!(set(veno(110).on_timeout(&timeout, &view(2000, 20.0))), (1.0, 16.0));
     assert_eq!(set(veno(125).on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
-    let mut paper = Veno::new(&Params::of_profile(PAPER));
+    let mut paper = Published::new(&Params::of_profile(PAPER));
     paper.on_ack(&ack(1, 100), &view(0, 20.0));
     assert_eq!(set(paper.on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
     // RFC 5681 §3.1: another timeout of the same segment does not change the threshold.
@@ -108,7 +108,7 @@ fn timeouts_halve_but_for_linux() {
 #[test]
 fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
     for (profile, forgets) in [(PAPER, true), (LINUX, false)] {
-        let mut control = Veno::new(&Params::of_profile(profile));
+        let mut control = Published::new(&Params::of_profile(profile));
         control.on_ack(&ack(1, 100), &view(0, 20.0));
         control.on_loss(&LOSS, &view(200, 20.0));
         let srtt = Some(Span::from_millis(200));
@@ -121,7 +121,7 @@ fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
 fn linux_forgets_the_shortest_round_trip_when_the_network_is_empty() {
     let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission };
     let backlog = |profile, change: &dyn Fn(&mut Veno)| {
-        let mut control = Veno::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
+        let mut control = Published::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
         control.on_ack(&ack(1, 100), &view(0, 20.0));
         change(&mut control);
         control.on_ack(&ack(1, 200), &view(400, 20.0));

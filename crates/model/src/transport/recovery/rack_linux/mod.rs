@@ -121,6 +121,7 @@ impl RackLinux {
         if let Some(first) = trips.first {
             core.take_sample(first, core.now - first, false);
         }
+        core.announce(control, trips.last);
         let first_sent = core.board.get(0).map(|first| core.now.since(first.sent));
         let sets_timer = report.advances
             || trips
@@ -153,7 +154,7 @@ impl RackLinux {
             let delivered = Acked { delivered: report.bytes, segments: report.segments, round_trip, ..*acked };
             core.grow(control, &delivered, phase);
         } else {
-            core.report_reordered(control, report.bytes, round_trip);
+            core.report_duplicate(control, report.bytes);
         }
         if recovering && report.segments > 0 {
             self.reduce(core, f64::from(report.segments), report.advances && newly_lost == 0);

@@ -1,0 +1,154 @@
+//! Westwood+ as Linux computes it: whole ticks, whole bytes in a tick, and the growth of Reno in whole segments.
+//!
+//! The acknowledgement at hand ends a window of the sampling with the round trip that the acknowledgement before it
+//! gave.
+
+use hopyard_engine::{Span, Time};
+
+use super::Params;
+use crate::transport::congestion::control::Whole;
+use crate::transport::congestion::{
+    Ack, Answer, Arrived, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
+};
+
+/// The round trip before the first sample.
+const FIRST_RTT: Span = Span::from_secs(20);
+
+/// Westwood+'s congestion control as in Linux. Times are in ticks, rates in bytes per tick.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    params: Params,
+    whole: Whole,
+    /// When the window of the sampling began, and the bytes acknowledged in it.
+    began: Option<u64>,
+    bytes: u64,
+    /// Bytes that duplicate acknowledgements have counted in advance.
+    advance: u64,
+    una: Option<u64>,
+    rtt: u64,
+    min_rtt: u64,
+    replace_min_rtt: bool,
+    inner: u64,
+    bandwidth: u64,
+}
+
+impl Linux {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        let first = FIRST_RTT.nanos() / tick(params).nanos();
+        Self {
+            params: params.clone(),
+            whole: Whole::default(),
+            began: None,
+            bytes: 0,
+            advance: 0,
+            una: None,
+            rtt: first,
+            min_rtt: first,
+            replace_min_rtt: true,
+            inner: 0,
+            bandwidth: 0,
+        }
+    }
+
+    fn ticks(&self, time: Time) -> u64 {
+        time.nanos() / tick(&self.params).nanos()
+    }
+
+    /// How much an acknowledgement reports: a duplicate one segment, which later acknowledgements do not count again.
+    fn count(&mut self, bytes: u64, segment: u64) -> u64 {
+        if bytes == 0 {
+            self.advance += segment;
+            return segment;
+        }
+        if bytes <= segment {
+            return bytes;
+        }
+        if self.advance >= bytes {
+            self.advance -= bytes;
+            return segment;
+        }
+        bytes - std::mem::take(&mut self.advance)
+    }
+
+    fn filter(&mut self, sample: u64) {
+        if self.inner == 0 && self.bandwidth == 0 {
+            (self.inner, self.bandwidth) = (sample, sample);
+        } else {
+            self.inner = (7 * self.inner + sample) / 8;
+            self.bandwidth = (7 * self.bandwidth + self.inner) / 8;
+        }
+    }
+
+    /// The segments that the path holds.
+    fn pipe(&self, view: &View) -> f64 {
+        ((self.bandwidth * self.min_rtt / u64::from(view.segment)) as f64).max(2.0)
+    }
+}
+
+/// The tick; a microsecond where the parameters have none.
+fn tick(params: &Params) -> Span {
+    if params.tick.is_zero() { Span::from_micros(1) } else { params.tick }
+}
+
+impl CongestionControl for Linux {
+    fn on_arrival(&mut self, arrived: &Arrived, view: &View) -> Answer {
+        let now = self.ticks(view.now);
+        let began = *self.began.get_or_insert(now);
+        // The first acknowledgement counts as a duplicate one, as in Linux.
+        let before = self.una.replace(view.una).unwrap_or(view.una);
+        let least = (self.params.min_window.nanos() / tick(&self.params).nanos()).max(self.rtt);
+        if now - began > least {
+            let sample = std::mem::take(&mut self.bytes) / (now - began);
+            self.filter(sample);
+            self.began = Some(now);
+        }
+        self.bytes += self.count(view.una - before, u64::from(view.segment));
+        self.min_rtt = if std::mem::take(&mut self.replace_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
+        if let Some(round_trip) = arrived.round_trip {
+            self.rtt = round_trip.nanos().div_ceil(tick(&self.params).nanos());
+        }
+        Answer::Keep
+    }
+
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        if ack.phase != Phase::Open || !ack.window_limited {
+            return Answer::Keep;
+        }
+        Answer::Set { cwnd: self.whole.grown(ack, view), ssthresh: view.ssthresh }
+    }
+
+    fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        self.whole.forget();
+        let ssthresh = libm::floor(view.cwnd / 2.0).max(2.0);
+        Answer::Set { cwnd: ssthresh, ssthresh }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.whole.forget();
+        if timeout.repeated > 0 {
+            return Answer::Set { cwnd: 1.0, ssthresh: view.ssthresh };
+        }
+        self.replace_min_rtt = true;
+        Answer::Set { cwnd: 1.0, ssthresh: self.pipe(view) }
+    }
+
+    fn on_recovered(&mut self, view: &View) -> Answer {
+        let pipe = self.pipe(view);
+        Answer::Set { cwnd: pipe, ssthresh: pipe }
+    }
+
+    fn on_sent(&mut self, _sent: &Sent, view: &View) {
+        let now = self.ticks(view.now);
+        self.began.get_or_insert(now);
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        (self.bandwidth > 0).then(|| self.bandwidth as f64 / tick(&self.params).seconds())
+    }
+
+    fn recovery(&self) -> RecoveryChoice {
+        RecoveryChoice::RackLinux
+    }
+}
