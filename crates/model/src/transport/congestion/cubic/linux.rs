@@ -66,6 +66,9 @@ impl Classic {
         if view.una > self.round {
             self.begin_round(view);
         }
+        if view.cwnd < LOW_WINDOW {
+            return false;
+        }
         if view.now.since(self.last) <= TRAIN {
             self.last = view.now;
             let threshold = (Span::from_micros(least) + SLACK) / 2;
@@ -243,10 +246,7 @@ impl CongestionControl for Linux {
         if self.least == 0 || delay < self.least {
             self.least = delay;
         }
-        if self.hystart.over || view.cwnd >= view.ssthresh || view.cwnd < LOW_WINDOW {
-            return Answer::Keep;
-        }
-        if self.hystart.ends(delay, self.least, view) {
+        if !self.hystart.over && view.cwnd < view.ssthresh && self.hystart.ends(delay, self.least, view) {
             return Answer::Set { cwnd: view.cwnd, ssthresh: view.cwnd };
         }
         Answer::Keep

@@ -1,7 +1,7 @@
 //! Westwood+ as Linux computes it: whole ticks, whole bytes in a tick, and the growth of Reno in whole segments.
 //!
 //! The acknowledgement at hand ends a window of the sampling with the round trip that the acknowledgement before it
-//! gave.
+//! gave, and counts in that window. Round trips are rounded to the nearest tick.
 
 use hopyard_engine::{Span, Time};
 
@@ -98,16 +98,17 @@ impl CongestionControl for Linux {
         let began = *self.began.get_or_insert(now);
         // The first acknowledgement counts as a duplicate one, as in Linux.
         let before = self.una.replace(view.una).unwrap_or(view.una);
+        self.bytes += self.count(view.una - before, u64::from(view.segment));
         let least = (self.params.min_window.nanos() / tick(&self.params).nanos()).max(self.rtt);
         if now - began > least {
             let sample = std::mem::take(&mut self.bytes) / (now - began);
             self.filter(sample);
             self.began = Some(now);
         }
-        self.bytes += self.count(view.una - before, u64::from(view.segment));
         self.min_rtt = if std::mem::take(&mut self.replace_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
         if let Some(round_trip) = arrived.round_trip {
-            self.rtt = round_trip.nanos().div_ceil(tick(&self.params).nanos());
+            let tick = tick(&self.params).nanos();
+            self.rtt = (round_trip.nanos() + tick / 2) / tick;
         }
         Answer::Keep
     }
@@ -139,9 +140,12 @@ impl CongestionControl for Linux {
         Answer::Set { cwnd: pipe, ssthresh: pipe }
     }
 
-    fn on_sent(&mut self, _sent: &Sent, view: &View) {
-        let now = self.ticks(view.now);
-        self.began.get_or_insert(now);
+    fn on_sent(&mut self, sent: &Sent, view: &View) {
+        // Not with the opening, but with the first data.
+        if sent.len > 0 {
+            let now = self.ticks(view.now);
+            self.began.get_or_insert(now);
+        }
     }
 
     fn bandwidth(&self) -> Option<f64> {

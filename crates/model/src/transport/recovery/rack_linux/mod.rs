@@ -151,7 +151,7 @@ impl RackLinux {
         core.window_limited = self.usage.limits(core);
         if let Some(acked) = acked.filter(|_| may_grow) {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
-            let delivered = Acked { delivered: report.bytes, segments: report.segments, round_trip, ..*acked };
+            let delivered = Acked { delivered: report.bytes, round_trip, ..*acked };
             core.grow(control, &delivered, phase);
         } else {
             core.report_duplicate(control, report.bytes);
