@@ -15,9 +15,8 @@ const PAIR: u64 = 2;
 const SILENCE: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
 const PART: f64 = 1.0 / 3.0;
-/// What an application writes is held in pieces of this many bytes, in whole segments: what fits into one packet of the
-/// largest size.
-const PIECE: u64 = 64_000;
+/// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
+const PIECE: u64 = 65_535 / 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {

@@ -4,8 +4,10 @@ use hopyard_engine::{Span, Time};
 
 use crate::transport::connection::Core;
 
-/// Linux adds two ticks of HZ 250 to the timeout of a probe and to the reordering timer.
-const LEAST: Span = Span::from_millis(8);
+/// What Linux adds to the timeout of a probe.
+const PROBE_MARGIN: Span = Span::from_millis(2);
+/// What Linux adds to the reordering timer: two ticks of HZ 250.
+const REORDERING_MARGIN: Span = Span::from_millis(8);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
@@ -72,15 +74,15 @@ impl Timer {
 
     /// Waits for a probe (RFC 8985 §7.2), but not longer than for a timeout. If that counts from now, `advancing` holds.
     pub fn schedule_probe(&mut self, core: &mut Core, advancing: bool) {
-        let alone = if core.board.len() == 1 { core.params.max_ack_delay } else { LEAST };
-        let wait = core.rtt.srtt().map_or(FIRST_PROBE, |srtt| core.ticks(srtt * 2) + alone);
+        let alone = if core.board.len() == 1 { core.params.max_ack_delay } else { PROBE_MARGIN };
+        let wait = core.rtt.srtt().map_or(FIRST_PROBE, |srtt| core.ticks(srtt * 2 + alone));
         let limit = if advancing { Some(core.rtt.timeout()) } else { Self::until_timeout(core) };
         self.set(core, Pending::Probe, limit.map_or(wait, |limit| wait.min(limit)));
     }
 
     /// Waits until segments leave the reordering window.
     pub fn wait_for_reordering(&mut self, core: &mut Core, wait: Span) {
-        let wait = core.ticks(wait + LEAST).min(core.rtt.timeout());
+        let wait = core.ticks(wait + REORDERING_MARGIN).min(core.rtt.timeout());
         self.set(core, Pending::Reordering, wait);
     }
 }
