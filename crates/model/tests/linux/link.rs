@@ -9,11 +9,16 @@ use hopyard_model::transport::acking;
 
 use super::{Case, Departure, SEGMENT};
 
-/// When the sending kernel had been running for this long, it sent its SYN: the phase of its timers. Its count of ticks
-/// of 4 ms begins at 2^32 - 75,000, and its timers are rounded to multiples of up to 4096 ticks: 2,824 ticks more.
-const BOOTED: Span = Span::from_micros(1_000_050 + 2_824 * 4_000);
+/// When the SYN is sent. The sending kernel had been running for 1.00005 s, and its count of ticks of 4 ms had begun at
+/// 2^32 - 75,000. Its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
+const BEGIN: Time = Time::from_nanos((1_000_050 + 2_824 * 4_000) * 1_000);
 /// The longest time that a case may take.
 const LIMIT: Span = Span::from_secs(120);
+
+/// A period that counts from the SYN.
+fn from_begin((from, to): (Time, Time)) -> (Time, Time) {
+    (BEGIN + from.since(Time::ZERO), BEGIN + to.since(Time::ZERO))
+}
 
 enum Wake {
     ToReceiver(TcpHeader),
@@ -55,8 +60,7 @@ pub struct Run {
 impl Run {
     /// A run of `case` by a sender with this configuration, whose random numbers come from `rng`.
     pub fn new(case: &Case, config: &tcp::Config, rng: Rng) -> Self {
-        let mut sender = TcpSender::new(config, rng);
-        sender.set_tick_phase(BOOTED);
+        let sender = TcpSender::new(config, rng);
         let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
         let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
         Self {
@@ -67,8 +71,8 @@ impl Run {
             queue: case.queue,
             lost: case.lost.clone(),
             acks_lost: case.acks_lost.clone(),
-            outage: case.outage,
-            stall: case.stall,
+            outage: case.outage.map(from_begin),
+            stall: case.stall.map(from_begin),
             there: Direction::default(),
             back: Direction::default(),
             acks: 0,
@@ -111,7 +115,8 @@ impl Run {
     fn send(&mut self, header: TcpHeader, now: Time) {
         if header.len > 0 {
             let segment = (header.seq - 1) / SEGMENT;
-            self.departures.push(Departure { time: now, segment, again: header.retransmission });
+            let time = Time::ZERO + now.since(BEGIN);
+            self.departures.push(Departure { time, segment, again: header.retransmission });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return;
@@ -141,7 +146,7 @@ impl Run {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
-            states.push((now, self.sender.state()));
+            states.push((Time::ZERO + now.since(BEGIN), self.sender.state()));
         }
         while let Some(header) = self.receiver.poll_transmit(now) {
             self.answer(header, now);
@@ -158,11 +163,11 @@ impl Run {
 
     /// Sends the segments of the case, until all is acknowledged.
     pub fn run(&mut self, segments: u64) {
-        self.sender.write(segments * SEGMENT, Time::ZERO);
-        self.sender.close(Time::ZERO);
-        self.pump(Time::ZERO);
+        self.sender.write(segments * SEGMENT, BEGIN);
+        self.sender.close(BEGIN);
+        self.pump(BEGIN);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
-            if self.sender.is_finished() || now > Time::ZERO + LIMIT {
+            if self.sender.is_finished() || now > BEGIN + LIMIT {
                 return;
             }
             match wake {

@@ -17,23 +17,16 @@ const COARSER: u32 = 3;
 pub struct Wheel {
     /// The tick; zero for timers that expire exactly.
     tick: Span,
-    /// How much later the clock of the wheel is than the time.
-    phase: Span,
 }
 
 impl Wheel {
     /// Timers that expire exactly.
-    pub const EXACT: Self = Self { tick: Span::ZERO, phase: Span::ZERO };
+    pub const EXACT: Self = Self { tick: Span::ZERO };
 
     /// A wheel with this tick.
     #[must_use]
     pub const fn new(tick: Span) -> Self {
-        Self { tick, phase: Span::ZERO }
-    }
-
-    /// Sets how much later the clock of the wheel is than the time, for comparison with a run whose phase is known.
-    pub const fn set_phase(&mut self, phase: Span) {
-        self.phase = phase;
+        Self { tick }
     }
 
     /// The whole ticks that a timer is set for.
@@ -55,9 +48,9 @@ impl Wheel {
         let wait = wait.nanos().div_ceil(tick);
         let level = (0..8).find(|level| wait < SLOTS << (COARSER * level)).unwrap_or(8);
         let slot = COARSER * level;
-        let expires = (now + self.phase).nanos() / tick + wait;
+        let expires = now.nanos() / tick + wait;
         let begins = ((expires >> slot) + 1) << slot;
-        Time::from_nanos(begins * tick) - self.phase
+        Time::from_nanos(begins * tick)
     }
 }
 
@@ -87,12 +80,5 @@ mod tests {
         assert_eq!(expiry(0, 256), ms(288), "tick 64 in that of 64 to 71");
         assert_eq!(expiry(0, 503 * 4), ms(504 * 4));
         assert_eq!(expiry(0, 504 * 4), ms(512 * 4));
-    }
-
-    #[test]
-    fn the_phase_moves_the_ticks() {
-        let mut wheel = Wheel::new(Span::from_millis(4));
-        wheel.set_phase(Span::from_millis(1));
-        assert_eq!(wheel.expiry(ms(3), Span::from_millis(4)), ms(11), "tick 1 begins at 3 ms");
     }
 }

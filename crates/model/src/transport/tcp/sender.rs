@@ -129,10 +129,9 @@ impl TcpSender {
         }
     }
 
-    /// Sets the phase of the clock's tick, for comparison with a run of ns-2 or Linux whose phase is known.
+    /// Sets the phase of the clock's tick (profile `ns2`), for comparison with an ns-2 run whose phase is known.
     pub fn set_tick_phase(&mut self, phase: Span) {
         self.core.rtt.set_phase(phase);
-        self.core.wheel.set_phase(phase);
     }
 
     /// Whether the receiver must report segments out of order by SACK.

@@ -281,7 +281,7 @@ impl CongestionControl for Linux {
         if !self.opened {
             self.opened = true;
             self.hystart.begin_round(&View { max: sent.seq, ..*view });
-        } else if !sent.retransmission && sent.seq == view.una {
+        } else if view.pipe <= 1.0 {
             // The time in which nothing was in the network does not count.
             let (now, before) = (tick_of(view.now), tick_of(self.sent));
             if let Some(epoch) = &mut self.epoch {

@@ -133,13 +133,11 @@ impl CongestionControl for Linux {
     }
 
     fn on_sent(&mut self, sent: &Sent, view: &View) {
-        // Nothing was in the network: the path may have changed.
-        if !sent.retransmission && sent.seq == view.una {
+        // Nothing else is in the network: the path may have changed.
+        if view.pipe <= 1.0 {
             self.base = None;
             self.open = true;
-            // The segment that is sent begins the round.
-            self.round = Some(sent.seq);
-            self.forget_samples();
+            self.begin_round(&View { max: if sent.retransmission { view.max } else { sent.seq }, ..*view });
         }
     }
 

@@ -122,9 +122,9 @@ impl CongestionControl for Linux {
         }
     }
 
-    fn on_sent(&mut self, sent: &Sent, view: &View) {
-        // Nothing was in the network: the path may have changed.
-        if !sent.retransmission && sent.seq == view.una {
+    fn on_sent(&mut self, _sent: &Sent, view: &View) {
+        // Nothing else is in the network: the path may have changed.
+        if view.pipe <= 1.0 {
             self.base = None;
             self.least = None;
             self.open = true;
