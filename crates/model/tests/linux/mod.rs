@@ -9,8 +9,9 @@ use std::io::Read as _;
 
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
-use hopyard_model::params::Params as _;
-use hopyard_model::transport::congestion;
+use hopyard_model::params::{LINUX, Params as _};
+use hopyard_model::transport::congestion::control::hystart::Choice;
+use hopyard_model::transport::congestion::{self, cubic};
 use hopyard_model::transport::tcp;
 
 /// The payload of a segment in the captures: an Ethernet frame with timestamps.
@@ -109,8 +110,25 @@ fn read_case(line: &str) -> Case {
     }
 }
 
+/// The configuration of Hopyard's sender for a case, in a profile; in the profile "linux" as the kernel was set.
+pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
+    let mut config = config(&case.sender, profile);
+    if profile == LINUX {
+        match &*case.set {
+            "plain" | "nofrto" => {}
+            "tso1" => config.tcp.pair_segments = false,
+            "nohystart" => {
+                let cubic = cubic::Params { hystart: Choice::Off, ..cubic::Params::of_profile(LINUX) };
+                config.congestion = congestion::Config::Cubic(cubic.into());
+            }
+            other => panic!("no set is called {other}"),
+        }
+    }
+    config
+}
+
 /// The configuration of Hopyard's sender for one of Linux's, in a profile.
-pub fn config(sender: &str, profile: &str) -> tcp::Config {
+fn config(sender: &str, profile: &str) -> tcp::Config {
     let (_, variant) = SENDERS.iter().find(|(name, _)| *name == sender).expect("a sender of Linux");
     tcp::Config {
         tcp: tcp::Params {
@@ -150,7 +168,8 @@ pub fn compare(ours: &[Departure], theirs: &[Departure]) -> Agreement {
         let (ours, theirs) = (since(ours, *index), since(theirs, *index));
         ours.max(theirs) - ours.min(theirs) > GRAIN
     };
-    let length = |departures: &[Departure]| departures.len().checked_sub(1).map_or(0.0, |n| since(departures, n).seconds());
+    let length =
+        |departures: &[Departure]| departures.len().checked_sub(1).map_or(0.0, |n| since(departures, n).seconds());
     Agreement {
         order: (equal < ours.len().max(theirs.len())).then_some(equal),
         time: (0..equal).find(apart),

@@ -83,7 +83,8 @@ pub struct Params {
     /// Whether the first sample initialises the filter, which otherwise starts from zero. paper, ns3: off; linux: on.
     pub fill: bool,
     /// The tick of the clock that measures windows and round-trip times; the filter then computes in whole bytes per
-    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 4 ms (HZ 250).
+    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms (HZ
+    /// 1000). With the arithmetic of Linux the tick is 4 ms (HZ 250).
     pub tick: Span,
     /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
     pub moment: Moment,
@@ -118,7 +119,7 @@ impl params::Params for Params {
             filter: if linux { Filter::TwoStage } else { Filter::Mean },
             weight: if linux { 0.875 } else { 0.9 },
             fill: linux,
-            tick: Span::from_millis(if linux { 4 } else { 0 }),
+            tick: Span::from_millis(u64::from(linux)),
             moment: if linux { Moment::Recovered } else { Moment::Loss },
             raise: true,
             forget_min_rtt: linux,

@@ -176,7 +176,7 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);
     // The time does not count while the application sends less than the window allows, and the window does not change.
     let before = paused.view.cwnd;
-    let elapsed = |flow: &Flow<Cubic>| flow.control.epoch.expect("a stage").elapsed;
+    let elapsed = |flow: &Flow<Published>| flow.control.epoch.expect("a stage").elapsed;
     let counted = elapsed(&paused);
     paused.run(Span::from_secs(30), &Ack { window_limited: false, ..ACK });
     assert_eq!((paused.view.cwnd, elapsed(&paused)), (before, counted));

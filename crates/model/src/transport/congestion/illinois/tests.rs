@@ -10,7 +10,7 @@ fn linux() -> Published {
 }
 
 /// A round with these samples in milliseconds; the last acknowledgement ends it.
-fn round(control: &mut Illinois, cwnd: f64, samples: &[u64]) {
+fn round(control: &mut Published, cwnd: f64, samples: &[u64]) {
     for (number, &rtt) in samples.iter().enumerate() {
         let una = if number + 1 == samples.len() { control.round + 1 } else { control.round };
         let sees = View { una, next: una + 1000, max: una + 1000, ..view(0, cwnd) };

@@ -11,6 +11,8 @@ use crate::transport::congestion::{
     Ack, Answer, Arrived, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
 };
 
+/// The tick of the kernel's clock (HZ 250).
+const TICK: Span = Span::from_millis(4);
 /// The round trip before the first sample.
 const FIRST_RTT: Span = Span::from_secs(20);
 
@@ -36,7 +38,7 @@ impl Linux {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let first = FIRST_RTT.nanos() / tick(params).nanos();
+        let first = ticks(FIRST_RTT);
         Self {
             params: params.clone(),
             whole: Whole::default(),
@@ -50,10 +52,6 @@ impl Linux {
             inner: 0,
             bandwidth: 0,
         }
-    }
-
-    fn ticks(&self, time: Time) -> u64 {
-        time.nanos() / tick(&self.params).nanos()
     }
 
     /// How much an acknowledgement reports: a duplicate one segment, which later acknowledgements do not count again.
@@ -87,19 +85,19 @@ impl Linux {
     }
 }
 
-/// The tick; a microsecond where the parameters have none.
-fn tick(params: &Params) -> Span {
-    if params.tick.is_zero() { Span::from_micros(1) } else { params.tick }
+/// Whole ticks.
+const fn ticks(span: Span) -> u64 {
+    span.nanos() / TICK.nanos()
 }
 
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, view: &View) -> Answer {
-        let now = self.ticks(view.now);
+        let now = ticks(view.now.since(Time::ZERO));
         let began = *self.began.get_or_insert(now);
         // The first acknowledgement counts as a duplicate one, as in Linux.
         let before = self.una.replace(view.una).unwrap_or(view.una);
         self.bytes += self.count(view.una - before, u64::from(view.segment));
-        let least = (self.params.min_window.nanos() / tick(&self.params).nanos()).max(self.rtt);
+        let least = ticks(self.params.min_window).max(self.rtt);
         if now - began > least {
             let sample = std::mem::take(&mut self.bytes) / (now - began);
             self.filter(sample);
@@ -107,8 +105,7 @@ impl CongestionControl for Linux {
         }
         self.min_rtt = if std::mem::take(&mut self.replace_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
         if let Some(round_trip) = arrived.round_trip {
-            let tick = tick(&self.params).nanos();
-            self.rtt = (round_trip.nanos() + tick / 2) / tick;
+            self.rtt = ticks(round_trip + TICK / 2);
         }
         Answer::Keep
     }
@@ -143,13 +140,13 @@ impl CongestionControl for Linux {
     fn on_sent(&mut self, sent: &Sent, view: &View) {
         // Not with the opening, but with the first data.
         if sent.len > 0 {
-            let now = self.ticks(view.now);
+            let now = ticks(view.now.since(Time::ZERO));
             self.began.get_or_insert(now);
         }
     }
 
     fn bandwidth(&self) -> Option<f64> {
-        (self.bandwidth > 0).then(|| self.bandwidth as f64 / tick(&self.params).seconds())
+        (self.bandwidth > 0).then(|| self.bandwidth as f64 / TICK.seconds())
     }
 
     fn recovery(&self) -> RecoveryChoice {

@@ -11,12 +11,12 @@ fn plus(profile: &str) -> Published {
     Published::new(&Params::of_profile(profile))
 }
 
-fn sent(control: &mut WestwoodPlus, millis: u64) {
+fn sent(control: &mut Published, millis: u64) {
     control.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
 }
 
 /// Acknowledgements of one segment every 10 ms with this round-trip time, with calls of the timer.
-fn steady(control: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
+fn steady(control: &mut Published, round_trip: u64, from: u64, until: u64) {
     for millis in (from..=until).step_by(10) {
         while control.deadline() <= at(millis) {
             let now = control.deadline();
