@@ -18,12 +18,14 @@ use serde::{Deserialize, Serialize};
 
 use self::model::{Aggregation, LongTerm, MaxFilter};
 use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
-use crate::params::{self, Fault, RFC};
+use crate::params::{self, Fault, LINUX, RFC};
 
 const NS3: &str = "ns3";
 
 /// The gains of one cycle of PROBE_BW (§4.3.4.1): probe for more bandwidth, drain the queue of this probe, then cruise.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The first phase is drawn at random.
+const RANDOM: u32 = CYCLE.len() as u32;
 /// A round of STARTUP with less growth of the bandwidth than this may be the last; and the number of such rounds that
 /// end STARTUP (§4.3.2.2).
 const FULL_GROWTH: f64 = 1.25;
@@ -34,8 +36,10 @@ const FULL_ROUNDS: u32 = 3;
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The gain of pacing rate and window in STARTUP: about 2/ln 2, the smallest gain with which the rate can double in
-    /// each round trip. DRAIN paces with its inverse.
+    /// each round trip.
     pub high_gain: f64,
+    /// The gain of the pacing rate in DRAIN; 0 is the inverse of `high_gain`. linux: 88/256.
+    pub drain_gain: f64,
     /// The gain of the window in PROBE_BW, which allows for delayed acknowledgements.
     pub cwnd_gain: f64,
     /// For how many round trips the bandwidth is remembered.
@@ -57,15 +61,25 @@ pub struct Params {
     pub long_term: bool,
     /// Whether the window is increased for acknowledgements that arrive in bursts. As in Linux.
     pub aggregation: bool,
+    /// Whether the opening counts: its round trip as the shortest, its segment as delivered. linux: on.
+    pub count_opening: bool,
+    /// The phase in which the first cycle of PROBE_BW begins: 0 probes, 2 to 7 cruise; 8 draws one of these at random.
+    pub first_phase: u32,
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS3];
+    const PROFILES: &'static [&'static str] = &[RFC, NS3, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let ns3 = profile == NS3;
         Self {
-            high_gain: if ns3 { 2.89 } else { 2.885 },
+            high_gain: match profile {
+                NS3 => 2.89,
+                // 739/256, the next fraction.
+                LINUX => 2.886_718_75,
+                _ => 2.885,
+            },
+            drain_gain: if profile == LINUX { 0.343_75 } else { 0.0 },
             cwnd_gain: 2.0,
             bandwidth_rounds: 10,
             min_rtt_window: Span::from_secs(10),
@@ -76,6 +90,8 @@ impl params::Params for Params {
             whole_segments: !ns3,
             long_term: !ns3,
             aggregation: true,
+            count_opening: profile == LINUX,
+            first_phase: RANDOM,
         }
     }
 
@@ -85,9 +101,16 @@ impl params::Params for Params {
                 return Err(Fault::new(name, format!("expected a number above 1, found {gain}")));
             }
         }
+        if !(0.0..1.0).contains(&self.drain_gain) {
+            let problem = format!("expected at least 0 and less than 1, found {}", self.drain_gain);
+            return Err(Fault::new("drain_gain", problem));
+        }
         if !(0.0..0.5).contains(&self.pacing_margin) {
             let problem = format!("expected at least 0 and less than 0.5, found {}", self.pacing_margin);
             return Err(Fault::new("pacing_margin", problem));
+        }
+        if self.first_phase == 1 || self.first_phase > RANDOM {
+            return Err(Fault::new("first_phase", format!("expected 0 or 2 to 8, found {}", self.first_phase)));
         }
         if self.min_rtt_window.is_zero() {
             return Err(Fault::new("min_rtt_window", "expected more than 0 s"));
@@ -149,6 +172,8 @@ pub struct Bbr {
     full_bandwidth: f64,
     full_rounds: u32,
     full: bool,
+    /// The phase in which the next cycle begins.
+    first_phase: u32,
     /// The phase in the cycle of PROBE_BW, and its start.
     phase: usize,
     phase_at: Time,
@@ -199,6 +224,7 @@ impl Bbr {
             full_bandwidth: 0.0,
             full_rounds: 0,
             full: false,
+            first_phase: params.first_phase,
             phase: 0,
             phase_at: Time::ZERO,
             probe_done: None,
@@ -327,7 +353,11 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth;
         // Any phase except the phase that drains (§4.3.4.3).
         let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
-        self.phase = (CYCLE.len() - back) % CYCLE.len();
+        let drawn = (CYCLE.len() - back) % CYCLE.len();
+        self.phase = match std::mem::replace(&mut self.first_phase, RANDOM) {
+            RANDOM => drawn,
+            phase => phase as usize,
+        };
         self.phase_at = view.now;
     }
 
@@ -392,9 +422,7 @@ impl Bbr {
         if let Some(round_trip) = sample.round_trip
             && (expired || self.min_rtt.is_none_or(|least| round_trip <= least))
         {
-            self.min_rtt = Some(round_trip);
-            self.min_rtt_per_byte = round_trip.seconds() / f64::from(view.segment);
-            self.min_rtt_at = view.now;
+            self.set_min_rtt(round_trip, view);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -420,6 +448,12 @@ impl Bbr {
         }
     }
 
+    fn set_min_rtt(&mut self, round_trip: Span, view: &View) {
+        self.min_rtt = Some(round_trip);
+        self.min_rtt_per_byte = round_trip.seconds() / f64::from(view.segment);
+        self.min_rtt_at = view.now;
+    }
+
     fn end_probe_rtt(&mut self, cwnd: &mut f64, view: &View) {
         if self.probe_round_done && self.probe_done.is_some_and(|done| view.now > done) {
             self.min_rtt_at = view.now;
@@ -431,6 +465,7 @@ impl Bbr {
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (self.params.high_gain, self.params.high_gain),
+            Mode::Drain if self.params.drain_gain > 0.0 => (self.params.drain_gain, self.params.high_gain),
             Mode::Drain => (1.0 / self.params.high_gain, self.params.high_gain),
             Mode::ProbeBandwidth if self.long_term.rate().is_some() => (1.0, self.params.cwnd_gain),
             Mode::ProbeBandwidth => (CYCLE[self.phase], self.params.cwnd_gain),
@@ -460,12 +495,17 @@ impl Bbr {
             let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain) + extra);
             if self.full {
                 cwnd = (cwnd + self.acked).min(target);
-            } else if cwnd < target || (sample.total_delivered as f64) < model::INITIAL_WINDOW * segment {
+            } else if cwnd < target || self.all_delivered(sample.total_delivered, segment) < model::INITIAL_WINDOW {
                 cwnd += self.acked;
             }
             cwnd = cwnd.max(least);
         }
         if self.mode == Mode::ProbeRtt { cwnd.min(least) } else { cwnd }
+    }
+
+    /// Segments delivered so far.
+    fn all_delivered(&self, bytes: u64, segment: f64) -> f64 {
+        bytes as f64 / segment + f64::from(u8::from(self.params.count_opening))
     }
 
     /// Everything on an acknowledgement (§3.3).
@@ -557,6 +597,9 @@ impl CongestionControl for Bbr {
         if self.rate <= 0.0 {
             self.pace_at_first(view);
             self.min_rtt_at = view.now;
+            if let Some(round_trip) = view.srtt.filter(|_| self.params.count_opening) {
+                self.set_min_rtt(round_trip, view);
+            }
         }
         let first = !sent.retransmission && sent.seq == view.una;
         if first && std::mem::take(&mut self.drained) {

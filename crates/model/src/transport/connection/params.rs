@@ -163,6 +163,10 @@ pub struct Params {
     pub sample_partial_acks: bool,
     /// The maximum number of segments sent on one event; 0 means no limit. ns-2: `maxburst_`.
     pub max_burst: u32,
+    /// How many segments of data are sent without pacing when the connection begins. linux: 10.
+    pub unpaced_segments: u32,
+    /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
+    pub pacing_credit: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
@@ -244,6 +248,8 @@ impl params::Params for Params {
             fast_retransmit_restarts_timer: false,
             sample_partial_acks: true,
             max_burst: 0,
+            unpaced_segments: 0,
+            pacing_credit: false,
             timestamps: true,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
@@ -262,6 +268,8 @@ impl params::Params for Params {
                 window: 2172,
                 syn_options: true,
                 pair_segments: true,
+                unpaced_segments: 10,
+                pacing_credit: true,
                 lone_ack: true,
                 recovery: RecoveryChoice::RackLinux,
                 estimation: Estimation::Linux,

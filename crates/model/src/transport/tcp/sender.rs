@@ -471,13 +471,15 @@ impl TcpSender {
             return None;
         };
         let gap = self.control.pacing_gap();
-        if gap.is_zero() {
+        if gap.is_zero() || self.core.counters.segments < u64::from(self.core.params.unpaced_segments) {
             // When pacing begins again, the first segment is sent at once.
             self.slot = now;
         } else if now >= self.slot {
             let quantum = self.control.pacing_quantum().max(1);
             // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-            self.slot = now + gap.min(self.core.rtt.timeout()) * u64::from(quantum);
+            let gaps = gap.min(self.core.rtt.timeout()) * u64::from(quantum);
+            let credit = if self.core.params.pacing_credit { now.since(self.slot).min(gaps / 2) } else { Span::ZERO };
+            self.slot = now + gaps - credit;
             self.together = quantum - 1;
         } else if self.together > 0 {
             self.together -= 1;
