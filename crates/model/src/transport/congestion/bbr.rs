@@ -17,7 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::model::{Aggregation, LongTerm, MaxFilter};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
+use super::control::Arithmetic;
+use super::{Ack, Answer, Before, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 const NS3: &str = "ns3";
@@ -36,10 +37,8 @@ const FULL_ROUNDS: u32 = 3;
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The gain of pacing rate and window in STARTUP: about 2/ln 2, the smallest gain with which the rate can double in
-    /// each round trip.
+    /// each round trip. DRAIN paces with its inverse.
     pub high_gain: f64,
-    /// The gain of the pacing rate in DRAIN; 0 is the inverse of `high_gain`. linux: 88/256.
-    pub drain_gain: f64,
     /// The gain of the window in PROBE_BW, which allows for delayed acknowledgements.
     pub cwnd_gain: f64,
     /// For how many round trips the bandwidth is remembered.
@@ -61,8 +60,9 @@ pub struct Params {
     pub long_term: bool,
     /// Whether the window is increased for acknowledgements that arrive in bursts. As in Linux.
     pub aggregation: bool,
-    /// Whether the opening counts: its round trip as the shortest, its segment as delivered. linux: on.
-    pub count_opening: bool,
+    /// Whether details are those of the published algorithm, or Linux's: the opening counts as a round trip and as a
+    /// delivered segment, and a recovery begins with what the acknowledgement delivers that shows the loss.
+    pub arithmetic: Arithmetic,
     /// The phase in which the first cycle of PROBE_BW begins: 0 probes, 2 to 7 cruise; 8 draws one of these at random.
     pub first_phase: u32,
 }
@@ -79,7 +79,6 @@ impl params::Params for Params {
                 LINUX => 2.886_718_75,
                 _ => 2.885,
             },
-            drain_gain: if profile == LINUX { 0.343_75 } else { 0.0 },
             cwnd_gain: 2.0,
             bandwidth_rounds: 10,
             min_rtt_window: Span::from_secs(10),
@@ -90,7 +89,7 @@ impl params::Params for Params {
             whole_segments: !ns3,
             long_term: !ns3,
             aggregation: true,
-            count_opening: profile == LINUX,
+            arithmetic: if profile == LINUX { Arithmetic::Linux } else { Arithmetic::Published },
             first_phase: RANDOM,
         }
     }
@@ -100,10 +99,6 @@ impl params::Params for Params {
             if !(gain > 1.0 && gain.is_finite()) {
                 return Err(Fault::new(name, format!("expected a number above 1, found {gain}")));
             }
-        }
-        if !(0.0..1.0).contains(&self.drain_gain) {
-            let problem = format!("expected at least 0 and less than 1, found {}", self.drain_gain);
-            return Err(Fault::new("drain_gain", problem));
         }
         if !(0.0..0.5).contains(&self.pacing_margin) {
             let problem = format!("expected at least 0 and less than 0.5, found {}", self.pacing_margin);
@@ -186,9 +181,12 @@ pub struct Bbr {
     /// Segments that are sent together.
     quantum: f64,
     seen_rtt: bool,
-    /// When the last segment was sent.
+    /// When the last segment was sent, and when the next one may be.
     sent: Time,
+    departs: Time,
     repair: Repair,
+    /// A recovery begins with the sample of this acknowledgement.
+    entering: bool,
     /// Sends no more than is delivered: the first round of a recovery.
     conservation: bool,
     /// The window before losses or PROBE_RTT reduced it.
@@ -234,7 +232,9 @@ impl Bbr {
             quantum: 1.0,
             seen_rtt: false,
             sent: Time::ZERO,
+            departs: Time::ZERO,
             repair: Repair::Not,
+            entering: false,
             conservation: false,
             prior_cwnd: 0.0,
             acked: 0.0,
@@ -250,6 +250,10 @@ impl Bbr {
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.mode
+    }
+
+    fn is_linux(&self) -> bool {
+        self.params.arithmetic == Arithmetic::Linux
     }
 
     /// The bandwidth in use: that of the policer, if there is one.
@@ -307,7 +311,7 @@ impl Bbr {
 
     /// How many of `in_flight` segments will be in the network when the next one may be sent.
     fn at_next_departure(&self, in_flight: f64, view: &View) -> f64 {
-        let departs = self.sent + self.gap;
+        let departs = if self.is_linux() { self.departs } else { self.sent + self.gap };
         let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
         let leaving = if self.pacing_gain > 1.0 { self.quantum } else { 0.0 };
         (in_flight + leaving - model::floor(delivered)).max(0.0)
@@ -465,7 +469,8 @@ impl Bbr {
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (self.params.high_gain, self.params.high_gain),
-            Mode::Drain if self.params.drain_gain > 0.0 => (self.params.drain_gain, self.params.high_gain),
+            // 88/256, the next fraction below the inverse.
+            Mode::Drain if self.is_linux() => (0.343_75, self.params.high_gain),
             Mode::Drain => (1.0 / self.params.high_gain, self.params.high_gain),
             Mode::ProbeBandwidth if self.long_term.rate().is_some() => (1.0, self.params.cwnd_gain),
             Mode::ProbeBandwidth => (CYCLE[self.phase], self.params.cwnd_gain),
@@ -480,10 +485,15 @@ impl Bbr {
     }
 
     /// §4.2.3: the window after an acknowledgement that delivers something.
-    fn next_window(&self, mut cwnd: f64, sample: &RateSample, view: &View) -> f64 {
+    fn next_window(&mut self, mut cwnd: f64, sample: &RateSample, view: &View) -> f64 {
         let segment = f64::from(view.segment);
         let least = f64::from(self.params.min_window);
         cwnd = (cwnd - sample.newly_lost as f64 / segment).max(1.0);
+        if std::mem::take(&mut self.entering) {
+            self.conservation = true;
+            self.round_end = sample.total_delivered;
+            cwnd = view.pipe + self.acked;
+        }
         if self.conservation {
             cwnd = cwnd.max(view.pipe + self.acked);
         } else {
@@ -505,7 +515,7 @@ impl Bbr {
 
     /// Segments delivered so far.
     fn all_delivered(&self, bytes: u64, segment: f64) -> f64 {
-        bytes as f64 / segment + f64::from(u8::from(self.params.count_opening))
+        bytes as f64 / segment + f64::from(u8::from(self.is_linux()))
     }
 
     /// Everything on an acknowledgement (§3.3).
@@ -562,6 +572,10 @@ impl CongestionControl for Bbr {
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
         self.save_cwnd(view);
         self.repair = Repair::Recovery;
+        if self.is_linux() {
+            self.entering = true;
+            return Answer::Keep;
+        }
         // A round of packet conservation: the data in the network, and a segment for each one that arrived.
         self.conservation = true;
         self.round_end = self.delivered;
@@ -569,6 +583,16 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovered(&mut self, view: &View) -> Answer {
+        Answer::Set { cwnd: self.restored(view), ssthresh: view.ssthresh }
+    }
+
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        if !self.is_linux() {
+            return Answer::Set { cwnd: view.cwnd.max(before.cwnd), ssthresh: view.ssthresh.max(before.ssthresh) };
+        }
+        // The pipe may not be full after all.
+        self.full_bandwidth = 0.0;
+        self.full_rounds = 0;
         Answer::Set { cwnd: self.restored(view), ssthresh: view.ssthresh }
     }
 
@@ -597,7 +621,7 @@ impl CongestionControl for Bbr {
         if self.rate <= 0.0 {
             self.pace_at_first(view);
             self.min_rtt_at = view.now;
-            if let Some(round_trip) = view.srtt.filter(|_| self.params.count_opening) {
+            if let Some(round_trip) = view.srtt.filter(|_| self.is_linux()) {
                 self.set_min_rtt(round_trip, view);
             }
         }
@@ -614,6 +638,9 @@ impl CongestionControl for Bbr {
                 self.leave_probe_rtt(view);
             }
         }
+        // The next segment leaves after a gap for each segment of a quantum.
+        let after = if self.sent == view.now { self.departs } else { view.now };
+        self.departs = after + self.gap;
         self.sent = view.now;
     }
 

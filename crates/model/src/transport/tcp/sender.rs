@@ -69,6 +69,8 @@ pub struct TcpSender {
     active: Time,
     /// With pacing, nothing is sent before this time.
     slot: Time,
+    /// How much later than pacing allowed the last quantum began, as far as it has not shortened a gap.
+    credit: Span,
     /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
     together: u32,
     /// When pacing sends the next segment, if one waits.
@@ -117,6 +119,7 @@ impl TcpSender {
             await_initial_window: false,
             active: Time::ZERO,
             slot: Time::ZERO,
+            credit: Span::ZERO,
             together: 0,
             paced: Time::NEVER,
             peer_timestamp: 0,
@@ -222,6 +225,9 @@ impl TcpSender {
         }
         self.core.now = now;
         self.core.limited = false;
+        if self.core.params.pacing_credit {
+            self.together = 0;
+        }
         self.core.burst = match self.core.params.max_burst {
             0 => u32::MAX,
             burst => burst,
@@ -477,12 +483,22 @@ impl TcpSender {
         } else if now >= self.slot {
             let quantum = self.control.pacing_quantum().max(1);
             // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-            let gaps = gap.min(self.core.rtt.timeout()) * u64::from(quantum);
-            let credit = if self.core.params.pacing_credit { now.since(self.slot).min(gaps / 2) } else { Span::ZERO };
-            self.slot = now + gaps - credit;
+            let gap = gap.min(self.core.rtt.timeout());
+            if self.core.params.pacing_credit {
+                self.credit = now.since(self.slot);
+                self.slot = now + gap - self.credit.min(gap / 2);
+            } else {
+                self.slot = now + gap * u64::from(quantum);
+            }
             self.together = quantum - 1;
         } else if self.together > 0 {
             self.together -= 1;
+            if self.core.params.pacing_credit {
+                // The gap of this segment too; of both, the credit takes a half at most.
+                let used = self.credit.min(gap / 2);
+                self.credit = self.credit - used;
+                self.slot = self.slot + gap - self.credit.min(gap / 2);
+            }
         } else {
             self.paced = self.slot;
             return None;
