@@ -52,6 +52,11 @@ pub(crate) trait LossRecovery {
     /// The segment at `index` was sent although the window may have had no room for it.
     fn on_forced(&mut self, _core: &mut Core, _index: usize) {}
 
+    /// How many segments may leave together, of the `quantum` that pacing allows.
+    fn together(&self, _core: &Core, quantum: u32) -> u32 {
+        quantum
+    }
+
     /// Whether the recovery itself sets the retransmission timer when segments are sent.
     fn sets_timer(&self) -> bool {
         false

@@ -77,6 +77,9 @@ macro_rules! recovery {
             fn on_forced(&mut self, core: &mut Core, index: usize) {
                 match self { $(Self::$variant(it) => it.on_forced(core, index),)+ }
             }
+            fn together(&self, core: &Core, quantum: u32) -> u32 {
+                match self { $(Self::$variant(it) => it.together(core, quantum),)+ }
+            }
             fn sets_timer(&self) -> bool {
                 match self { $(Self::$variant(it) => it.sets_timer(),)+ }
             }

@@ -481,7 +481,7 @@ impl TcpSender {
             // When pacing begins again, the first segment is sent at once.
             self.slot = now;
         } else if now >= self.slot {
-            let quantum = self.control.pacing_quantum().max(1);
+            let quantum = self.recovery.together(&self.core, self.control.pacing_quantum()).max(1);
             // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
             let gap = gap.min(self.core.rtt.timeout());
             if self.core.params.pacing_credit {

@@ -613,6 +613,10 @@ impl LossRecovery for RackLinux {
         self.note_sent(core, index);
     }
 
+    fn together(&self, core: &Core, quantum: u32) -> u32 {
+        self.pairs.as_ref().map_or(quantum, |_| quantum.min(Pairs::left_in_piece(core)))
+    }
+
     fn sets_timer(&self) -> bool {
         true
     }

@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use crate::transport::connection::Core;
 
 /// The segments of a pair.
-const PAIR: u64 = 2;
+const PAIR: u32 = 2;
 /// A sender that has sent nothing for longer does not wait.
 const SILENCE: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
@@ -21,7 +21,7 @@ const PIECE: u64 = 65_535 / 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
     /// Segments that leave together with the one sent last.
-    together: u64,
+    together: u32,
     /// When a segment was sent last.
     sent: Time,
     /// A segment waits for the next event.
@@ -47,7 +47,7 @@ impl Pairs {
             return self.waiting;
         }
         let left = Self::left_in_piece(core);
-        if room >= PAIR as f64 || left <= 1 {
+        if room >= f64::from(PAIR) || left <= 1 {
             self.together = PAIR.min(left.max(1));
             return false;
         }
@@ -61,8 +61,8 @@ impl Pairs {
         self.waiting
     }
 
-    /// Segments of the piece that the next one lies in.
-    fn left_in_piece(core: &Core) -> u64 {
+    /// Segments of the piece that the next new one lies in, with it.
+    pub fn left_in_piece(core: &Core) -> u32 {
         let mss = u64::from(core.params.mss());
         let piece = (PIECE / mss).max(1);
         // The SYN takes number 0.
@@ -70,6 +70,6 @@ impl Pairs {
         // The first piece is filled up again after the initial window has left it.
         let first = u64::from(core.params.initial_window);
         let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
-        (piece - place).min(written)
+        (piece - place).min(written) as u32
     }
 }
