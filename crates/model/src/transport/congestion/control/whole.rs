@@ -76,3 +76,32 @@ pub fn slow_start(delivered: f64, view: &View) -> (f64, f64) {
 pub const fn micros(span: Span) -> u64 {
     span.nanos() / 1000
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::congestion::testing::{ack, view_at};
+
+    #[test]
+    fn slow_start_ends_at_the_threshold_and_the_rest_counts() {
+        let mut whole = Whole::default();
+        let view = View { ssthresh: 12.0, ..view_at(0, 10.0) };
+        assert_eq!(whole.grown(&ack(8, 100), &view), 12.0);
+        assert_eq!(whole.count(), 6.0);
+    }
+
+    #[test]
+    fn a_window_of_segments_lets_it_grow_by_one() {
+        let mut whole = Whole::default();
+        let grown: Vec<f64> = (0..21).map(|_| whole.grown(&ack(1, 100), &view_at(0, 10.0))).collect();
+        assert!(grown[..9].iter().all(|cwnd| *cwnd == 10.0));
+        assert_eq!(grown[9], 11.0);
+        // A loss takes back what was counted.
+        whole.forget();
+        assert_eq!(whole.grown(&ack(9, 100), &view_at(0, 10.0)), 10.0);
+        // What was counted at a larger window counts at most once.
+        let mut whole = Whole::default();
+        whole.grown(&ack(19, 100), &view_at(0, 20.0));
+        assert_eq!((whole.grown(&ack(1, 100), &view_at(0, 5.0)), whole.count()), (6.0, 1.0));
+    }
+}
