@@ -7,6 +7,7 @@ mod drops;
 mod drops_ns3;
 mod gateway;
 mod groups;
+mod linux;
 mod loop_freedom;
 mod loops;
 mod olsr;
@@ -56,6 +57,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
+    linux::LINUX,
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,
