@@ -52,6 +52,8 @@ pub struct Core {
     pub(crate) rtt: Estimator,
     /// When timers expire that are set.
     pub(crate) wheel: Wheel,
+    /// When pacing lets the next segment leave.
+    pub(crate) departs: Time,
     /// When the retransmission timer expires.
     pub(crate) rto: Time,
     /// Timeouts since the last new acknowledgement.
@@ -133,6 +135,7 @@ impl Core {
                 Timers::Exact => Wheel::EXACT,
                 Timers::Wheel => Wheel::new(params.tick),
             },
+            departs: Time::ZERO,
             rto: Time::NEVER,
             timeouts_in_row: 0,
             before_timeout: None,

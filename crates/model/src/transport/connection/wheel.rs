@@ -38,6 +38,15 @@ impl Wheel {
         }
     }
 
+    /// The whole ticks that have passed after a time.
+    #[must_use]
+    pub const fn elapsed(&self, span: Span) -> Span {
+        match self.tick.nanos() {
+            0 => span,
+            tick => Span::from_nanos(span.nanos() / tick * tick),
+        }
+    }
+
     /// When a timer expires that is set at `now` for `wait`.
     #[must_use]
     pub fn expiry(&self, now: Time, wait: Span) -> Time {

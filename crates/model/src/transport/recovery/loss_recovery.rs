@@ -15,6 +15,9 @@ pub(crate) struct Arrival<'a> {
 
 /// What a recovery does on each event.
 pub(crate) trait LossRecovery {
+    /// An event at the sender begins: an arrival, a timer, or data of the application.
+    fn on_event(&mut self) {}
+
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
 

@@ -59,6 +59,9 @@ macro_rules! recovery {
         }
 
         impl LossRecovery for Recovery {
+            fn on_event(&mut self) {
+                match self { $(Self::$variant(it) => it.on_event(),)+ }
+            }
             fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
             }

@@ -224,6 +224,7 @@ impl TcpSender {
             self.core.spend(now);
         }
         self.core.now = now;
+        self.recovery.on_event();
         self.core.limited = false;
         if self.core.params.pacing_credit {
             self.together = 0;
@@ -503,6 +504,7 @@ impl TcpSender {
             self.paced = self.slot;
             return None;
         }
+        self.core.departs = self.slot;
         self.core.burst -= 1;
         let header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);

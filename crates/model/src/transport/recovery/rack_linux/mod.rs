@@ -78,13 +78,6 @@ impl RackLinux {
         control.on_condition(condition, &core.view());
     }
 
-    const fn begin_event(&mut self) {
-        self.new_only = false;
-        if let Some(pairs) = &mut self.pairs {
-            pairs.begin();
-        }
-    }
-
     const fn repairs(&self) -> bool {
         matches!(self.condition, Condition::Recovery | Condition::Loss)
     }
@@ -485,8 +478,15 @@ impl LossRecovery for RackLinux {
         self.timer.stop(core);
     }
 
+    fn on_event(&mut self) {
+        self.new_only = false;
+        if let Some(pairs) = &mut self.pairs {
+            pairs.begin();
+        }
+    }
+
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
-        self.begin_event();
+        core.forget_losses();
         let highest = core.board.high_sacked().unwrap_or(core.una());
         let mut detection = self.detection.clone();
         let report = Report::read(core, header, self.end, |segment, by_sack| {
@@ -546,7 +546,6 @@ impl LossRecovery for RackLinux {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
         self.end = core.board.max();
-        self.begin_event();
         if !core.board.is_empty() {
             core.retransmit_first();
         }
@@ -566,7 +565,6 @@ impl LossRecovery for RackLinux {
             return;
         }
         self.timer.at = Time::NEVER;
-        self.begin_event();
         if self.timer.pending == Pending::Probe {
             self.send_probe(core);
             return;

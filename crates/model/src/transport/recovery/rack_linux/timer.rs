@@ -36,7 +36,9 @@ impl Timer {
 
     fn set(&mut self, core: &mut Core, pending: Pending, wait: Span) {
         self.pending = pending;
-        let at = core.wheel.expiry(core.now, wait);
+        // What pacing holds back is sent later, in whole ticks.
+        let held = core.departs.since(core.now.min(core.departs));
+        let at = core.wheel.expiry(core.now, wait + core.wheel.elapsed(held));
         (self.at, core.rto) = if pending == Pending::Timeout { (Time::NEVER, at) } else { (at, Time::NEVER) };
     }
 
