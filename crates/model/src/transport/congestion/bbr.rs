@@ -638,9 +638,7 @@ impl CongestionControl for Bbr {
                 self.leave_probe_rtt(view);
             }
         }
-        // The next segment leaves after a gap for each segment of a quantum.
-        let after = if self.sent == view.now { self.departs } else { view.now };
-        self.departs = after + self.gap;
+        self.departs = sent.departs;
         self.sent = view.now;
     }
 

@@ -452,6 +452,11 @@ impl TcpSender {
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
+                if self.core.params.pacing_credit {
+                    // It is sent at once, and the next one waits for it.
+                    let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
+                    self.start_quantum(gap);
+                }
                 let header = self.emit(index);
                 self.recovery.on_forced(&mut self.core, index);
                 return Some(header);
@@ -486,8 +491,7 @@ impl TcpSender {
             // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
             let gap = gap.min(self.core.rtt.timeout());
             if self.core.params.pacing_credit {
-                self.credit = now.since(self.slot);
-                self.slot = now + gap - self.credit.min(gap / 2);
+                self.start_quantum(gap);
             } else {
                 self.slot = now + gap * u64::from(quantum);
             }
@@ -509,6 +513,14 @@ impl TcpSender {
         let header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);
         Some(header)
+    }
+
+    /// A segment leaves now, and the next one after `gap`. What this one is late for counts, but for a half at most.
+    fn start_quantum(&mut self, gap: Span) {
+        let begin = self.slot.max(self.core.now);
+        self.credit = self.core.now.since(self.slot.min(self.core.now));
+        self.slot = begin + gap - self.credit.min(gap / 2);
+        self.core.departs = self.slot;
     }
 
     /// With nothing outstanding and no room for a segment in the window, only a timer can continue the transfer.
@@ -585,7 +597,8 @@ impl TcpSender {
             core.arm_timer();
         }
         self.active = now;
-        self.control.on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission }, &core.view());
+        self.control
+            .on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs }, &core.view());
         TcpHeader {
             seq: segment.seq,
             ack: self.peer_next,

@@ -146,4 +146,6 @@ pub struct Sent {
     pub len: u32,
     /// Whether it was sent before.
     pub retransmission: bool,
+    /// When pacing lets the next segment leave, if the sender paces.
+    pub departs: Time,
 }

@@ -384,8 +384,6 @@ impl RackLinux {
         core.tail_probe = true;
         core.counters.tail_loss_probes += 1;
         self.probing = true;
-        // From the probe on a timeout is waited for.
-        self.timer.restart(core);
     }
 
     /// RFC 8985 §7.4.2.
@@ -417,6 +415,8 @@ impl RackLinux {
         let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
         if probing {
             self.probe = Some(Probe { end: core.board.max(), retransmits: again });
+            // From the probe on a timeout is waited for.
+            self.timer.restart(core);
             return;
         }
         if let Some(prr) = &mut self.prr {
