@@ -295,3 +295,61 @@ impl CongestionControl for Linux {
         RecoveryChoice::RackLinux
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+    use crate::transport::congestion::cubic::Params;
+    use crate::transport::congestion::testing::{LOSS, at, set, view_at};
+
+    fn cubic() -> Linux {
+        Linux::new(&Params::of_profile(LINUX))
+    }
+
+    /// The acknowledgement of a round with which slow start ends, after a round of 100 ms; one every `gap` milliseconds.
+    fn ends(cubic: &mut Linux, millis: u64, gap: u64) -> Option<u64> {
+        let view = |number: u64| View {
+            ssthresh: 1e9,
+            una: 1000 * number,
+            max: 1000 * (number + 40),
+            ..view_at(gap * number, 40.0)
+        };
+        cubic.least = 100_000;
+        cubic.hystart.begin_round(&view(0));
+        (41..81).find(|&number| {
+            let arrived = Arrived { round_trip: Some(Span::from_millis(millis)) };
+            cubic.on_arrival(&arrived, &view(number)) != Answer::Keep
+        })
+    }
+
+    #[test]
+    fn slow_start_ends_when_the_delay_or_the_train_is_long() {
+        assert_eq!(ends(&mut cubic(), 112, 10), None);
+        assert_eq!(ends(&mut cubic(), 113, 10), Some(49), "the ninth is more than an eighth longer");
+        // A train of 1 ms each is longer than half of the round trip with the 52nd acknowledgement after the first.
+        assert_eq!(ends(&mut cubic(), 100, 1), None, "the round is shorter");
+        assert!(ends(&mut cubic(), 100, 2).is_some());
+    }
+
+    #[test]
+    fn a_loss_takes_three_tenths_and_a_second_one_more() {
+        let mut cubic = cubic();
+        assert_eq!(set(cubic.on_loss(&LOSS, &view_at(0, 100.0))), (70.0, 70.0));
+        assert_eq!(cubic.last_max, 100);
+        cubic.on_loss(&LOSS, &view_at(0, 80.0));
+        assert_eq!(cubic.last_max, 68, "fast convergence");
+    }
+
+    #[test]
+    fn the_function_returns_to_the_window_at_the_loss() {
+        let mut cubic = cubic();
+        cubic.on_loss(&LOSS, &view_at(0, 100.0));
+        cubic.update(70, 1, at(0));
+        // (30 / 0.4)^(1/3) = 4.217 s in parts of 1024, with C rounded to 410 of 1024.
+        assert_eq!(cubic.k, 4316);
+        // At its flat part, well above Reno's window, it hardly grows.
+        cubic.update(100, 1, at(4220));
+        assert!(cubic.each >= 100, "{}", cubic.each);
+    }
+}

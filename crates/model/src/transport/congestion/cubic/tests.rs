@@ -170,7 +170,9 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     busy.run(half, &ACK);
     // There is nothing to send for a minute; then the first segment is sent.
     paused.view.now += Span::from_secs(60);
-    paused.control.on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false }, &paused.view);
+    paused
+        .control
+        .on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false, departs: Time::ZERO }, &paused.view);
     paused.run(half, &ACK);
     // Except for the time between the last acknowledgement and the pause.
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);

@@ -172,3 +172,44 @@ impl CongestionControl for Linux {
         RecoveryChoice::RackLinux
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+    use crate::transport::congestion::illinois::Params;
+    use crate::transport::congestion::testing::{ACK, LOSS, ack, set, view_at};
+
+    /// After a round of these round trips in milliseconds with a window of 40.
+    fn illinois(millis: &[u64]) -> Linux {
+        let mut illinois = Linux::new(&Params::of_profile(LINUX));
+        for millis in millis {
+            illinois.on_arrival(&Arrived { round_trip: ack(1, *millis).round_trip }, &view_at(0, 40.0));
+        }
+        illinois.on_ack(&ACK, &View { una: 5000, max: 90_000, ..view_at(0, 40.0) });
+        illinois
+    }
+
+    #[test]
+    fn without_a_queue_the_window_grows_fast_and_falls_little() {
+        let mut free = illinois(&[100, 100]);
+        assert_eq!((free.alpha, free.beta), (1280, 8));
+        assert_eq!(set(free.on_loss(&LOSS, &view_at(0, 40.0))), (35.0, 35.0));
+    }
+
+    #[test]
+    fn with_a_full_queue_it_is_the_reverse() {
+        // The average is at the end of the range: 200 of 100 to 200 ms.
+        let mut full = illinois(&[100, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200]);
+        assert!((38..=46).contains(&full.alpha), "{}", full.alpha);
+        assert_eq!(full.beta, 32);
+        assert_eq!(set(full.on_loss(&LOSS, &view_at(0, 41.0))), (21.0, 21.0), "the half that is taken is rounded");
+    }
+
+    #[test]
+    fn a_timeout_forgets_both() {
+        let mut free = illinois(&[100, 100]);
+        assert_eq!(set(free.on_timeout(&Timeout { repeated: 0 }, &view_at(0, 40.0))), (1.0, 35.0));
+        assert_eq!((free.alpha, free.beta), BASE);
+    }
+}

@@ -145,3 +145,41 @@ impl CongestionControl for Linux {
         RecoveryChoice::RackLinux
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+    use crate::transport::congestion::testing::{ACK, LOSS, ack, set, view_at};
+    use crate::transport::congestion::vegas::Params;
+
+    /// After a round of three round trips, the end of which this window meets.
+    fn end_of_round(millis: u64, cwnd: f64, ssthresh: f64) -> (f64, f64) {
+        let mut vegas = Linux::new(&Params::of_profile(LINUX));
+        let view = View { ssthresh, una: 5000, max: 90_000, ..view_at(0, cwnd) };
+        vegas.base = Some(100_001);
+        for _ in 0..3 {
+            vegas.on_arrival(&Arrived { round_trip: ack(1, millis).round_trip }, &view);
+        }
+        set(vegas.on_ack(&ACK, &view))
+    }
+
+    #[test]
+    fn slow_start_ends_with_the_first_queue() {
+        assert_eq!(end_of_round(105, 10.0, 1e9), (11.0, 1e9), "half a segment is queued");
+        assert_eq!(end_of_round(150, 10.0, 1e9), (7.0, 6.0), "the path holds six");
+    }
+
+    #[test]
+    fn the_window_moves_by_one_in_a_round() {
+        assert_eq!(end_of_round(110, 10.0, 8.0).0, 11.0, "one segment is queued");
+        assert_eq!(end_of_round(130, 10.0, 8.0).0, 10.0);
+        assert_eq!(end_of_round(160, 10.0, 8.0).0, 9.0);
+    }
+
+    #[test]
+    fn a_loss_halves_as_in_reno() {
+        let mut vegas = Linux::new(&Params::of_profile(LINUX));
+        assert_eq!(set(vegas.on_loss(&LOSS, &view_at(0, 21.0))), (10.0, 10.0));
+    }
+}

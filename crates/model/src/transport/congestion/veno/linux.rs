@@ -136,3 +136,45 @@ impl CongestionControl for Linux {
         RecoveryChoice::RackLinux
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+    use crate::transport::congestion::testing::{ACK, LOSS, ack, set, view_at};
+    use crate::transport::congestion::veno::Params;
+
+    /// After round trips of 100 ms and then this one, with a window of 20.
+    fn veno(millis: u64) -> Linux {
+        let mut veno = Linux::new(&Params::of_profile(LINUX));
+        for millis in [100, 100, 100, millis] {
+            veno.least = None;
+            veno.on_arrival(&Arrived { round_trip: ack(1, millis).round_trip }, &view_at(0, 20.0));
+        }
+        veno.on_ack(&ACK, &view_at(0, 20.0));
+        veno
+    }
+
+    #[test]
+    fn a_loss_without_a_queue_takes_a_fifth() {
+        assert_eq!(set(veno(110).on_loss(&LOSS, &view_at(0, 20.0))), (16.0, 16.0));
+        assert_eq!(set(veno(125).on_loss(&LOSS, &view_at(0, 20.0))), (10.0, 10.0));
+        assert_eq!(veno(125).backlog, 8, "four segments in halves");
+    }
+
+    #[test]
+    fn with_a_queue_the_window_grows_in_every_second_round() {
+        let mut congested = veno(150);
+        let mut free = veno(100);
+        let rounds = |veno: &mut Linux, millis| -> f64 {
+            let mut cwnd = 20.0;
+            for _ in 0..85 {
+                veno.on_arrival(&Arrived { round_trip: ack(1, millis).round_trip }, &view_at(0, cwnd));
+                cwnd = set(veno.on_ack(&ACK, &view_at(0, cwnd))).0;
+            }
+            cwnd
+        };
+        assert_eq!(rounds(&mut free, 100), 24.0);
+        assert_eq!(rounds(&mut congested, 150), 22.0);
+    }
+}

@@ -153,3 +153,39 @@ impl CongestionControl for Linux {
         RecoveryChoice::RackLinux
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+    use crate::transport::congestion::testing::{LOSS, set, view};
+    use crate::transport::congestion::westwood_plus::Params;
+
+    /// After acknowledgements of 1000 bytes every 10 ms for 60 s, with round trips of 100 ms.
+    fn westwood() -> (Linux, View) {
+        let mut westwood = Linux::new(&Params::of_profile(LINUX));
+        let mut at = view(20.0);
+        for number in 1..6000 {
+            at = View { now: Time::ZERO + Span::from_millis(10 * number), una: 1000 * number, ..at };
+            westwood.on_arrival(&Arrived { round_trip: Some(Span::from_millis(100)) }, &at);
+        }
+        (westwood, at)
+    }
+
+    #[test]
+    fn the_estimate_is_in_whole_bytes_of_a_tick() {
+        let (westwood, _) = westwood();
+        // 400 bytes in 4 ms; each average loses up to 7.
+        assert!((386..=400).contains(&westwood.bandwidth), "{}", westwood.bandwidth);
+    }
+
+    #[test]
+    fn a_recovery_ends_at_what_the_path_holds() {
+        let (mut westwood, at) = westwood();
+        assert_eq!(set(westwood.on_loss(&LOSS, &at)), (10.0, 10.0), "until then half");
+        let pipe = f64::from((westwood.bandwidth * 25 / 1000) as u32);
+        assert_eq!(set(westwood.on_recovered(&at)), (pipe, pipe));
+        assert_eq!(set(westwood.on_timeout(&Timeout { repeated: 0 }, &at)), (1.0, pipe));
+        assert!(westwood.replace_min_rtt);
+    }
+}
