@@ -12,6 +12,7 @@
 
 mod buffer;
 mod config;
+mod pacing;
 mod receiver;
 mod sender;
 mod state;

@@ -4,6 +4,7 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::config::Config;
+use super::pacing::Pacing;
 use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
@@ -67,14 +68,7 @@ pub struct TcpSender {
     initial_window: f64,
     /// When something was last sent or newly acknowledged.
     active: Time,
-    /// With pacing, nothing is sent before this time.
-    slot: Time,
-    /// How much later than pacing allowed the last quantum began, as far as it has not shortened a gap.
-    credit: Span,
-    /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
-    together: u32,
-    /// When pacing sends the next segment, if one waits.
-    paced: Time,
+    pacing: Pacing,
     /// The receiver's latest timestamp.
     peer_timestamp: u32,
     /// The receiver's next sequence number.
@@ -113,15 +107,12 @@ impl TcpSender {
         Self {
             recovery,
             initial_window: f64::from(core.params.initial_window),
+            pacing: Pacing::new(core.params.pacing_credit),
             core,
             control,
             stage: Stage::Closed,
             await_initial_window: false,
             active: Time::ZERO,
-            slot: Time::ZERO,
-            credit: Span::ZERO,
-            together: 0,
-            paced: Time::NEVER,
             peer_timestamp: 0,
             peer_next: 0,
             peer_closed: false,
@@ -226,9 +217,7 @@ impl TcpSender {
         self.core.now = now;
         self.recovery.on_event();
         self.core.limited = false;
-        if self.core.params.pacing_credit {
-            self.together = 0;
-        }
+        self.pacing.begin();
         self.core.burst = match self.core.params.max_burst {
             0 => u32::MAX,
             burst => burst,
@@ -433,13 +422,13 @@ impl TcpSender {
     #[must_use]
     pub fn deadline(&self) -> Time {
         let waiting = self.core.frozen.as_ref().map_or_else(|| self.recovery.deadline(), |frozen| frozen.next);
-        self.core.rto.min(waiting).min(self.control.deadline()).min(self.paced).min(self.persist)
+        self.core.rto.min(waiting).min(self.control.deadline()).min(self.pacing.wake()).min(self.persist)
     }
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
         self.core.now = now;
-        self.paced = Time::NEVER;
+        self.pacing.stop_waiting();
         if std::mem::take(&mut self.answer) {
             return Some(self.bare(self.core.board.max()));
         }
@@ -452,11 +441,9 @@ impl TcpSender {
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
-                if self.core.params.pacing_credit {
-                    // It is sent at once, and the next one waits for it.
-                    let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
-                    self.start_quantum(gap);
-                }
+                let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
+                self.pacing.on_forced(now, gap);
+                self.core.departs = self.pacing.slot();
                 let header = self.emit(index);
                 self.recovery.on_forced(&mut self.core, index);
                 return Some(header);
@@ -482,45 +469,18 @@ impl TcpSender {
             self.core.note_silence();
             return None;
         };
-        let gap = self.control.pacing_gap();
-        if gap.is_zero() || self.core.counters.segments < u64::from(self.core.params.unpaced_segments) {
-            // When pacing begins again, the first segment is sent at once.
-            self.slot = now;
-        } else if now >= self.slot {
-            let quantum = self.recovery.together(&self.core, self.control.pacing_quantum()).max(1);
-            // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-            let gap = gap.min(self.core.rtt.timeout());
-            if self.core.params.pacing_credit {
-                self.start_quantum(gap);
-            } else {
-                self.slot = now + gap * u64::from(quantum);
-            }
-            self.together = quantum - 1;
-        } else if self.together > 0 {
-            self.together -= 1;
-            if self.core.params.pacing_credit {
-                // The gap of this segment too; of both, the credit takes a half at most.
-                let used = self.credit.min(gap / 2);
-                self.credit = self.credit - used;
-                self.slot = self.slot + gap - self.credit.min(gap / 2);
-            }
-        } else {
-            self.paced = self.slot;
+        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
+        let unpaced = self.core.counters.segments < u64::from(self.core.params.unpaced_segments);
+        let gap = if unpaced { Span::ZERO } else { self.control.pacing_gap().min(self.core.rtt.timeout()) };
+        let quantum = || self.recovery.together(&self.core, self.control.pacing_quantum());
+        if !self.pacing.allows(now, gap, quantum) {
             return None;
         }
-        self.core.departs = self.slot;
+        self.core.departs = self.pacing.slot();
         self.core.burst -= 1;
         let header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);
         Some(header)
-    }
-
-    /// A segment leaves now, and the next one after `gap`. What this one is late for counts, but for a half at most.
-    fn start_quantum(&mut self, gap: Span) {
-        let begin = self.slot.max(self.core.now);
-        self.credit = self.core.now.since(self.slot.min(self.core.now));
-        self.slot = begin + gap - self.credit.min(gap / 2);
-        self.core.departs = self.slot;
     }
 
     /// With nothing outstanding and no room for a segment in the window, only a timer can continue the transfer.
