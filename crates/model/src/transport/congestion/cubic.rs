@@ -16,7 +16,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::linux::Linux;
+use self::linux::{Constants, Linux};
 use super::control::hystart::{self, HyStart};
 use super::{
     Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
@@ -95,6 +95,12 @@ pub struct Params {
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    fn linux(&self) -> Constants {
+        let &Self { c, beta, fast_convergence, reno_friendly, .. } = self;
+        Constants { c, beta, fast_convergence, reno_friendly, hystart: self.hystart != hystart::Choice::Off }
+    }
+
     fn hystart(&self) -> hystart::Params {
         hystart::Params {
             choice: self.hystart,
@@ -201,7 +207,7 @@ impl Cubic {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.growth == Growth::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+        if params.growth == Growth::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
     }
 }
 

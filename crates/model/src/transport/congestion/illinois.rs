@@ -20,7 +20,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::linux::Linux;
+use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::{
@@ -69,6 +69,33 @@ pub struct Params {
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self {
+            alpha_max,
+            alpha_min,
+            beta_min,
+            beta_max,
+            window_threshold,
+            patience,
+            low_delay,
+            beta_min_delay,
+            beta_max_delay,
+            ..
+        } = self;
+        Constants {
+            alpha_max,
+            alpha_min,
+            beta_min,
+            beta_max,
+            window_threshold,
+            patience,
+            low_delay,
+            beta_min_delay,
+            beta_max_delay,
+        }
+    }
+
     fn reno(&self) -> reno::Params {
         let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
         reno::Params {
@@ -187,7 +214,11 @@ impl Illinois {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
     }
 }
 

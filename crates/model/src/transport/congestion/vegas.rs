@@ -16,7 +16,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::linux::Linux;
+use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::{
     Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
@@ -48,6 +48,14 @@ pub struct Params {
     pub clock_restarts: bool,
     /// Whether the computation is the published one, or Linux's in whole segments. linux: linux.
     pub arithmetic: Arithmetic,
+}
+
+impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { alpha, beta, gamma, .. } = self;
+        Constants { alpha, beta, gamma }
+    }
 }
 
 impl params::Params for Params {
@@ -96,7 +104,11 @@ impl Vegas {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
     }
 }
 

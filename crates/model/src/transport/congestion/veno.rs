@@ -17,7 +17,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::linux::Linux;
+use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::{
@@ -72,6 +72,12 @@ pub struct Params {
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { beta, random_loss_keeps, .. } = self;
+        Constants { beta, random_loss_keeps }
+    }
+
     fn reno(&self) -> reno::Params {
         let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
         reno::Params {
@@ -132,7 +138,11 @@ impl Veno {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
     }
 }
 

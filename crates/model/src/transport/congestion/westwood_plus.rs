@@ -24,7 +24,7 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::linux::Linux;
+use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
@@ -108,6 +108,14 @@ pub struct Params {
     pub arithmetic: Arithmetic,
 }
 
+impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { min_window, .. } = self;
+        Constants { min_window }
+    }
+}
+
 impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[PAPER, LINUX, NS3];
 
@@ -157,7 +165,11 @@ impl WestwoodPlus {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux { Linux::new(params).into() } else { Published::new(params).into() }
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
     }
 }
 

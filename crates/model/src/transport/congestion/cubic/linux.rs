@@ -8,8 +8,6 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::Params;
-use crate::transport::congestion::control::hystart::Choice;
 use crate::transport::congestion::control::{Whole, delivered, micros, slow_start};
 use crate::transport::congestion::{
     Ack, Answer, Arrived, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
@@ -85,10 +83,25 @@ impl Classic {
     }
 }
 
+/// The constants of the computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// The constant C of the cubic function, in segments per cubic second.
+    pub c: f64,
+    /// The share of the window that remains after a loss.
+    pub beta: f64,
+    /// Whether a loss at a smaller window than the one before reduces the window further.
+    pub fast_convergence: bool,
+    /// Whether the window is at least that of Reno.
+    pub reno_friendly: bool,
+    /// Whether the classic HyStart ends the first slow start.
+    pub hystart: bool,
+}
+
 /// CUBIC's congestion control as in Linux.
 #[derive(Clone, Debug)]
 pub struct Linux {
-    params: Params,
+    constants: Constants,
     whole: Whole,
     hystart: Classic,
     opened: bool,
@@ -114,14 +127,14 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The congestion control with these parameters.
+    /// The congestion control with these constants.
     #[must_use]
-    pub fn new(params: &Params) -> Self {
+    pub fn new(constants: Constants) -> Self {
         Self {
-            params: params.clone(),
+            constants,
             whole: Whole::default(),
             hystart: Classic {
-                over: params.hystart == Choice::Off,
+                over: !constants.hystart,
                 began: Time::ZERO,
                 round: 0,
                 last: Time::ZERO,
@@ -144,12 +157,12 @@ impl Linux {
     }
 
     fn beta(&self) -> u64 {
-        libm::round(self.params.beta * BETA_SCALE) as u64
+        libm::round(self.constants.beta * BETA_SCALE) as u64
     }
 
     /// C in units of 2^-10 segments, as Linux rounds it: 410 for 0.4.
     fn scale(&self) -> u64 {
-        (libm::round(self.params.c * BETA_SCALE / 10.0) as u64) * 10
+        (libm::round(self.constants.c * BETA_SCALE / 10.0) as u64) * 10
     }
 
     /// Computes how fast the window grows.
@@ -164,7 +177,7 @@ impl Linux {
             self.last_tick = tick;
             self.follow_function(cwnd, acked, tick);
         }
-        if self.params.reno_friendly {
+        if self.constants.reno_friendly {
             self.follow_reno(cwnd);
         }
         // At most half a segment for each that is acknowledged.
@@ -221,14 +234,14 @@ impl Linux {
         self.epoch = None;
         self.acked = 0;
         self.reno = 0;
-        self.hystart.over = self.params.hystart == Choice::Off;
+        self.hystart.over = !self.constants.hystart;
     }
 
     fn cut(&mut self, view: &View) -> f64 {
         self.whole.forget();
         self.epoch = None;
         let (cwnd, beta, scale) = (view.cwnd as u64, self.beta(), BETA_SCALE as u64);
-        let converges = self.params.fast_convergence && cwnd < self.last_max;
+        let converges = self.constants.fast_convergence && cwnd < self.last_max;
         self.last_max = if converges { cwnd * (scale + beta) / (2 * scale) } else { cwnd };
         ((cwnd * beta / scale) as f64).max(2.0)
     }
@@ -304,7 +317,7 @@ mod tests {
     use crate::transport::congestion::testing::{LOSS, at, set, view_at};
 
     fn cubic() -> Linux {
-        Linux::new(&Params::of_profile(LINUX))
+        Linux::new(Params::of_profile(LINUX).linux())
     }
 
     /// The acknowledgement of a round with which slow start ends, after a round of 100 ms; one every `gap` milliseconds.

@@ -1,6 +1,5 @@
 //! Illinois as Linux computes it: whole segments, alpha in 128ths and beta in 64ths, microseconds.
 
-use super::Params;
 use crate::transport::congestion::control::{Whole, delivered, micros, slow_start};
 use crate::transport::congestion::{
     Ack, Answer, Arrived, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View,
@@ -11,10 +10,33 @@ const BETA: f64 = 64.0;
 /// One segment in a round trip, and one half.
 const BASE: (u64, u64) = (128, 32);
 
+/// The constants of the computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// The largest growth of the window in a round trip, in segments.
+    pub alpha_max: f64,
+    /// The smallest.
+    pub alpha_min: f64,
+    /// The smallest share by which a loss reduces the window.
+    pub beta_min: f64,
+    /// The largest.
+    pub beta_max: f64,
+    /// Below this window, in segments, alpha is 1 and beta is a half.
+    pub window_threshold: f64,
+    /// The rounds with a low delay after which alpha is at its maximum again.
+    pub patience: u32,
+    /// The share of the longest queueing delay up to which alpha is at its maximum.
+    pub low_delay: f64,
+    /// That up to which beta is at its minimum.
+    pub beta_min_delay: f64,
+    /// That from which beta is at its maximum.
+    pub beta_max_delay: f64,
+}
+
 /// Illinois's congestion control as in Linux.
 #[derive(Clone, Debug)]
 pub struct Linux {
-    params: Params,
+    constants: Constants,
     whole: Whole,
     alpha: u64,
     beta: u64,
@@ -30,13 +52,13 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The congestion control with these parameters.
+    /// The congestion control with these constants.
     #[must_use]
-    pub fn new(params: &Params) -> Self {
+    pub fn new(constants: Constants) -> Self {
         Self {
-            params: params.clone(),
+            constants,
             whole: Whole::default(),
-            alpha: (params.alpha_max * ALPHA) as u64,
+            alpha: (constants.alpha_max * ALPHA) as u64,
             beta: BASE.1,
             min_rtt: u64::MAX,
             max_rtt: 0,
@@ -51,15 +73,15 @@ impl Linux {
 
     /// The longest round trip that the arithmetic allows: 3.36 s.
     fn longest(&self) -> u64 {
-        u64::from(u32::MAX) / (self.params.alpha_max * ALPHA) as u64
+        u64::from(u32::MAX) / (self.constants.alpha_max * ALPHA) as u64
     }
 
     fn end_round(&mut self, view: &View) {
-        if view.cwnd < self.params.window_threshold {
+        if view.cwnd < self.constants.window_threshold {
             (self.alpha, self.beta) = BASE;
-        } else if self.samples > 0 {
+        } else if let Some(average) = self.sum.checked_div(self.samples) {
             let longest = self.max_rtt - self.min_rtt;
-            let average = self.sum / self.samples - self.min_rtt;
+            let average = average - self.min_rtt;
             self.alpha = self.next_alpha(average, longest);
             self.beta = self.next_beta(average, longest);
         }
@@ -73,8 +95,9 @@ impl Linux {
     }
 
     fn next_alpha(&mut self, average: u64, longest: u64) -> u64 {
-        let (largest, smallest) = ((self.params.alpha_max * ALPHA) as u64, (self.params.alpha_min * ALPHA) as u64);
-        let low = part(longest, self.params.low_delay);
+        let (largest, smallest) =
+            ((self.constants.alpha_max * ALPHA) as u64, (self.constants.alpha_min * ALPHA) as u64);
+        let low = part(longest, self.constants.low_delay);
         if average > low {
             self.above = true;
             let (average, longest) = (average - low, longest - low);
@@ -82,7 +105,7 @@ impl Linux {
         }
         if self.above {
             self.low_rounds += 1;
-            if self.low_rounds < self.params.patience {
+            if self.low_rounds < self.constants.patience {
                 return self.alpha;
             }
         }
@@ -92,8 +115,8 @@ impl Linux {
     }
 
     fn next_beta(&self, average: u64, longest: u64) -> u64 {
-        let (smallest, largest) = ((self.params.beta_min * BETA) as u64, (self.params.beta_max * BETA) as u64);
-        let (low, high) = (part(longest, self.params.beta_min_delay), part(longest, self.params.beta_max_delay));
+        let (smallest, largest) = ((self.constants.beta_min * BETA) as u64, (self.constants.beta_max * BETA) as u64);
+        let (low, high) = (part(longest, self.constants.beta_min_delay), part(longest, self.constants.beta_max_delay));
         if average <= low {
             smallest
         } else if average >= high || high <= low {
@@ -182,7 +205,7 @@ mod tests {
 
     /// After a round of these round trips in milliseconds with a window of 40.
     fn illinois(millis: &[u64]) -> Linux {
-        let mut illinois = Linux::new(&Params::of_profile(LINUX));
+        let mut illinois = Linux::new(Params::of_profile(LINUX).linux());
         for millis in millis {
             illinois.on_arrival(&Arrived { round_trip: ack(1, *millis).round_trip }, &view_at(0, 40.0));
         }

@@ -4,7 +4,6 @@
 //! Once in each round the difference between the window and what the path holds without a queue decides. A round with
 //! fewer than three round trips, and the time while segments are missing, follow Reno.
 
-use super::Params;
 use crate::transport::congestion::control::{Whole, delivered, micros, slow_start};
 use crate::transport::congestion::{
     Ack, Answer, Arrived, Condition, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
@@ -13,10 +12,21 @@ use crate::transport::congestion::{
 /// Round trips that a round must have.
 const ENOUGH: u32 = 3;
 
+/// The constants of the computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// The window grows if fewer segments are queued.
+    pub alpha: f64,
+    /// The window shrinks if more segments are queued.
+    pub beta: f64,
+    /// Slow start ends if more segments are queued.
+    pub gamma: f64,
+}
+
 /// Vegas's congestion control as in Linux. Round trips are in microseconds, and one more.
 #[derive(Clone, Debug)]
 pub struct Linux {
-    params: Params,
+    constants: Constants,
     whole: Whole,
     /// Nothing is missing.
     open: bool,
@@ -29,18 +39,10 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The congestion control with these parameters.
+    /// The congestion control with these constants.
     #[must_use]
-    pub fn new(params: &Params) -> Self {
-        Self {
-            params: params.clone(),
-            whole: Whole::default(),
-            open: true,
-            round: None,
-            base: None,
-            least: None,
-            samples: 0,
-        }
+    pub fn new(constants: Constants) -> Self {
+        Self { constants, whole: Whole::default(), open: true, round: None, base: None, least: None, samples: 0 }
     }
 
     const fn begin_round(&mut self, view: &View) {
@@ -64,16 +66,16 @@ impl Linux {
         let queued = (window * (least - base) / base) as f64;
         let (mut cwnd, mut ssthresh) = (view.cwnd, view.ssthresh);
         if cwnd < ssthresh {
-            if queued > self.params.gamma {
+            if queued > self.constants.gamma {
                 cwnd = cwnd.min(target + 1.0);
                 ssthresh = ssthresh.min(cwnd - 1.0);
             } else {
                 cwnd = slow_start(delivered(ack, view), view).0;
             }
-        } else if queued > self.params.beta {
+        } else if queued > self.constants.beta {
             cwnd -= 1.0;
             ssthresh = ssthresh.min(cwnd - 1.0);
-        } else if queued < self.params.alpha {
+        } else if queued < self.constants.alpha {
             cwnd += 1.0;
         }
         cwnd = cwnd.max(2.0);
@@ -155,7 +157,7 @@ mod tests {
 
     /// After a round of three round trips, the end of which this window meets.
     fn end_of_round(millis: u64, cwnd: f64, ssthresh: f64) -> (f64, f64) {
-        let mut vegas = Linux::new(&Params::of_profile(LINUX));
+        let mut vegas = Linux::new(Params::of_profile(LINUX).linux());
         let view = View { ssthresh, una: 5000, max: 90_000, ..view_at(0, cwnd) };
         vegas.base = Some(100_001);
         for _ in 0..3 {
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_as_in_reno() {
-        let mut vegas = Linux::new(&Params::of_profile(LINUX));
+        let mut vegas = Linux::new(Params::of_profile(LINUX).linux());
         assert_eq!(set(vegas.on_loss(&LOSS, &view_at(0, 21.0))), (10.0, 10.0));
     }
 }

@@ -3,7 +3,6 @@
 //! The round trip that the backlog is computed from is the shortest since the window last could grow. Reno's growth
 //! applies while segments are missing, and until a third round trip is measured.
 
-use super::Params;
 use crate::transport::congestion::control::{Whole, delivered, micros, slow_start};
 use crate::transport::congestion::{
     Ack, Answer, Arrived, Condition, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
@@ -12,10 +11,19 @@ use crate::transport::congestion::{
 /// Round trips that must be measured before the backlog counts.
 const ENOUGH: u32 = 3;
 
+/// The constants of the computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// A loss is random if fewer segments than this are queued.
+    pub beta: f64,
+    /// The share of the window that remains after a random loss.
+    pub random_loss_keeps: f64,
+}
+
 /// Veno's congestion control as in Linux. Round trips are in microseconds, and one more.
 #[derive(Clone, Debug)]
 pub struct Linux {
-    params: Params,
+    constants: Constants,
     whole: Whole,
     /// Nothing is missing.
     open: bool,
@@ -30,11 +38,11 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The congestion control with these parameters.
+    /// The congestion control with these constants.
     #[must_use]
-    pub fn new(params: &Params) -> Self {
+    pub fn new(constants: Constants) -> Self {
         Self {
-            params: params.clone(),
+            constants,
             whole: Whole::default(),
             open: true,
             samples: 0,
@@ -46,12 +54,12 @@ impl Linux {
     }
 
     fn congested(&self) -> bool {
-        self.backlog as f64 >= 2.0 * self.params.beta
+        self.backlog as f64 >= 2.0 * self.constants.beta
     }
 
     /// The threshold after a loss.
     fn cut(&self, view: &View) -> f64 {
-        let kept = if self.congested() { 0.5 } else { self.params.random_loss_keeps };
+        let kept = if self.congested() { 0.5 } else { self.constants.random_loss_keeps };
         libm::floor(view.cwnd * kept).max(2.0)
     }
 
@@ -146,7 +154,7 @@ mod tests {
 
     /// After round trips of 100 ms and then this one, with a window of 20.
     fn veno(millis: u64) -> Linux {
-        let mut veno = Linux::new(&Params::of_profile(LINUX));
+        let mut veno = Linux::new(Params::of_profile(LINUX).linux());
         for millis in [100, 100, 100, millis] {
             veno.least = None;
             veno.on_arrival(&Arrived { round_trip: ack(1, millis).round_trip }, &view_at(0, 20.0));

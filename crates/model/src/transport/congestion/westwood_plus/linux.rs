@@ -5,7 +5,6 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::Params;
 use crate::transport::congestion::control::Whole;
 use crate::transport::congestion::{
     Ack, Answer, Arrived, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View,
@@ -16,10 +15,17 @@ const TICK: Span = Span::from_millis(4);
 /// The round trip before the first sample.
 const FIRST_RTT: Span = Span::from_secs(20);
 
+/// The constants of the computation.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// The shortest window of the sampling.
+    pub min_window: Span,
+}
+
 /// Westwood+'s congestion control as in Linux. Times are in ticks, rates in bytes per tick.
 #[derive(Clone, Debug)]
 pub struct Linux {
-    params: Params,
+    constants: Constants,
     whole: Whole,
     /// When the window of the sampling began, and the bytes acknowledged in it.
     began: Option<u64>,
@@ -35,12 +41,12 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// The congestion control with these parameters.
+    /// The congestion control with these constants.
     #[must_use]
-    pub fn new(params: &Params) -> Self {
+    pub fn new(constants: Constants) -> Self {
         let first = ticks(FIRST_RTT);
         Self {
-            params: params.clone(),
+            constants,
             whole: Whole::default(),
             began: None,
             bytes: 0,
@@ -97,7 +103,7 @@ impl CongestionControl for Linux {
         // The first acknowledgement counts as a duplicate one, as in Linux.
         let before = self.una.replace(view.una).unwrap_or(view.una);
         self.bytes += self.count(view.una - before, u64::from(view.segment));
-        let least = ticks(self.params.min_window).max(self.rtt);
+        let least = ticks(self.constants.min_window).max(self.rtt);
         if now - began > least {
             let sample = std::mem::take(&mut self.bytes) / (now - began);
             self.filter(sample);
@@ -163,7 +169,7 @@ mod tests {
 
     /// After acknowledgements of 1000 bytes every 10 ms for 60 s, with round trips of 100 ms.
     fn westwood() -> (Linux, View) {
-        let mut westwood = Linux::new(&Params::of_profile(LINUX));
+        let mut westwood = Linux::new(Params::of_profile(LINUX).linux());
         let mut at = view(20.0);
         for number in 1..6000 {
             at = View { now: Time::ZERO + Span::from_millis(10 * number), una: 1000 * number, ..at };
