@@ -222,9 +222,9 @@ impl Illinois {
     }
 }
 
-/// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum, equal
-/// round-trip times would have an average above their minimum, and a path without a queue would seem to have a full
-/// one.
+/// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum,
+/// equal round-trip times would have an average above their minimum, and a path without a queue would seem to have a
+/// full one.
 #[derive(Clone, Debug)]
 pub struct Published {
     params: Params,

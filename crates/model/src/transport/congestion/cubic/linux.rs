@@ -1,8 +1,8 @@
 //! CUBIC as Linux computes it: whole segments and fixed-point numbers, and the classic HyStart.
 //!
 //! Read: RFC 9438, and for the end of slow start Ha and Rhee, "Taming the elephants: New TCP slow start", Computer
-//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round have come close together for half of
-//! the shortest round trip, or if the shortest of the first eight round trips of a round is longer by an eighth. The
+//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round have come close together for half
+//! of the shortest round trip, or if the shortest of the first eight round trips of a round is longer by an eighth. The
 //! growth is expressed as the number of acknowledged segments that let the window grow by one, computed at most once in
 //! each tick, and at most once in eight for the same window.
 
@@ -320,7 +320,8 @@ mod tests {
         Linux::new(Params::of_profile(LINUX).linux())
     }
 
-    /// The acknowledgement of a round with which slow start ends, after a round of 100 ms; one every `gap` milliseconds.
+    /// The acknowledgement of a round with which slow start ends, after a round of 100 ms; one every `gap`
+    /// milliseconds.
     fn ends(cubic: &mut Linux, millis: u64, gap: u64) -> Option<u64> {
         let view = |number: u64| View {
             ssthresh: 1e9,

@@ -2,8 +2,8 @@
 //!
 //! Linux hands data to the interface in buffers of at least two segments (segmentation offload). If the window has room
 //! for one segment only, that segment waits for the next acknowledgement, so that two leave together. It does not wait
-//! if the sender has been silent, if the room is a good part of the window, if an acknowledgement is not due soon, while
-//! losses are repaired, or if it is the last of what the application has written at once.
+//! if the sender has been silent, if the room is a good part of the window, if an acknowledgement is not due soon,
+//! while losses are repaired, or if it is the last of what the application has written at once.
 
 use hopyard_engine::{Span, Time};
 

@@ -74,7 +74,8 @@ impl Timer {
         (at > core.now).then(|| at.since(core.now))
     }
 
-    /// Waits for a probe (RFC 8985 §7.2), but not longer than for a timeout. If that counts from now, `advancing` holds.
+    /// Waits for a probe (RFC 8985 §7.2), but not longer than for a timeout. If that counts from now, `advancing`
+    /// holds.
     pub fn schedule_probe(&mut self, core: &mut Core, advancing: bool) {
         let alone = if core.board.len() == 1 { core.params.max_ack_delay } else { PROBE_MARGIN };
         let wait = core.rtt.srtt().map_or(FIRST_PROBE, |srtt| core.ticks(srtt * 2 + alone));
