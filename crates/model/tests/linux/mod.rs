@@ -66,8 +66,7 @@ pub struct Case {
 
 /// All captures.
 pub fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        include_str!("../data/linux/cases.csv").lines().skip(1).map(read_case).collect();
+    let mut cases: Vec<Case> = include_str!("../data/linux/cases.csv").lines().skip(1).map(read_case).collect();
     let mut text = String::new();
     flate2::read::GzDecoder::new(&include_bytes!("../data/linux/departures.csv.gz")[..])
         .read_to_string(&mut text)
