@@ -56,8 +56,6 @@ pub struct RackLinux {
     pairs: Option<Pairs>,
     prr: Option<Prr>,
     undo: Option<Undo>,
-    /// The window before the last reduction.
-    prior_cwnd: f64,
     /// When the first retransmission was sent of those whose segments may still be missing.
     first_resent: Option<Time>,
     probe: Option<Probe>,
@@ -343,7 +341,6 @@ impl RackLinux {
         let Some(first) = core.board.first_lost() else { return };
         let before = self.before(core);
         self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
-        self.prior_cwnd = core.cwnd;
         self.probe = None;
         self.end = core.board.max();
         core.begin_recovery(control, first);
@@ -395,7 +392,6 @@ impl RackLinux {
         } else if header.ack > probe.end {
             // The probe repaired a loss without any other sign (§7.4.1).
             self.probe = None;
-            self.prior_cwnd = core.cwnd;
             core.report_loss(control, 0);
             self.enter(core, control, Condition::Reduced);
             self.end = core.board.max();
@@ -457,7 +453,6 @@ impl Recovers for RackLinux {
             pairs: params.pair_segments.then(Pairs::default),
             prr: None,
             undo: None,
-            prior_cwnd: 0.0,
             first_resent: None,
             probe: None,
             probing: false,
@@ -542,7 +537,6 @@ impl LossRecovery for RackLinux {
         core.duplicates = 0;
         self.detection.mark_timed_out(core);
         if reduces {
-            self.prior_cwnd = core.cwnd;
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
         self.end = core.board.max();
